@@ -1,9 +1,23 @@
 # Called by embed_wgsl.cmake: DIR, OUTPUT, SHADERS (a list).
-set(text "#include \"ops/embedded.hpp\"\n\nnamespace weft::ops {\nnamespace {\nconstexpr wgsl::File files[] = {\n")
+set(entries "")
+set(count 0)
 foreach(shader IN LISTS SHADERS)
   file(RELATIVE_PATH name ${DIR} ${shader})
   file(READ ${shader} body)
-  string(APPEND text "{\"${name}\", R\"wgsl(${body})wgsl\"},\n")
+  string(APPEND entries "    File{\"${name}\", R\"wgsl(${body})wgsl\"},\n")
+  math(EXPR count "${count} + 1")
 endforeach()
-string(APPEND text "};\n}  // namespace\n\nstd::span<const wgsl::File> embedded_files() { return files; }\n}  // namespace weft::ops\n")
-file(WRITE ${OUTPUT} "${text}")
+file(WRITE ${OUTPUT} "#include \"ops/embedded.hpp\"
+
+#include <array>
+
+namespace weft::ops {
+namespace {
+using wgsl::File;
+constexpr std::array<File, ${count}> files = {
+${entries}};
+}  // namespace
+
+std::span<const File> embedded_files() { return files; }
+}  // namespace weft::ops
+")
