@@ -36,16 +36,33 @@ struct Expanded {
   std::vector<Origin> origins;
 };
 
-/// Expands the template `name` of `files`. Directives stand on lines of their own:
-///   #include "other.wgsl"        #include "lib/x.wgsl" with NAME="a" WIDTH=4
-///   #let NAME = expression
+/// Expands the template `name` of `files`. A line whose first character is `#` is a directive:
+///   #include "lib/x.wgsl"              the text of that file, as if it stood here
+///   #include "lib/x.wgsl" with A=4 B="f32"   the same in a scope of its own (see below)
+///   #let NAME = expression             defines NAME, or gives it a new value
 ///   #if expression / #elif expression / #else / #endif
-///   #for NAME in first..last     … #endfor        (last is not included; the body is repeated in the text)
-///   #error "text {{NAME}}"
-/// and `{{expression}}` anywhere is replaced by its value. Expressions: integers, "strings", names, + - * / %,
-/// == != < <= > >=, && || !, c ? a : b, (…), min(a,b), max(a,b), defined(NAME).
-/// Errors read "softmax.wgsl:12: …" with the include chain behind.
+///   #for NAME in first..last / #endfor repeats its body in the text; last is not included
+///   #error "text {{NAME}}"             stops with that message
+/// and `{{expression}}` in any other line is replaced by its value, except behind `//`: comments
+/// are copied as they are. A directive may end with a `//` comment.
+///
+/// Expressions: 64-bit integers, "strings", names, + - * / %, == != < <= > >=, && || !, c ? a : b,
+/// (…), min(a, b), max(a, b), defined(NAME). && || ?: do not look at the side they do not need. `+`
+/// joins strings (and a string with an integer); == and != compare two strings or two integers.
+/// Strings may hold `{{expression}}` and the escapes \" \\ \n \{.
+///
+/// Scopes: a file included `with` values sees them and all names of its includer, and whatever it
+/// defines ends with it. Without `with`, its #let definitions stay visible behind the #include. The
+/// variable of a #for ends with the loop; #let inside a loop or a branch stays.
+///
+/// Every error has the code `shader` and reads "softmax.wgsl:12: message (included from a.wgsl:3)".
+/// Loops without end and runaway text are errors too (limits.hpp).
 Result<Expanded> expand(std::span<const File> files, std::string_view name,
                         const Constants& constants);
+
+/// Rewrites the positions in a message of the WGSL compiler (":12:7 error: …", with or without a
+/// file name in front) into template positions. The column stays that of the generated line, which
+/// the compiler quotes below its message.
+std::string annotate(const Expanded& expanded, std::string_view compiler_message);
 
 }  // namespace weft::wgsl
