@@ -11,5 +11,6 @@ function(weft_embed_wgsl target dir)
     DEPENDS ${shaders} ${PROJECT_SOURCE_DIR}/cmake/write_embedded_wgsl.cmake
     COMMENT "Embedding WGSL sources"
     VERBATIM)
+  add_custom_target(${target}_generated DEPENDS ${output})
   target_sources(${target} PRIVATE ${output})
 endfunction()

@@ -28,7 +28,7 @@ struct Caps {
   bool subgroups = false;        ///< `enable subgroups;` works in shaders.
   bool subgroup_matrix = false;  ///< `matrix_configs` is not empty and usable.
   bool timestamps = false;       ///< Kernel times can be measured on the GPU.
-  bool software = false;         ///< A CPU implementation of Vulkan: few cores, no real workgroup memory.
+  bool software = false;  ///< A CPU implementation of Vulkan: few cores, no real workgroup memory.
   std::uint32_t subgroup_min = 0;
   std::uint32_t subgroup_max = 0;
   std::uint64_t max_buffer = 0;           ///< Bytes of the largest buffer.

@@ -1,0 +1,47 @@
+# Shared by the scripts of env/: where things are, how to speak, how to fail. Sourced, never run.
+set -euo pipefail
+
+checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+packages=$(sed 's/#.*//' "$checkout/env/packages.txt" | xargs)
+
+# Raise this when env/make_root changes what a root contains.
+root_version=1
+
+user_home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
+cache=$(realpath -m "${XDG_CACHE_HOME:-$user_home/.cache}/weft")
+env_dir=$cache/env-$(printf '%s' "$root_version $packages" | sha256sum | cut -c1-12)
+root=$env_dir/root
+
+say() { echo "weft: $*" >&2; }
+die() {
+  say "$*"
+  exit 1
+}
+
+# step LOG TEXT COMMAND…: one line per step; the output goes to LOG, whose end is shown on failure.
+step() {
+  local log=$1 text=$2 start=$SECONDS
+  shift 2
+  echo -n "weft: $text … " >&2
+  if ("$@") >>"$log" 2>&1 </dev/null; then
+    echo "done ($((SECONDS - start)) s)" >&2
+  else
+    echo "failed after $((SECONDS - start)) s" >&2
+    tail -n 8 "$log" | sed 's/^/  | /' >&2
+    say "the whole log is in $log"
+    return 1
+  fi
+}
+
+# Deletes a root. Mounts live only in private mount namespaces, so a root that this process sees holds nothing
+# but its own files; if something is mounted below it all the same, deleting it is refused.
+remove_root() {
+  local victim target
+  victim=$(realpath -m "$1")
+  while read -r _ _ _ _ target _; do
+    case "$(printf '%b' "$target")/" in
+      "$victim"/*) die "$target is mounted inside $victim: unmount it before this environment can be removed." ;;
+    esac
+  done </proc/self/mountinfo
+  rm -rf --one-file-system "$victim"
+}

@@ -1,0 +1,5 @@
+#pragma once
+
+/// The public C++ API of Weft.
+
+#include "weft/version.hpp"
