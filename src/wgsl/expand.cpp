@@ -90,26 +90,13 @@ class Expander {
       if (!budget_.charge(line.text.size() + 16)) return too_much_work();
       Status status;
       switch (line.kind) {
-        case LineKind::text:
-          status = text(line);
-          break;
-        case LineKind::include:
-          status = include(line);
-          break;
-        case LineKind::let:
-          status = let(line);
-          break;
-        case LineKind::error:
-          status = stop(line);
-          break;
-        case LineKind::if_:
-          status = branches(source, index);
-          break;
-        case LineKind::for_:
-          status = loop(source, index);
-          break;
-        default:
-          break;
+        case LineKind::text: status = text(line); break;
+        case LineKind::include: status = include(line); break;
+        case LineKind::let: status = let(line); break;
+        case LineKind::error: status = stop(line); break;
+        case LineKind::if_: status = branches(source, index); break;
+        case LineKind::for_: status = loop(source, index); break;
+        default: break;
       }
       if (!status) return status;
     }

@@ -255,15 +255,9 @@ Value Evaluator::arithmetic(char operation, const Value& a, const Value& b) {
   Int result = 0;
   bool overflow = false;
   switch (operation) {
-    case '+':
-      overflow = __builtin_add_overflow(x, y, &result);
-      break;
-    case '-':
-      overflow = __builtin_sub_overflow(x, y, &result);
-      break;
-    case '*':
-      overflow = __builtin_mul_overflow(x, y, &result);
-      break;
+    case '+': overflow = __builtin_add_overflow(x, y, &result); break;
+    case '-': overflow = __builtin_sub_overflow(x, y, &result); break;
+    case '*': overflow = __builtin_mul_overflow(x, y, &result); break;
     default:
       if (y == 0) {
         fail(std::format("division by zero in `{} {} 0`", x, operation));

@@ -110,12 +110,9 @@ class Scanner {
         return std::nullopt;
       case LineKind::elif:
       case LineKind::else_:
-      case LineKind::endif:
-        return match_if(line, index);
-      case LineKind::endfor:
-        return match_for(line, index);
-      default:
-        return std::nullopt;
+      case LineKind::endif: return match_if(line, index);
+      case LineKind::endfor: return match_for(line, index);
+      default: return std::nullopt;
     }
   }
 
