@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/error.hpp"
+#include "device/caps.hpp"
+#include "ops/plan.hpp"
+#include "ops/view.hpp"
+
+namespace weft::ops {
+
+/// Rewrites views of one common shape so that fewer dimensions are left: extents of 1 go, dimensions are ordered
+/// by the strides of the first view (outermost largest), and neighbours that every view steps through evenly are
+/// merged. The set of (element of view 0, element of view 1, …) tuples stays the same. Rank is at least 1 after.
+void collapse(std::span<View> views);
+
+/// Calls `emit` for pieces of the common iteration space that each fit: no view spans more than one binding of the
+/// device, and no piece has 2^31 elements or more. Splits along the dimension that spreads the largest view most.
+Status for_each_piece(std::vector<View> views, const Caps& caps,
+                      const std::function<Status(std::span<const View>)>& emit);
+
+}  // namespace weft::ops

@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <format>
+#include <utility>
+
+#include "ops/case.hpp"
+#include "ops/map/map.hpp"
+
+namespace weft::ops::map {
+namespace {
+
+using Shape = std::vector<std::uint64_t>;
+
+/// A case of `function`: inputs as given, one output of `y`.
+Case make_case(const Function& function, std::string name, std::vector<TensorSpec> tensors) {
+  Case test;
+  test.name = std::format("{}_{}", function.name, name);
+  for (std::size_t i = 0; i + 1 < tensors.size(); ++i) {
+    // Ranges that the type cannot hold (negative values in unsigned tensors) are cut to what it can.
+    TensorSpec& spec = tensors[i];
+    spec.low = function.low;
+    spec.high = function.high;
+    if (spec.dtype == DType::u32 || spec.dtype == DType::u8)
+      spec.low = std::max(0.0, std::ceil(spec.low));
+    if (function.name == "pow" && i == 1) spec.low = -3;
+  }
+  tensors.back().output = true;
+  const DType y_type = tensors.back().dtype;
+  const bool integers =
+      std::ranges::none_of(std::span(tensors).first(tensors.size() - 1),
+                           [](const TensorSpec& t) { return is_float(t.dtype); }) &&
+      !(tensors.size() == 1 && is_float(y_type));
+  test.tensors = std::move(tensors);
+  test.epsilons = function.epsilons;
+  test.plan = [&function](std::span<const View> views, const Caps& caps) {
+    return plan({.function = function.name,
+                 .inputs = {views.begin(), views.end() - 1},
+                 .y = views.back(),
+                 .scalars = function.defaults},
+                caps);
+  };
+  test.reference = [&function, integers](std::span<HostTensor> tensors_) {
+    HostTensor& y = tensors_.back();
+    const std::size_t inputs = tensors_.size() - 1;
+    std::size_t n = 0;
+    for (Index i(y.shape); !i.done(); i.next(), ++n) {
+      std::array<double, 3> in{};
+      for (std::size_t k = 0; k < inputs; ++k) {
+        const HostTensor& x = tensors_[k];
+        const std::size_t missing = y.shape.size() - x.shape.size();
+        std::size_t at = 0;
+        for (std::size_t d = 0; d < x.shape.size(); ++d) {
+          at = at * x.shape[d] + (x.shape[d] == 1 ? 0 : i[d + missing]);
+        }
+        in[k] = x.values[at];
+      }
+      double value = function.reference != nullptr
+                         ? function.reference(in[0], in[1], in[2], function.defaults)
+                         : function.defaults[0] + function.defaults[1] * static_cast<double>(n);
+      if (integers) value = std::trunc(value);
+      y.values[n] = round_to(y.dtype, value);
+    }
+  };
+  return test;
+}
+
+std::vector<TensorSpec> same_shape(const Function& function, DType type, const Shape& shape) {
+  std::vector<TensorSpec> tensors(function.inputs + 1);
+  for (TensorSpec& spec : tensors) {
+    spec.dtype = type;
+    spec.shape = shape;
+  }
+  return tensors;
+}
+
+void add_function_cases(std::vector<Case>& out, const Function& function) {
+  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::u32}) {
+    if (!is_float(type) && !function.integers) continue;
+    if (type == DType::u32 && function.low < 0 && function.name == "scale") continue;
+    // 1027 elements: whole chunks and a tail, of every chunk width.
+    out.push_back(
+        make_case(function, std::format("{}", name(type)), same_shape(function, type, {1027})));
+  }
+}
+
+/// Layouts are a property of the kernel, not of the function: a few functions with 1, 2 and 3 inputs cover them.
+void add_layout_cases(std::vector<Case>& out, Random& random) {
+  for (const auto& [function_name, inputs] : {std::pair{"silu", 1U}, {"add", 2U}, {"where", 3U}}) {
+    const Function& function = *find_function(function_name);
+    for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+      const std::string_view t = name(type);
+      const auto base = [&](const Shape& shape) { return same_shape(function, type, shape); };
+      for (const Shape& shape : {Shape{}, Shape{1}, Shape{3}, Shape{0}, Shape{4, 0, 3}, Shape{7, 5},
+                                 Shape{2, 3, 4, 5}, Shape{2, 1, 3, 2, 2, 1, 3, 5}}) {
+        std::string label = "shape";
+        for (const std::uint64_t extent : shape) label += std::format("_{}", extent);
+        out.push_back(make_case(function, std::format("{}_{}", label, t), base(shape)));
+      }
+      auto offset = base({259});
+      for (TensorSpec& spec : offset) spec.offset = 1;
+      out.push_back(make_case(function, std::format("odd_offset_{}", t), offset));
+      auto offset_in = base({260});
+      offset_in.front().offset = 3;
+      out.push_back(make_case(function, std::format("odd_input_offset_{}", t), offset_in));
+      auto padded = base({9, 16});
+      for (TensorSpec& spec : padded) spec.pad = 3;
+      out.push_back(make_case(function, std::format("padded_rows_{}", t), padded));
+      auto padded_in = base({9, 16});
+      padded_in.front().pad = 8;
+      out.push_back(make_case(function, std::format("padded_input_{}", t), padded_in));
+      auto stepped = base({6, 10});
+      for (TensorSpec& spec : stepped) spec.step = 2;
+      out.push_back(make_case(function, std::format("stepped_{}", t), stepped));
+      auto turned = base({6, 7, 8});
+      turned.front().order = {2, 0, 1};
+      out.push_back(make_case(function, std::format("permuted_input_{}", t), turned));
+      auto turned_out = base({6, 7, 9});
+      turned_out.back().order = {1, 2, 0};
+      out.push_back(make_case(function, std::format("permuted_output_{}", t), turned_out));
+      auto in_place = base({5, 37});
+      in_place.back().same_as = 0;
+      out.push_back(make_case(function, std::format("in_place_{}", t), in_place));
+      auto repeated = base({6, 8, 4});
+      repeated.front().repeat = {1};
+      out.push_back(make_case(function, std::format("repeated_{}", t), repeated));
+      if (inputs > 1) {
+        for (const Shape& small : {Shape{}, Shape{1}, Shape{12}, Shape{5, 1}, Shape{1, 12},
+                                   Shape{3, 1, 12}, Shape{3, 5, 1}}) {
+          auto broadcast = base({3, 5, 12});
+          broadcast[1].shape = small;
+          std::string label = "broadcast";
+          for (const std::uint64_t extent : small) label += std::format("_{}", extent);
+          out.push_back(make_case(function, std::format("{}_{}", label, t), broadcast));
+        }
+        auto ragged = base({5, 7, 11});
+        ragged[1].shape = {7, 1};
+        out.push_back(make_case(function, std::format("broadcast_ragged_{}", t), ragged));
+      }
+      for (int i = 0; i < 4; ++i) {
+        Shape shape(random.between(1, 5));
+        for (std::uint64_t& extent : shape) extent = random.between(1, 9);
+        auto mixed = base(shape);
+        for (TensorSpec& spec : mixed) {
+          spec.offset = random.between(0, 5);
+          spec.pad = random.between(0, 3);
+          spec.step = random.between(1, 2);
+          if (!spec.output && random.between(0, 2) == 0)
+            spec.shape[random.between(0, shape.size() - 1)] = 1;
+        }
+        mixed.back().shape = shape;
+        out.push_back(make_case(function, std::format("random{}_{}", i, t), mixed));
+      }
+    }
+  }
+}
+
+void add_cast_cases(std::vector<Case>& out) {
+  const Function& copy = *find_function("copy");
+  for (const DType from : all_dtypes) {
+    for (const DType to : all_dtypes) {
+      for (const Shape& shape : {Shape{1031}, Shape{5, 12}}) {
+        std::vector<TensorSpec> tensors(2);
+        tensors[0] = {.dtype = from, .shape = shape};
+        tensors[1] = {.dtype = to, .shape = shape};
+        if (shape.size() == 2) tensors[0].order = {1, 0};
+        Case test = make_case(copy, std::format("{}_to_{}_{}", name(from), name(to), shape.size()),
+                              tensors);
+        test.tensors[0].low = is_float(from) && to != DType::u8 && to != DType::u32 ? -90 : 0;
+        test.tensors[0].high = 120;
+        out.push_back(std::move(test));
+      }
+    }
+  }
+}
+
+void add_large_cases(std::vector<Case>& out) {
+  // Past 65,535 workgroups of 256 chunks of one element, and past the 1 MiB bindings of the masked test run.
+  const Function& add = *find_function("add");
+  auto many = same_shape(add, DType::f32, {65536 * 257});
+  many[1].shape = {1};
+  many[0].offset = 1;
+  many[2].offset = 1;
+  out.push_back(make_case(add, "many_workgroups", many));
+  out.push_back(make_case(add, "past_one_binding_f32", same_shape(add, DType::f32, {700, 1001})));
+  auto turned = same_shape(add, DType::f16, {900, 1003});
+  turned[0].order = {1, 0};
+  out.push_back(make_case(add, "past_one_binding_permuted_f16", turned));
+  const Function& arange = *find_function("arange");
+  out.push_back(make_case(arange, "long_f32", same_shape(arange, DType::f32, {600001})));
+}
+
+void add_benchmarks(std::vector<Case>& out) {
+  constexpr std::uint64_t n = 16ULL << 20;
+  const auto bench = [&](std::string_view function, std::string label,
+                         std::vector<TensorSpec> tensors) {
+    Case test = make_case(*find_function(function), std::move(label), std::move(tensors));
+    test.name = "bench_" + test.name;
+    test.test = false;
+    test.bench = true;
+    out.push_back(std::move(test));
+  };
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    for (const std::string_view function :
+         {"copy", "gelu", "silu", "exp", "add", "mul", "swiglu", "fill"}) {
+      bench(function, std::format("16M_{}", name(type)),
+            same_shape(*find_function(function), type, {n}));
+    }
+    auto row = same_shape(*find_function("add"), type, {4096, 4096});
+    row[1].shape = {4096};
+    bench("add", std::format("broadcast_row_4096x4096_{}", name(type)), row);
+    auto turned = same_shape(*find_function("copy"), type, {4096, 4096});
+    turned[0].order = {1, 0};
+    bench("copy", std::format("transpose_4096x4096_{}", name(type)), turned);
+  }
+  bench("copy", "cast_f32_to_f16_16M",
+        {{.dtype = DType::f32, .shape = {n}}, {.dtype = DType::f16, .shape = {n}}});
+  bench("copy", "cast_f16_to_f32_16M",
+        {{.dtype = DType::f16, .shape = {n}}, {.dtype = DType::f32, .shape = {n}}});
+  bench("copy", "512M_f32", same_shape(*find_function("copy"), DType::f32, {1ULL << 28}));
+}
+
+std::vector<Case> cases(std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Case> out;
+  for (const Function& function : functions()) add_function_cases(out, function);
+  add_layout_cases(out, random);
+  add_cast_cases(out);
+  add_large_cases(out);
+  add_benchmarks(out);
+  return out;
+}
+
+}  // namespace
+
+Op describe_op();
+Op describe_op() {
+  return {"map", "Elementwise functions of up to three inputs, casts, copies, fills and ranges",
+          "f32 f16 bf16 i32 u32 (storage also i64 i8 u8)", cases};
+}
+
+}  // namespace weft::ops::map

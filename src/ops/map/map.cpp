@@ -1,0 +1,327 @@
+#include "ops/map/map.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <format>
+#include <string>
+#include <tuple>
+
+#include "base/math.hpp"
+#include "ops/iterate.hpp"
+
+namespace weft::ops::map {
+namespace {
+
+constexpr std::uint32_t group_size = 256;
+constexpr std::array<std::string_view, 3> input_names{"a", "b", "c"};
+
+struct Variant {
+  std::string_view function;
+  std::string_view domain;  // the type the function is computed in: f32, i32 or u32
+  std::uint32_t inputs = 0;
+  std::string_view a_kind = "none";  // vec, splat, step, none
+  std::string_view b_kind = "none";
+  std::string_view c_kind = "none";
+  DType y_dtype = DType::f32;
+  std::uint32_t rank = 1;
+  std::uint32_t chunk = 1;  // elements per chunk: 8, 4, 2 or 1
+  std::uint32_t items = 1;  // chunks per invocation
+  bool ragged = false;
+  bool arange = false;
+
+  static constexpr auto fields =
+      std::tuple{field("FN", &Variant::function),     field("DOMAIN", &Variant::domain),
+                 field("INPUTS", &Variant::inputs),   field("A_KIND", &Variant::a_kind),
+                 field("B_KIND", &Variant::b_kind),   field("C_KIND", &Variant::c_kind),
+                 field("Y_DTYPE", &Variant::y_dtype), field("RANK", &Variant::rank),
+                 field("CHUNK", &Variant::chunk),     field("ITEMS", &Variant::items),
+                 field("RAGGED", &Variant::ragged),   field("ARANGE", &Variant::arange)};
+};
+
+struct Params {
+  std::array<std::uint32_t, 4> scalars{};  // bit patterns in the domain type
+  std::uint32_t chunks = 0;
+  std::uint32_t whole_chunks = 0;
+  std::uint32_t count = 0;
+  std::uint32_t inner0 = 0;  // element step of each input inside a chunk
+  std::uint32_t inner1 = 0;
+  std::uint32_t inner2 = 0;
+  std::array<std::uint32_t, max_rank> shape{};  // in chunks along the innermost dimension
+  std::array<std::uint32_t, max_rank> stride0{};
+  std::array<std::uint32_t, max_rank> stride1{};
+  std::array<std::uint32_t, max_rank> stride2{};
+  std::array<std::uint32_t, max_rank> stride_y{};
+
+  static constexpr auto fields = std::tuple{field("s", &Params::scalars),
+                                            field("chunks", &Params::chunks),
+                                            field("whole_chunks", &Params::whole_chunks),
+                                            field("count", &Params::count),
+                                            field("inner0", &Params::inner0),
+                                            field("inner1", &Params::inner1),
+                                            field("inner2", &Params::inner2),
+                                            field("shape", &Params::shape),
+                                            field("stride0", &Params::stride0),
+                                            field("stride1", &Params::stride1),
+                                            field("stride2", &Params::stride2),
+                                            field("stride_y", &Params::stride_y)};
+};
+
+std::string_view domain_of(DType type) {
+  if (is_float(type)) return "f32";
+  return type == DType::u32 || type == DType::u8 ? "u32" : "i32";
+}
+
+/// The type that a function of these inputs is computed in: floats win over integers, signed over unsigned. The
+/// condition of `where` does not count.
+std::string_view domain_of(const Function& function, std::span<const View> inputs, const View& y) {
+  if (inputs.empty()) return domain_of(y.dtype);
+  std::string_view domain = "u32";
+  for (const View& view : inputs.subspan(function.family == Family::ternary ? 1 : 0)) {
+    const std::string_view mine = domain_of(view.dtype);
+    if (mine == "f32") domain = mine;
+    if (mine == "i32" && domain == "u32") domain = mine;
+  }
+  return domain;
+}
+
+std::uint32_t scalar_bits(double value, std::string_view domain) {
+  if (domain == "f32") return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  if (domain == "i32") return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+  return static_cast<std::uint32_t>(value);
+}
+
+/// True when every chunk of `chunk` innermost elements is contiguous and aligned enough for vector access.
+bool steps_in_chunks(const View& view, std::uint32_t chunk) {
+  const std::uint32_t inner = view.rank - 1;
+  if (view.stride[inner] != 1) return false;
+  const std::uint64_t bytes =
+      std::min<std::uint64_t>(16, std::uint64_t{chunk} * size_of(view.dtype));
+  if (view.offset % bytes != 0) return false;
+  for (std::uint32_t i = 0; i < inner; ++i) {
+    if (view.stride[i] * size_of(view.dtype) % bytes != 0) return false;
+  }
+  return true;
+}
+
+struct Chunking {
+  std::uint32_t chunk = 1;
+  bool ragged = false;
+  bool atomic = false;
+};
+
+/// The widest chunks in which the output can be stored.
+Chunking choose_chunking(std::span<const View> views) {
+  const View& y = views.front();
+  const std::uint64_t inner = y.shape[y.rank - 1];
+  const bool narrow =
+      std::ranges::any_of(views, [](const View& v) { return size_of(v.dtype) < 4; });
+  const auto fits = [&](std::uint32_t chunk) {
+    return steps_in_chunks(y, chunk) && (y.rank == 1 || inner % chunk == 0);
+  };
+  if (narrow && fits(8)) return {.chunk = 8};
+  if (fits(4)) return {.chunk = 4};
+  const std::uint32_t per_word = size_of(y.dtype) >= 4 ? 1 : 4 / size_of(y.dtype);
+  if (per_word == 1) return {};
+  if (fits(per_word)) return {.chunk = per_word};
+  if (y.is_dense() && y.offset % 4 == 0) return {.chunk = per_word, .ragged = true};
+  return {.atomic = true};
+}
+
+/// Same-type copies move bits: f32 as u32, f16 as bf16 (whose access is integer arithmetic), i64 as pairs of u32,
+/// so that no float unit can change a denormal or a NaN.
+void copy_as_bits(std::vector<View>& views) {
+  const DType type = views.front().dtype;
+  if (type == DType::i64 && views.front().rank == max_rank) return;
+  for (View& view : views) {
+    if (type == DType::f32) view.dtype = DType::u32;
+    if (type == DType::f16) view.dtype = DType::bf16;
+    if (type != DType::i64) continue;
+    for (std::uint32_t i = 0; i < view.rank; ++i) view.stride[i] *= 2;
+    view.shape[view.rank] = 2;
+    view.stride[view.rank] = 1;
+    ++view.rank;
+    view.dtype = DType::u32;
+  }
+}
+
+Status check(const Args& args, const Function* function) {
+  if (function == nullptr) {
+    return fail(ErrorCode::not_found, "There is no elementwise function named `{}`.",
+                args.function);
+  }
+  if (args.inputs.size() != function->inputs) {
+    return fail(ErrorCode::invalid_argument, "Function `{}` takes {} inputs; {} were given.",
+                args.function, function->inputs, args.inputs.size());
+  }
+  if (const Status ok = validate(args.y, "y"); !ok) return ok;
+  for (std::size_t i = 0; i < args.inputs.size(); ++i) {
+    if (const Status ok = validate(args.inputs[i], input_names[i]); !ok) return ok;
+  }
+  for (std::uint32_t i = 0; i < args.y.rank; ++i) {
+    if (args.y.stride[i] == 0 && args.y.shape[i] > 1) {
+      return fail(ErrorCode::invalid_argument,
+                  "The output {} repeats elements along dimension {}; every element of an output "
+                  "needs a place of its own.",
+                  describe(args.y), i);
+    }
+  }
+  const std::string_view domain = domain_of(*function, args.inputs, args.y);
+  if (!function->integers && domain != "f32") {
+    return fail(
+        ErrorCode::unsupported, "Function `{}` is defined for floats only; the inputs are {}.",
+        args.function,
+        args.inputs.empty() ? std::string(name(args.y.dtype)) : describe(args.inputs.front()));
+  }
+  if (args.function == "arange" && args.y.rank != 1) {
+    return fail(ErrorCode::invalid_argument,
+                "arange fills a tensor of one dimension; the output is {}.", describe(args.y));
+  }
+  return {};
+}
+
+/// An input may share memory with the output only as the same view; anything else would read what was overwritten.
+Status check_overlap(const View& input, const View& y, std::string_view input_name) {
+  if (input.slot != y.slot || input.empty() || y.empty()) return {};
+  const ByteRange a = input.bytes();
+  const ByteRange b = y.bytes();
+  if (a.end <= b.begin || b.end <= a.begin) return {};
+  bool same = input.offset == y.offset && size_of(input.dtype) == size_of(y.dtype);
+  for (std::uint32_t i = 0; i < y.rank; ++i) {
+    same = same && (y.shape[i] == 1 || input.stride[i] == y.stride[i]);
+  }
+  // Interleaved views (the two halves of every row, say) span the same bytes without sharing an element when
+  // their strides agree and they start at different places inside the innermost step.
+  if (!same && input.offset != y.offset && size_of(input.dtype) == size_of(y.dtype)) {
+    bool interleaved = true;
+    std::uint64_t row = 0;
+    for (std::uint32_t i = 0; i < y.rank; ++i) {
+      interleaved = interleaved && (y.shape[i] == 1 || input.stride[i] == y.stride[i]);
+      if (y.shape[i] > 1) row = std::max(row, y.stride[i]);
+    }
+    View inner_y = y;
+    for (std::uint32_t i = 0; i < y.rank; ++i) {
+      if (y.stride[i] == row) inner_y.shape[i] = 1;
+    }
+    const std::uint64_t extent = inner_y.bytes().size();
+    const std::uint64_t gap =
+        input.offset > y.offset ? input.offset - y.offset : y.offset - input.offset;
+    same = interleaved && gap >= extent && gap + extent <= row * size_of(y.dtype);
+  }
+  if (same) return {};
+  return fail(
+      ErrorCode::invalid_argument,
+      "Input `{}` ({}) overlaps the output ({}) in the same buffer without being the same view.",
+      input_name, describe(input), describe(y));
+}
+
+}  // namespace
+
+Result<Plan> plan(const Args& args, const Caps& caps) {
+  const Function* function = find_function(args.function);
+  if (const Status ok = check(args, function); !ok) return std::unexpected(ok.error());
+
+  std::vector<View> views{args.y};
+  for (std::size_t i = 0; i < args.inputs.size(); ++i) {
+    const auto input = args.inputs[i].broadcast_to(args.y.extents());
+    if (!input) return wrap(input.error(), std::format("planning `{}`", args.function));
+    if (const Status ok = check_overlap(*input, args.y, input_names[i]); !ok) {
+      return std::unexpected(ok.error());
+    }
+    views.push_back(*input);
+  }
+  Plan plan;
+  if (args.y.empty()) return plan;
+
+  Variant variant{.function = function->name,
+                  .domain = domain_of(*function, args.inputs, args.y),
+                  .inputs = function->inputs,
+                  .arange = function->name == "arange"};
+  if (variant.function == "copy" && views[0].dtype == views[1].dtype) {
+    copy_as_bits(views);
+    variant.domain = domain_of(views[0].dtype);
+  }
+  collapse(views);
+
+  const Status done = for_each_piece(views, caps, [&](std::span<const View> given) -> Status {
+    std::vector<View> piece(given.begin(), given.end());
+    collapse(piece);
+    const View& y = piece.front();
+    const Chunking chunking = choose_chunking(piece);
+    const std::uint32_t inner = y.rank - 1;
+    const std::uint64_t count = y.count();
+
+    Params params;
+    Scalars scalars = args.scalars;
+    if (variant.arange) {  // a piece further on starts at its own first value
+      const std::uint64_t first = (y.offset - args.y.offset) / size_of(y.dtype) /
+                                  std::max<std::uint64_t>(args.y.stride[0], 1);
+      scalars[0] += static_cast<double>(first) * scalars[1];
+    }
+    for (std::size_t i = 0; i < scalars.size(); ++i)
+      params.scalars[i] = scalar_bits(scalars[i], variant.domain);
+    params.count = static_cast<std::uint32_t>(count);
+    params.chunks = static_cast<std::uint32_t>(ceil_div<std::uint64_t>(count, chunking.chunk));
+    params.whole_chunks = static_cast<std::uint32_t>(count / chunking.chunk);
+    for (std::uint32_t i = 0; i < y.rank; ++i)
+      params.shape[i] = static_cast<std::uint32_t>(y.shape[i]);
+
+    Variant mine = variant;
+    mine.y_dtype = y.dtype;
+    mine.rank = y.rank;
+    mine.chunk = chunking.chunk;
+    mine.ragged = chunking.ragged;
+    // More chunks per invocation keep more loads in flight, once there is enough work to fill the device.
+    mine.items = !chunking.ragged && params.chunks >= (1U << 18) ? 2 : 1;
+    // Ragged chunks are located element by element, so their dimensions stay in elements.
+    const std::uint32_t scale = chunking.ragged ? 1 : chunking.chunk;
+    if (y.rank > 1 && !chunking.ragged) params.shape[inner] /= scale;
+
+    Launch launch;
+    const auto words = [&](const View& view) {
+      return std::min<std::uint32_t>(
+          4, std::max<std::uint32_t>(1, chunking.chunk * size_of(view.dtype) / 4));
+    };
+    std::array<std::string_view*, 3> kinds{&mine.a_kind, &mine.b_kind, &mine.c_kind};
+    std::array<std::uint32_t*, 3> inner_steps{&params.inner0, &params.inner1, &params.inner2};
+    std::array<std::array<std::uint32_t, max_rank>*, 3> strides{&params.stride0, &params.stride1,
+                                                                &params.stride2};
+    for (std::size_t k = 1; k < piece.size(); ++k) {
+      const View& view = piece[k];
+      const bool vec =
+          chunking.chunk > 1 && !chunking.ragged && steps_in_chunks(view, chunking.chunk);
+      *kinds[k - 1] = vec ? "vec" : view.stride[inner] == 0 ? "splat" : "step";
+      *inner_steps[k - 1] = static_cast<std::uint32_t>(view.stride[inner]);
+      for (std::uint32_t i = 0; i < y.rank; ++i) {
+        (*strides[k - 1])[i] =
+            static_cast<std::uint32_t>(view.stride[i] * (i == inner ? scale : 1));
+      }
+      launch.operands.push_back({.name = input_names[k - 1],
+                                 .view = view,
+                                 .access = Access::read,
+                                 .unit = vec ? (view.dtype == DType::i64 ? 1 : words(view)) : 1});
+    }
+    for (std::uint32_t i = 0; i < y.rank; ++i) {
+      params.stride_y[i] = static_cast<std::uint32_t>(y.stride[i] * (i == inner ? scale : 1));
+    }
+    launch.operands.push_back(
+        {.name = "y",
+         .view = y,
+         .access = chunking.atomic ? Access::atomic : Access::write,
+         .unit = chunking.chunk > 1 && !chunking.ragged && y.dtype != DType::i64 ? words(y) : 1});
+    launch.source = "map/map.wgsl";
+    launch.label = std::format("{} {}", mine.function, name(args.y.dtype));
+    launch.grid = grid_1d(
+        ceil_div<std::uint64_t>(params.chunks, std::uint64_t{group_size} * mine.items), caps);
+    launch.constants = constants_of(mine);
+    launch.params = block_of(params);
+    auto dispatch = make_dispatch(std::move(launch), caps);
+    if (!dispatch) return std::unexpected(dispatch.error());
+    plan.dispatches.push_back(std::move(*dispatch));
+    return {};
+  });
+  if (!done) return wrap(done.error(), std::format("planning `{}`", args.function));
+  return plan;
+}
+
+}  // namespace weft::ops::map

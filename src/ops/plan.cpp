@@ -1,0 +1,163 @@
+#include "ops/plan.hpp"
+
+#include <algorithm>
+#include <format>
+#include <utility>
+#include <variant>
+
+#include "base/math.hpp"
+
+namespace weft::ops {
+
+std::string KernelSpec::key() const {
+  std::string text = source;
+  for (const auto& [name, value] : constants) {
+    text += std::visit([&](const auto& v) { return std::format("|{}={}", name, v); }, value);
+  }
+  text += std::format("|{}{}{}|", features.f16 ? 'h' : '-', features.subgroups ? 's' : '-',
+                      features.subgroup_matrix ? 'm' : '-');
+  for (const BindingDecl& b : bindings) {
+    text += std::format("{}{}{},", b.writable ? 'w' : 'r', b.atomic ? "a" : "", b.unit);
+  }
+  for (const OperandDecl& o : operands) {
+    text +=
+        std::format("|{}:{}:{}:{}", o.name, name(o.dtype), std::to_underlying(o.access), o.binding);
+  }
+  for (const ParamField& p : params)
+    text += std::format("|{}:{}", p.name, std::to_underlying(p.type));
+  return text;
+}
+
+int Plan::add_scratch(std::uint64_t bytes) {
+  scratch.push_back(bytes);
+  return first_scratch_slot + static_cast<int>(scratch.size()) - 1;
+}
+
+void Plan::append(Plan other) {
+  const int shift = static_cast<int>(scratch.size());
+  for (Dispatch& dispatch : other.dispatches) {
+    for (BoundRange& range : dispatch.ranges) {
+      if (range.slot >= first_scratch_slot) range.slot += shift;
+    }
+    dispatches.push_back(std::move(dispatch));
+  }
+  scratch.insert(scratch.end(), other.scratch.begin(), other.scratch.end());
+}
+
+Grid grid_1d(std::uint64_t count, const Caps& caps) {
+  if (count <= caps.max_workgroups)
+    return {static_cast<std::uint32_t>(std::max<std::uint64_t>(count, 1))};
+  const std::uint64_t y = ceil_div<std::uint64_t>(count, caps.max_workgroups);
+  return {static_cast<std::uint32_t>(ceil_div<std::uint64_t>(count, y)),
+          static_cast<std::uint32_t>(y)};
+}
+
+namespace {
+
+/// A binding while it is being put together.
+struct Pending {
+  int slot = -1;
+  ByteRange range;  // begin aligned to the device's binding alignment, end to 16 bytes
+  BindingDecl decl;
+};
+
+bool overlap(const ByteRange& a, const ByteRange& b) { return a.begin < b.end && b.begin < a.end; }
+
+}  // namespace
+
+Result<Dispatch> make_dispatch(Launch launch, const Caps& caps) {
+  std::vector<Pending> pending;
+  std::vector<std::size_t> binding_of(launch.operands.size());
+  for (std::size_t i = 0; i < launch.operands.size(); ++i) {
+    const Operand& operand = launch.operands[i];
+    ByteRange bytes = operand.view.bytes();
+    bytes.begin = round_down<std::uint64_t>(bytes.begin, caps.binding_alignment);
+    bytes.end = round_up<std::uint64_t>(std::max(bytes.end, bytes.begin + 16), 16);
+    Pending mine{operand.view.slot,
+                 bytes,
+                 {operand.access != Access::read, operand.access == Access::atomic, operand.unit}};
+    // Merge with every overlapping binding of the same buffer when one of the two writes. Merging widens the
+    // range, which can make it overlap further bindings, so it repeats until nothing changes.
+    std::vector<bool> gone(pending.size(), false);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t j = 0; j < pending.size(); ++j) {
+        Pending& other = pending[j];
+        if (gone[j] || other.slot != mine.slot || !overlap(other.range, mine.range)) continue;
+        if (!other.decl.writable && !mine.decl.writable) continue;
+        mine.range = {std::min(mine.range.begin, other.range.begin),
+                      std::max(mine.range.end, other.range.end)};
+        mine.decl.writable = true;
+        mine.decl.atomic = mine.decl.atomic || other.decl.atomic;
+        mine.decl.unit = std::min(mine.decl.unit, other.decl.unit);
+        if (mine.decl.atomic) mine.decl.unit = 1;
+        gone[j] = changed = true;
+        for (std::size_t k = 0; k < i; ++k) {
+          if (binding_of[k] == j) binding_of[k] = pending.size();
+        }
+      }
+    }
+    if (mine.decl.atomic) mine.decl.unit = 1;
+    binding_of[i] = pending.size();
+    pending.push_back(mine);
+    // Drop the merged ones and renumber.
+    std::vector<std::size_t> renumbered(pending.size());
+    std::size_t kept = 0;
+    for (std::size_t j = 0; j < pending.size(); ++j) {
+      renumbered[j] = kept;
+      if (j < gone.size() && gone[j]) continue;
+      pending[kept++] = pending[j];
+    }
+    pending.resize(kept);
+    for (std::size_t k = 0; k <= i; ++k) binding_of[k] = renumbered[binding_of[k]];
+  }
+  // A buffer may not be bound both read-only and writable in one dispatch: make such read bindings writable.
+  for (Pending& a : pending) {
+    for (const Pending& b : pending) {
+      if (a.slot == b.slot && b.decl.writable) a.decl.writable = true;
+    }
+  }
+
+  Dispatch out;
+  out.grid = launch.grid;
+  KernelSpec& kernel = out.kernel;
+  kernel.source = launch.source;
+  kernel.constants = std::move(launch.constants);
+  kernel.features = launch.features;
+  kernel.label = launch.label.empty() ? std::string(launch.source) : std::move(launch.label);
+  if (pending.size() > caps.max_bindings) {
+    return fail(ErrorCode::unsupported, "Kernel {} needs {} storage bindings; this device has {}.",
+                kernel.label, pending.size(), caps.max_bindings);
+  }
+  for (const Pending& p : pending) {
+    if (p.range.size() > caps.max_binding) {
+      return fail(
+          ErrorCode::unsupported,
+          "Kernel {} needs a binding of {} bytes; this device binds at most {} bytes at once.",
+          kernel.label, p.range.size(), caps.max_binding);
+    }
+    kernel.bindings.push_back(p.decl);
+    out.ranges.push_back({p.slot, p.range.begin, p.range.size()});
+  }
+  for (std::size_t i = 0; i < launch.operands.size(); ++i) {
+    const Operand& operand = launch.operands[i];
+    const std::uint64_t start = operand.view.offset - pending[binding_of[i]].range.begin;
+    launch.params.add(std::string(operand.name) + "_off",
+                      static_cast<std::uint32_t>(start / size_of(operand.view.dtype)));
+    kernel.operands.push_back({std::string(operand.name), operand.view.dtype, operand.access,
+                               static_cast<std::uint32_t>(binding_of[i])});
+  }
+  kernel.params = std::move(launch.params.fields);
+  out.params = std::move(launch.params.words);
+  for (const std::uint32_t extent : {out.grid.x, out.grid.y, out.grid.z}) {
+    if (extent > caps.max_workgroups) {
+      return fail(ErrorCode::unsupported,
+                  "Kernel {} needs a grid of {} x {} x {} workgroups; this device starts at most "
+                  "{} per dimension.",
+                  kernel.label, out.grid.x, out.grid.y, out.grid.z, caps.max_workgroups);
+    }
+  }
+  return out;
+}
+
+}  // namespace weft::ops
