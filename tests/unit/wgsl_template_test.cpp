@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdint>
 #include <format>
+#include <limits>
 #include <string>
 #include <vector>
-
-#include "wgsl/limits.hpp"
 
 namespace weft::wgsl {
 namespace {
