@@ -21,12 +21,12 @@ std::string repeated(std::string_view text, std::size_t count) {
   return result;
 }
 
-/// The error of a template that must not hang. The time bound is a hundred times what is needed,
+/// The error of a template that must not hang. The time bound is far above what is needed,
 /// so that it fails only for work that is not bounded.
 std::string refusal(const std::vector<File>& files, std::string_view main = "main.wgsl") {
   const auto start = Clock::now();
   const auto result = expand(files, main, {});
-  EXPECT_LT(Clock::now() - start, std::chrono::seconds(30));
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(120));
   if (result) return std::format("expanded to {} bytes", result->text.size());
   EXPECT_EQ(result.error().code, ErrorCode::shader);
   return result.error().message;
