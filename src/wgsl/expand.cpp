@@ -78,8 +78,7 @@ class Expander {
   Status missing(std::string_view name) const {
     std::vector<std::string_view> known;
     for (const File& file : files_) known.push_back(file.name);
-    return error(std::format("there is no template \"{}\"; known: {}", name,
-                             nearest(name, std::move(known))));
+    return error(std::format("there is no template \"{}\"; known: {}", name, nearest(name, known)));
   }
 
   /// Expands the lines [begin, end).

@@ -74,7 +74,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string nearest(std::string_view name, std::vector<std::string_view> candidates) {
+std::string nearest(std::string_view name, std::span<const std::string_view> candidates) {
   if (candidates.empty()) return "none";
   std::vector<std::pair<std::size_t, std::string_view>> ranked;
   ranked.reserve(candidates.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,6 @@ class Names {
 };
 
 /// The candidates most like `name`, best first, as a list for a message: "A, B, C and 7 more".
-std::string nearest(std::string_view name, std::vector<std::string_view> candidates);
+std::string nearest(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace weft::wgsl

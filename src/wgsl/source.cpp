@@ -87,7 +87,7 @@ class Scanner {
     std::vector<std::string_view> known;
     for (const auto& [directive, kind] : directives) known.push_back(directive);
     return {number, std::format("unknown directive `#{}`; known: {}", word.substr(0, 40),
-                                nearest(word, std::move(known)))};
+                                nearest(word, known))};
   }
 
   std::optional<Problem> match(const Line& line) {
