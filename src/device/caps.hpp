@@ -12,7 +12,8 @@ namespace weft {
 /// Component types that a subgroup matrix may have.
 enum class MatrixType : std::uint8_t { f32, f16, u32, i32, u8, i8 };
 
-/// One shape of subgroup matrix product that a device offers: result[m,n] += left[m,k] · right[k,n].
+/// One shape of subgroup matrix product that a device offers: result[m,n] += left[m,k] ·
+/// right[k,n].
 struct MatrixConfig {
   MatrixType component = MatrixType::f16;
   MatrixType result = MatrixType::f32;

@@ -1,0 +1,130 @@
+#include "device/caps.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kKnownWords =
+    "-f16, -subgroups, -subgroup-matrix, -timestamps, binding=BYTES, buffer=BYTES, bindings=COUNT, "
+    "workgroup-memory=BYTES, invocations=COUNT, workgroups=COUNT";
+
+// The least values with which the library's own kernels can still run.
+constexpr std::uint64_t kLeastBinding = 4096;
+constexpr std::uint64_t kLeastBuffer = 4096;
+constexpr std::uint64_t kLeastBindings = 4;
+constexpr std::uint64_t kLeastWorkgroupMemory = 4096;
+constexpr std::uint64_t kLeastInvocations = 64;
+constexpr std::uint64_t kLeastWorkgroups = 256;
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+/// "128M" → 134217728; the letters K, M and G are powers of 1024.
+std::optional<std::uint64_t> parse_amount(std::string_view text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{}) return std::nullopt;
+  const std::string_view unit(rest, end);
+  unsigned shift = 0;
+  if (unit == "K" || unit == "k") {
+    shift = 10;
+  } else if (unit == "M" || unit == "m") {
+    shift = 20;
+  } else if (unit == "G" || unit == "g") {
+    shift = 30;
+  } else if (!unit.empty()) {
+    return std::nullopt;
+  }
+  if (value > (std::numeric_limits<std::uint64_t>::max() >> shift)) return std::nullopt;
+  return value << shift;
+}
+
+void drop_matrices(Caps& caps) {
+  caps.subgroup_matrix = false;
+  caps.matrix_configs.clear();
+}
+
+void drop_f16(Caps& caps) {
+  caps.f16 = false;
+  std::erase_if(caps.matrix_configs, [](const MatrixConfig& config) {
+    return config.component == MatrixType::f16 || config.result == MatrixType::f16;
+  });
+  if (caps.matrix_configs.empty()) caps.subgroup_matrix = false;
+}
+
+void drop_subgroups(Caps& caps) {
+  caps.subgroups = false;
+  caps.subgroup_min = 0;
+  caps.subgroup_max = 0;
+  drop_matrices(caps);  // A subgroup matrix is useless without subgroups.
+}
+
+template <class T>
+Status lower(T& field, std::string_view word, std::string_view value, std::uint64_t least) {
+  const std::optional<std::uint64_t> amount = parse_amount(value);
+  if (!amount) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "The capability mask has \"{}\", where \"{}\" is not a number with an optional K, M "
+        "or G.",
+        word, value);
+  }
+  if (*amount < least) {
+    return fail(ErrorCode::invalid_argument,
+                "The capability mask has \"{}\", but the least value that works is {}.", word,
+                least);
+  }
+  field = static_cast<T>(std::min<std::uint64_t>(field, *amount));
+  return {};
+}
+
+Status apply_word(Caps& caps, std::string_view word) {
+  if (word == "-f16") return drop_f16(caps), Status{};
+  if (word == "-subgroups") return drop_subgroups(caps), Status{};
+  if (word == "-subgroup-matrix") return drop_matrices(caps), Status{};
+  if (word == "-timestamps") return caps.timestamps = false, Status{};
+  const std::size_t equals = word.find('=');
+  if (equals != std::string_view::npos) {
+    const std::string_view key = word.substr(0, equals);
+    const std::string_view value = word.substr(equals + 1);
+    if (key == "binding") return lower(caps.max_binding, word, value, kLeastBinding);
+    if (key == "buffer") return lower(caps.max_buffer, word, value, kLeastBuffer);
+    if (key == "bindings") return lower(caps.max_bindings, word, value, kLeastBindings);
+    if (key == "workgroup-memory") {
+      return lower(caps.workgroup_bytes, word, value, kLeastWorkgroupMemory);
+    }
+    if (key == "invocations") {
+      return lower(caps.workgroup_invocations, word, value, kLeastInvocations);
+    }
+    if (key == "workgroups") return lower(caps.max_workgroups, word, value, kLeastWorkgroups);
+  }
+  return fail(ErrorCode::invalid_argument,
+              "The capability mask has the unknown word \"{}\"; the known ones are {}.", word,
+              kKnownWords);
+}
+
+}  // namespace
+
+Result<Caps> apply_caps_mask(Caps caps, std::string_view mask) {
+  while (!mask.empty()) {
+    const std::size_t comma = mask.find(',');
+    const std::string_view word = trim(mask.substr(0, comma));
+    mask = comma == std::string_view::npos ? std::string_view{} : mask.substr(comma + 1);
+    if (word.empty()) continue;
+    if (Status status = apply_word(caps, word); !status) return std::unexpected(status.error());
+  }
+  // A binding that no buffer can hold is no capability.
+  caps.max_binding = std::min(caps.max_binding, caps.max_buffer);
+  return caps;
+}
+
+}  // namespace weft

@@ -1,0 +1,230 @@
+#include "gpu/adapter.hpp"
+
+#include <dawn/native/DawnNative.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <format>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace weft::gpu {
+namespace {
+
+#if defined(__APPLE__)
+constexpr wgpu::BackendType kBackend = wgpu::BackendType::Metal;
+#elif defined(_WIN32)
+constexpr wgpu::BackendType kBackend = wgpu::BackendType::D3D12;
+#else
+constexpr wgpu::BackendType kBackend = wgpu::BackendType::Vulkan;
+#endif
+
+std::string kind_name(wgpu::AdapterType type) {
+  switch (type) {
+    case wgpu::AdapterType::DiscreteGPU:
+      return "discrete";
+    case wgpu::AdapterType::IntegratedGPU:
+      return "integrated";
+    case wgpu::AdapterType::CPU:
+      return "software";
+    default:
+      return "unknown";
+  }
+}
+
+std::string backend_name(wgpu::BackendType type) {
+  switch (type) {
+    case wgpu::BackendType::Vulkan:
+      return "Vulkan";
+    case wgpu::BackendType::Metal:
+      return "Metal";
+    case wgpu::BackendType::D3D12:
+      return "D3D12";
+    case wgpu::BackendType::D3D11:
+      return "D3D11";
+    case wgpu::BackendType::OpenGL:
+      return "OpenGL";
+    case wgpu::BackendType::OpenGLES:
+      return "OpenGLES";
+    default:
+      return "unknown";
+  }
+}
+
+std::optional<MatrixType> matrix_type(wgpu::SubgroupMatrixComponentType type) {
+  switch (type) {
+    case wgpu::SubgroupMatrixComponentType::F32:
+      return MatrixType::f32;
+    case wgpu::SubgroupMatrixComponentType::F16:
+      return MatrixType::f16;
+    case wgpu::SubgroupMatrixComponentType::U32:
+      return MatrixType::u32;
+    case wgpu::SubgroupMatrixComponentType::I32:
+      return MatrixType::i32;
+    case wgpu::SubgroupMatrixComponentType::U8:
+      return MatrixType::u8;
+    case wgpu::SubgroupMatrixComponentType::I8:
+      return MatrixType::i8;
+    default:
+      return std::nullopt;  // A type that came later than this table.
+  }
+}
+
+AdapterInfo describe(const wgpu::Adapter& adapter, std::uint32_t index) {
+  wgpu::AdapterInfo raw;
+  wgpu::AdapterPropertiesSubgroupMatrixConfigs matrices;
+  const bool has_matrices =
+      adapter.HasFeature(wgpu::FeatureName::ChromiumExperimentalSubgroupMatrix);
+  if (has_matrices) raw.nextInChain = &matrices;
+  adapter.GetInfo(&raw);
+  wgpu::Limits limits;
+  adapter.GetLimits(&limits);
+
+  AdapterInfo info;
+  info.index = index;
+  info.name = text(raw.device);
+  info.vendor = text(raw.vendor);
+  info.architecture = text(raw.architecture);
+  info.driver = text(raw.description);
+  info.backend = backend_name(raw.backendType);
+  info.kind = kind_name(raw.adapterType);
+
+  Caps& caps = info.caps;
+  caps.f16 = adapter.HasFeature(wgpu::FeatureName::ShaderF16);
+  caps.subgroups = adapter.HasFeature(wgpu::FeatureName::Subgroups);
+  caps.timestamps = adapter.HasFeature(wgpu::FeatureName::TimestampQuery);
+  caps.software = raw.adapterType == wgpu::AdapterType::CPU;
+  if (caps.subgroups) {
+    caps.subgroup_min = raw.subgroupMinSize;
+    caps.subgroup_max = raw.subgroupMaxSize;
+  }
+  // Whole multiples of 16, since every buffer is one.
+  caps.max_buffer = limits.maxBufferSize / 16 * 16;
+  caps.max_binding = std::min(limits.maxStorageBufferBindingSize / 16 * 16, caps.max_buffer);
+  caps.binding_alignment = limits.minStorageBufferOffsetAlignment;
+  caps.max_bindings = limits.maxStorageBuffersPerShaderStage;
+  caps.workgroup_bytes = limits.maxComputeWorkgroupStorageSize;
+  caps.workgroup_invocations = limits.maxComputeInvocationsPerWorkgroup;
+  caps.max_workgroups = limits.maxComputeWorkgroupsPerDimension;
+  if (has_matrices && caps.subgroups) {
+    for (std::size_t i = 0; i < matrices.configCount; ++i) {
+      const wgpu::SubgroupMatrixConfig& config = matrices.configs[i];
+      const auto component = matrix_type(config.componentType);
+      const auto result = matrix_type(config.resultComponentType);
+      if (!component || !result) continue;
+      caps.matrix_configs.push_back({*component, *result, config.M, config.N, config.K});
+    }
+  }
+  caps.subgroup_matrix = !caps.matrix_configs.empty();
+  return info;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+int rank(const AdapterInfo& info, bool low_power) {
+  if (info.kind == "discrete") return low_power ? 2 : 3;
+  if (info.kind == "integrated") return low_power ? 3 : 2;
+  if (info.kind == "unknown") return 1;
+  return 0;
+}
+
+Candidate best(const Discovery& discovery, bool low_power) {
+  return *std::ranges::max_element(discovery.candidates, {}, [low_power](const Candidate& c) {
+    return rank(c.info, low_power);
+  });
+}
+
+}  // namespace
+
+std::vector<const char*> toggle_names(ToggleStage stage, Mode mode, bool on) {
+  std::vector<const char*> names;
+  for (const Toggle& toggle : kToggles) {
+    if (toggle.stage != stage) continue;
+    const bool is_on =
+        toggle.use == ToggleUse::on || (toggle.use == ToggleUse::fast_on && mode == Mode::fast);
+    const bool is_off = toggle.use == ToggleUse::off;
+    if (on ? is_on : is_off)
+      names.push_back(toggle.name.data());  // Literals: they end with a zero.
+  }
+  return names;
+}
+
+Result<Discovery> discover() {
+  const auto instance_on = toggle_names(ToggleStage::instance, Mode::fast, true);
+  wgpu::DawnTogglesDescriptor instance_toggles;
+  instance_toggles.enabledToggleCount = instance_on.size();
+  instance_toggles.enabledToggles = instance_on.data();
+  constexpr std::array kFeatures{wgpu::InstanceFeatureName::TimedWaitAny};
+  wgpu::InstanceDescriptor descriptor;
+  descriptor.nextInChain = &instance_toggles;
+  descriptor.requiredFeatureCount = kFeatures.size();
+  descriptor.requiredFeatures = kFeatures.data();
+  const dawn::native::Instance native(&descriptor);
+
+  const auto adapter_on = toggle_names(ToggleStage::adapter, Mode::fast, true);
+  wgpu::DawnTogglesDescriptor adapter_toggles;
+  adapter_toggles.enabledToggleCount = adapter_on.size();
+  adapter_toggles.enabledToggles = adapter_on.data();
+  wgpu::RequestAdapterOptions options;
+  options.nextInChain = &adapter_toggles;
+  options.featureLevel = wgpu::FeatureLevel::Core;
+  options.backendType = kBackend;
+
+  Discovery discovery;
+  discovery.instance = wgpu::Instance(native.Get());
+  for (const dawn::native::Adapter& found : native.EnumerateAdapters(&options)) {
+    wgpu::Adapter adapter(found.Get());
+    const auto index = static_cast<std::uint32_t>(discovery.candidates.size());
+    AdapterInfo info = describe(adapter, index);
+    discovery.candidates.push_back({std::move(adapter), std::move(info)});
+  }
+  return discovery;
+}
+
+Result<Candidate> choose(const Discovery& discovery, std::string_view wanted) {
+  if (discovery.candidates.empty()) {
+    return fail(
+        ErrorCode::not_found,
+        "This machine has no {} adapter; a driver (for example Mesa's, which also has one in "
+        "software) has to be installed.",
+        backend_name(kBackend));
+  }
+  if (wanted.empty() || wanted == "high-performance") return best(discovery, false);
+  if (wanted == "low-power") return best(discovery, true);
+  std::uint32_t index = 0;
+  const char* end = wanted.data() + wanted.size();
+  const auto [rest, error] = std::from_chars(wanted.data(), end, index);
+  if (error == std::errc{} && rest == end && index < discovery.candidates.size()) {
+    return discovery.candidates[index];
+  }
+  for (const Candidate& candidate : discovery.candidates) {
+    if (lower(candidate.info.name).contains(lower(wanted))) return candidate;
+  }
+  std::string known;
+  for (const Candidate& candidate : discovery.candidates) {
+    known += std::format("{}{} \"{}\"", known.empty() ? "" : ", ", candidate.info.index,
+                         candidate.info.name);
+  }
+  return fail(ErrorCode::not_found,
+              "There is no adapter \"{}\"; this machine has {}, and \"high-performance\" and "
+              "\"low-power\" work too.",
+              wanted, known);
+}
+
+Result<std::vector<AdapterInfo>> list_adapters() {
+  const Result<Discovery> discovery = discover();
+  if (!discovery) return std::unexpected(discovery.error());
+  std::vector<AdapterInfo> infos;
+  for (const Candidate& candidate : discovery->candidates) infos.push_back(candidate.info);
+  return infos;
+}
+
+}  // namespace weft::gpu

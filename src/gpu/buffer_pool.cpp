@@ -1,0 +1,193 @@
+#include "gpu/buffer_pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <format>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/math.hpp"
+
+namespace weft::gpu {
+namespace {
+
+constexpr std::uint64_t kSmallest = 256;
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+/// Pops one error scope; the message of the error it caught, if any.
+std::optional<std::string> pop_scope(const wgpu::Instance& instance, const wgpu::Device& device) {
+  std::optional<std::string> caught;
+  const wgpu::Future future = device.PopErrorScope(
+      wgpu::CallbackMode::WaitAnyOnly,
+      [&caught](wgpu::PopErrorScopeStatus status, wgpu::ErrorType type, wgpu::StringView message) {
+        if (status != wgpu::PopErrorScopeStatus::Success) {
+          caught = "the device did not answer";
+        } else if (type != wgpu::ErrorType::NoError) {
+          caught = text(message);
+        }
+      });
+  if (Status status = wait_for(instance, future, "an error scope"); !status) {
+    caught = status.error().message;
+  }
+  return caught;
+}
+
+}  // namespace
+
+std::uint64_t size_class(std::uint64_t bytes, std::uint64_t limit) {
+  bytes = std::max(bytes, kSmallest);
+  std::uint64_t step = kMiB;
+  if (bytes < 64 * kMiB) {
+    // Four classes between a power of two and the next.
+    step = std::max<std::uint64_t>(std::bit_floor(bytes) / 4, 64);
+  }
+  const std::uint64_t rounded = round_up(bytes, step);
+  // Near the limit the class may be too large where the request itself is not.
+  if (rounded > limit) return round_up<std::uint64_t>(bytes, 16);
+  return rounded;
+}
+
+BufferPool::BufferPool(wgpu::Instance instance, wgpu::Device device, Limits limits,
+                       std::function<void(std::uint64_t)> dropped)
+    : instance_(std::move(instance)),
+      device_(std::move(device)),
+      limits_(limits),
+      dropped_(std::move(dropped)) {}
+
+Result<Block> BufferPool::take(std::uint64_t bytes, std::string_view label) {
+  if (bytes > limits_.max_buffer) {
+    const std::scoped_lock lock(mutex_);
+    return fail(ErrorCode::out_of_memory,
+                "A buffer of {} bytes{}{} was asked for, but the largest buffer of this device has "
+                "{} bytes ({} bytes are in use, {} are pooled).",
+                bytes, label.empty() ? "" : " for ", label, limits_.max_buffer, in_use_, pooled_);
+  }
+  const std::uint64_t wanted = size_class(bytes, limits_.max_buffer);
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = free_.find(wanted);
+    if (found != free_.end()) {
+      Block block = std::move(found->second.back());
+      found->second.pop_back();
+      if (found->second.empty()) free_.erase(found);
+      pooled_ -= block.bytes;
+      ++reuses_;
+      note_taken(block.bytes);
+      return block;
+    }
+  }
+  Result<Block> made = create(wanted, bytes, label);
+  if (!made) {
+    trim();  // What the pool holds may be just what is missing.
+    made = create(wanted, bytes, label);
+  }
+  if (!made) return made;
+  const std::scoped_lock lock(mutex_);
+  ++allocations_;
+  note_taken(made->bytes);
+  return made;
+}
+
+Result<Block> BufferPool::create(std::uint64_t bytes, std::uint64_t asked, std::string_view label) {
+  wgpu::BufferDescriptor descriptor;
+  descriptor.label = label;
+  descriptor.size = bytes;
+  descriptor.usage =
+      wgpu::BufferUsage::Storage | wgpu::BufferUsage::CopySrc | wgpu::BufferUsage::CopyDst;
+  wgpu::DawnFakeBufferOOMForTesting full;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (fail_next_ > 0) {
+      --fail_next_;
+      full.fakeOOMAtDevice = true;
+      descriptor.nextInChain = &full;
+    }
+  }
+  device_.PushErrorScope(wgpu::ErrorFilter::Validation);
+  device_.PushErrorScope(wgpu::ErrorFilter::Internal);
+  device_.PushErrorScope(wgpu::ErrorFilter::OutOfMemory);
+  wgpu::Buffer buffer = device_.CreateBuffer(&descriptor);
+  const std::optional<std::string> memory = pop_scope(instance_, device_);
+  const std::optional<std::string> internal = pop_scope(instance_, device_);
+  const std::optional<std::string> validation = pop_scope(instance_, device_);
+  const std::optional<std::string>& reason = memory ? memory : internal ? internal : validation;
+  if (reason || buffer == nullptr) {
+    const std::scoped_lock lock(mutex_);
+    return fail(
+        ErrorCode::out_of_memory,
+        "A buffer of {} bytes{}{} could not be made ({} bytes are in use, {} are pooled, the "
+        "largest buffer has {}): {}",
+        asked, label.empty() ? "" : " for ", label, in_use_, pooled_, limits_.max_buffer,
+        reason.value_or("the device gave none."));
+  }
+  return Block{std::move(buffer), bytes, next_id()};
+}
+
+void BufferPool::note_taken(std::uint64_t bytes) {
+  in_use_ += bytes;
+  peak_ = std::max(peak_, in_use_);
+}
+
+void BufferPool::give_back(Block block) noexcept {
+  std::vector<Block> doomed;
+  try {
+    const std::scoped_lock lock(mutex_);
+    in_use_ -= block.bytes;
+    pooled_ += block.bytes;
+    block.stamp = ++stamp_;
+    free_[block.bytes].push_back(std::move(block));
+    while (pooled_ > limits_.pool_limit) doomed.push_back(pop_oldest());
+  } catch (...) {
+    // Out of host memory: the block is destroyed with its last reference instead of pooled.
+  }
+  destroy(std::move(doomed));
+}
+
+Block BufferPool::pop_oldest() {
+  const auto oldest = std::ranges::min_element(
+      free_, {}, [](const auto& entry) { return entry.second.front().stamp; });
+  Block block = std::move(oldest->second.front());
+  oldest->second.pop_front();
+  if (oldest->second.empty()) free_.erase(oldest);
+  pooled_ -= block.bytes;
+  return block;
+}
+
+void BufferPool::destroy(std::vector<Block> blocks) noexcept {
+  for (Block& block : blocks) {
+    dropped_(block.id);
+    // Frees the memory now, even where a bind group still refers to the buffer; the driver waits
+    // for work that is under way.
+    block.buffer.Destroy();
+  }
+}
+
+void BufferPool::trim() {
+  std::vector<Block> doomed;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (auto& [bytes, blocks] : free_) {
+      for (Block& block : blocks) doomed.push_back(std::move(block));
+    }
+    free_.clear();
+    pooled_ = 0;
+  }
+  destroy(std::move(doomed));
+}
+
+void BufferPool::fail_next(std::uint32_t count) {
+  const std::scoped_lock lock(mutex_);
+  fail_next_ = count;
+}
+
+void BufferPool::fill_in(MemoryStats& stats) const {
+  const std::scoped_lock lock(mutex_);
+  stats.in_use = in_use_;
+  stats.pooled = pooled_;
+  stats.peak = peak_;
+  stats.allocations = allocations_;
+  stats.reuses = reuses_;
+}
+
+}  // namespace weft::gpu

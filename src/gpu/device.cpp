@@ -1,0 +1,128 @@
+#include <utility>
+
+#include "base/math.hpp"
+#include "gpu/stream_state.hpp"
+
+// The handles of gpu.hpp: what is left of their calls after the files that own the work.
+
+namespace weft::gpu {
+
+std::uint64_t Buffer::size() const { return state_ ? state_->size : 0; }
+std::uint64_t Buffer::capacity() const { return round_up<std::uint64_t>(size(), 16); }
+std::uint64_t Buffer::id() const { return state_ ? state_->id : 0; }
+
+const std::string& Kernel::label() const {
+  static const std::string none;
+  return state_ ? state_->label : none;
+}
+
+const Caps& Device::caps() const { return state_->info.caps; }
+const AdapterInfo& Device::info() const { return state_->info; }
+Mode Device::mode() const { return state_->mode; }
+
+Result<Buffer> Device::allocate(std::uint64_t bytes, std::string_view label) {
+  if (Status status = state_->errors.take(); !status) return std::unexpected(status.error());
+  Result<Block> block = state_->pool->take(bytes, label);
+  if (!block) {
+    // A lost device refuses buffers too; then that is the reason to name.
+    if (Status lost = state_->errors.take(); !lost) return std::unexpected(lost.error());
+    return std::unexpected(block.error());
+  }
+  return Unwrap::wrap<Buffer>(
+      std::make_shared<const BufferState>(state_, std::move(*block), bytes));
+}
+
+Result<Kernel> Device::compile(const KernelDesc& desc) {
+  Result<std::vector<Kernel>> kernels = compile_all(std::span(&desc, 1));
+  if (!kernels) return std::unexpected(kernels.error());
+  return std::move(kernels->front());
+}
+
+Result<std::vector<Kernel>> Device::compile_all(std::span<const KernelDesc> descs) {
+  if (Status status = state_->errors.take(); !status) return std::unexpected(status.error());
+  const HostScope scope(state_->profiler.get(), "compile");
+  auto states = state_->pipelines->get(descs);
+  if (!states) return std::unexpected(states.error());
+  std::vector<Kernel> kernels;
+  kernels.reserve(states->size());
+  for (auto& kernel : *states) kernels.push_back(Unwrap::wrap<Kernel>(std::move(kernel)));
+  return kernels;
+}
+
+Status Device::copy(const Slice& from, const Slice& to) {
+  Stream recorder = stream();
+  if (Status status = recorder.copy(from, to); !status) return status;
+  return recorder.submit();
+}
+
+Status Device::fill(const Slice& to, std::uint8_t byte) {
+  Stream recorder = stream();
+  if (Status status = recorder.fill(to, byte); !status) return status;
+  return recorder.submit();
+}
+
+Stream Device::stream() const { return Unwrap::stream(std::make_unique<StreamState>(state_)); }
+
+Status Device::synchronize() {
+  if (Status status = state_->errors.take(); !status) return status;
+  const HostScope scope(state_->profiler.get(), "wait");
+  const wgpu::Future future = state_->queue.OnSubmittedWorkDone(
+      wgpu::CallbackMode::WaitAnyOnly, [](wgpu::QueueWorkDoneStatus, wgpu::StringView) {});
+  if (Status status = wait_for(state_->instance, future, "the queue"); !status) return status;
+  return state_->errors.take();
+}
+
+Status Device::poll() {
+  state_->instance.ProcessEvents();
+  return state_->errors.take();
+}
+
+MemoryStats Device::memory() const {
+  MemoryStats stats;
+  state_->pool->fill_in(stats);
+  stats.staging = state_->staging->bytes();
+  return stats;
+}
+
+CacheStats Device::cache() const {
+  CacheStats stats;
+  state_->pipelines->fill_in(stats);
+  stats.bind_groups = state_->bind_groups->made();
+  if (state_->disk) {
+    stats.disk_hits = state_->disk->hits();
+    stats.disk_stores = state_->disk->stores();
+  }
+  return stats;
+}
+
+void Device::trim() {
+  state_->pool->trim();
+  state_->staging->trim();
+}
+
+Result<Profile> Device::profile() {
+  if (!state_->profiler) return Profile{};
+  if (Status status = synchronize(); !status) return std::unexpected(status.error());
+  return state_->profiler->take(state_->errors);
+}
+
+Status Device::lose_for_test(std::string_view reason) {
+  state_->device.ForceLoss(wgpu::DeviceLostReason::Unknown, reason);
+  state_->instance.ProcessEvents();
+  return {};
+}
+
+Status Device::inject_error_for_test(ErrorCode code, std::string_view message) {
+  const wgpu::ErrorType type = code == ErrorCode::out_of_memory      ? wgpu::ErrorType::OutOfMemory
+                               : code == ErrorCode::invalid_argument ? wgpu::ErrorType::Validation
+                                                                     : wgpu::ErrorType::Internal;
+  state_->device.InjectError(type, message);
+  return {};
+}
+
+Status Device::fail_allocations_for_test(std::uint32_t count) {
+  state_->pool->fail_next(count);
+  return {};
+}
+
+}  // namespace weft::gpu

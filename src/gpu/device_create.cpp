@@ -1,0 +1,199 @@
+#include <array>
+#include <cstdlib>
+#include <format>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "gpu/adapter.hpp"
+#include "gpu/device_state.hpp"
+
+namespace weft::gpu {
+namespace {
+
+constexpr std::size_t kBindGroups = 4096;
+constexpr std::uint64_t kDiskCacheBytes = std::uint64_t{512} << 20;
+constexpr std::uint64_t kStagingKept = std::uint64_t{256} << 20;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+Result<Mode> mode_of(const DeviceOptions& options) {
+  if (options.mode) return *options.mode;
+  const std::string name = environment("WEFT_MODE");
+  if (name.empty() || name == "fast") return Mode::fast;
+  if (name == "safe") return Mode::safe;
+  return fail(ErrorCode::invalid_argument,
+              "WEFT_MODE is \"{}\", but it can be \"fast\" or \"safe\".", name);
+}
+
+/// The features to ask for: what the (masked) capabilities say, and what threads need.
+std::vector<wgpu::FeatureName> features_of(const wgpu::Adapter& adapter, const Caps& caps) {
+  std::vector<wgpu::FeatureName> features;
+  const auto add = [&](bool wanted, wgpu::FeatureName feature) {
+    if (wanted && adapter.HasFeature(feature)) features.push_back(feature);
+  };
+  add(caps.f16, wgpu::FeatureName::ShaderF16);
+  add(caps.subgroups, wgpu::FeatureName::Subgroups);
+  add(caps.subgroups, wgpu::FeatureName::SubgroupSizeControl);
+  add(caps.subgroup_matrix, wgpu::FeatureName::ChromiumExperimentalSubgroupMatrix);
+  add(caps.timestamps, wgpu::FeatureName::TimestampQuery);
+  add(true, wgpu::FeatureName::ImplicitDeviceSynchronization);
+  return features;
+}
+
+ErrorCode code_of(wgpu::ErrorType type) {
+  switch (type) {
+    case wgpu::ErrorType::OutOfMemory:
+      return ErrorCode::out_of_memory;
+    case wgpu::ErrorType::Validation:
+      return ErrorCode::invalid_argument;
+    default:
+      return ErrorCode::internal;
+  }
+}
+
+Status open(DeviceState& state, const wgpu::Adapter& adapter) {
+  wgpu::Limits limits;
+  adapter.GetLimits(&limits);
+  state.uniform_alignment = limits.minUniformBufferOffsetAlignment;
+  const auto on = toggle_names(ToggleStage::device, state.mode, true);
+  const auto off = toggle_names(ToggleStage::device, state.mode, false);
+  wgpu::DawnTogglesDescriptor toggles;
+  toggles.enabledToggleCount = on.size();
+  toggles.enabledToggles = on.data();
+  toggles.disabledToggleCount = off.size();
+  toggles.disabledToggles = off.data();
+  wgpu::DawnCacheDeviceDescriptor cache;
+  if (state.disk) {
+    cache.SetDawnLoadCacheDataCallback(
+        [](std::span<const std::byte> key, std::span<std::byte> value, DiskCache* disk) {
+          return disk->load(key, value.data() == nullptr ? std::span<std::byte>() : value);
+        },
+        state.disk.get());
+    cache.SetDawnStoreCacheDataCallback(
+        [](std::span<const std::byte> key, std::span<const std::byte> value, DiskCache* disk) {
+          disk->store(key, value);
+        },
+        state.disk.get());
+    toggles.nextInChain = &cache;
+  }
+  const std::vector<wgpu::FeatureName> features = features_of(adapter, state.info.caps);
+  wgpu::DeviceDescriptor descriptor;
+  descriptor.nextInChain = &toggles;
+  descriptor.label = "weft";
+  descriptor.requiredFeatureCount = features.size();
+  descriptor.requiredFeatures = features.data();
+  descriptor.requiredLimits = &limits;
+  // The state outlives the device: ~DeviceState destroys the device, which ends all callbacks.
+  descriptor.SetUncapturedErrorCallback(
+      [](const wgpu::Device&, wgpu::ErrorType type, wgpu::StringView message, ErrorSink* errors) {
+        errors->record(code_of(type), text(message));
+      },
+      &state.errors);
+  descriptor.SetDeviceLostCallback(
+      wgpu::CallbackMode::AllowSpontaneous,
+      [](const wgpu::Device&, wgpu::DeviceLostReason, wgpu::StringView message, ErrorSink* errors) {
+        errors->lose(text(message));
+      },
+      &state.errors);
+
+  std::string problem = "no answer came";
+  const wgpu::Future future = adapter.RequestDevice(
+      &descriptor, wgpu::CallbackMode::WaitAnyOnly,
+      [&](wgpu::RequestDeviceStatus, wgpu::Device device, wgpu::StringView message) {
+        state.device = std::move(device);
+        problem = text(message);
+      });
+  if (Status status = wait_for(state.instance, future, "a device"); !status) return status;
+  if (state.device == nullptr) {
+    return fail(ErrorCode::unsupported, "The adapter \"{}\" gives no device: {}", state.info.name,
+                problem);
+  }
+  state.queue = state.device.GetQueue();
+  return {};
+}
+
+}  // namespace
+
+Result<Device> Device::create(const DeviceOptions& options) {
+  const Result<Mode> mode = mode_of(options);
+  if (!mode) return std::unexpected(mode.error());
+  Result<Discovery> discovery = discover();
+  if (!discovery) return std::unexpected(discovery.error());
+  const Result<Candidate> candidate =
+      choose(*discovery, options.adapter.empty() ? environment("WEFT_ADAPTER") : options.adapter);
+  if (!candidate) return std::unexpected(candidate.error());
+  Result<Caps> caps =
+      apply_caps_mask(candidate->info.caps,
+                      options.caps_mask.empty() ? environment("WEFT_CAPS") : options.caps_mask);
+  if (!caps) return std::unexpected(caps.error());
+
+  auto state = std::make_shared<DeviceState>();
+  state->id = next_id();
+  state->info = candidate->info;
+  state->info.caps = std::move(*caps);
+  state->mode = *mode;
+  state->instance = discovery->instance;
+  if (options.disk_cache) {
+    const std::filesystem::path directory = cache_directory(options.cache_dir);
+    if (!directory.empty()) {
+      state->disk = std::make_unique<DiskCache>(directory / "pipelines", kDiskCacheBytes);
+    }
+  }
+  if (Status status = open(*state, candidate->adapter); !status) {
+    return std::unexpected(status.error());
+  }
+
+  wgpu::Limits limits;
+  state->device.GetLimits(&limits);
+  const Caps& masked = state->info.caps;
+  state->bind_groups = std::make_unique<BindGroupCache>(state->device, kBindGroups);
+  state->pool = std::make_unique<BufferPool>(
+      state->instance, state->device, BufferPool::Limits{masked.max_buffer, options.pool_limit},
+      [groups = state->bind_groups.get()](std::uint64_t block) { groups->drop(block); });
+  state->staging = std::make_shared<StagingPool>(state->device, kStagingKept);
+  state->pipelines = std::make_unique<PipelineCache>(
+      PipelineCache::Context{state->instance, state->device, state->id, masked,
+                             static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                 limits.maxUniformBufferBindingSize, kParamsPageBytes))},
+      state->errors);
+  if (options.profile) {
+    state->profiler = std::make_unique<Profiler>(state->instance, state->device, state->staging,
+                                                 masked.timestamps);
+  }
+  return Unwrap::wrap<Device>(std::move(state));
+}
+
+DeviceState::~DeviceState() {
+  if (device != nullptr) device.Destroy();
+}
+
+ParamsPage DeviceState::take_page() {
+  {
+    const std::scoped_lock lock(pages_mutex);
+    if (!pages.empty()) {
+      ParamsPage page = std::move(pages.back());
+      pages.pop_back();
+      return page;
+    }
+  }
+  wgpu::BufferDescriptor descriptor;
+  descriptor.label = "weft.params";
+  descriptor.size = kParamsPageBytes;
+  descriptor.usage = wgpu::BufferUsage::Uniform | wgpu::BufferUsage::CopyDst;
+  return {device.CreateBuffer(&descriptor), next_id()};
+}
+
+void DeviceState::give_back(ParamsPage page) noexcept {
+  try {
+    const std::scoped_lock lock(pages_mutex);
+    pages.push_back(std::move(page));
+  } catch (...) {
+    // The page goes with its last reference.
+  }
+}
+
+}  // namespace weft::gpu

@@ -1,0 +1,97 @@
+#pragma once
+
+// Internal to src/gpu: what the handles of gpu.hpp point to.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "gpu/bind_group_cache.hpp"
+#include "gpu/buffer_pool.hpp"
+#include "gpu/disk_cache.hpp"
+#include "gpu/error_sink.hpp"
+#include "gpu/gpu.hpp"
+#include "gpu/native.hpp"
+#include "gpu/pipeline_cache.hpp"
+#include "gpu/profiler.hpp"
+#include "gpu/staging.hpp"
+
+namespace weft::gpu {
+
+/// A uniform buffer that one stream fills with the parameters of one batch after another. Rewriting
+/// it between submissions is safe: a queue write comes after the work submitted before it.
+struct ParamsPage {
+  wgpu::Buffer buffer;
+  std::uint64_t id = 0;
+};
+
+inline constexpr std::uint32_t kParamsPageBytes = 64 * 1024;
+
+/// Everything one device owns. Handles share it; it goes with the last of them.
+struct DeviceState {
+  DeviceState() = default;
+  DeviceState(const DeviceState&) = delete;
+  DeviceState& operator=(const DeviceState&) = delete;
+  ~DeviceState();
+
+  ParamsPage take_page();
+  void give_back(ParamsPage page) noexcept;
+
+  std::uint64_t id = 0;
+  AdapterInfo info;  ///< With the mask applied to its capabilities.
+  Mode mode = Mode::fast;
+  std::uint32_t uniform_alignment = 256;
+  // From here on the order matters: what is below uses what is above.
+  ErrorSink errors;
+  std::unique_ptr<DiskCache> disk;
+  wgpu::Instance instance;
+  wgpu::Device device;
+  wgpu::Queue queue;
+  std::unique_ptr<BindGroupCache> bind_groups;
+  std::unique_ptr<BufferPool> pool;
+  std::shared_ptr<StagingPool> staging;
+  std::unique_ptr<PipelineCache> pipelines;
+  std::unique_ptr<Profiler> profiler;  ///< Null unless profiling was asked for.
+  std::mutex pages_mutex;
+  std::vector<ParamsPage> pages;
+};
+
+/// What a Buffer points to; gives its block back to the pool when it goes.
+struct BufferState {
+  BufferState(std::shared_ptr<DeviceState> owner, Block taken, std::uint64_t bytes)
+      : device(std::move(owner)), block(std::move(taken)), size(bytes), id(next_id()) {}
+  BufferState(const BufferState&) = delete;
+  BufferState& operator=(const BufferState&) = delete;
+  ~BufferState() { device->pool->give_back(std::move(block)); }
+
+  const std::shared_ptr<DeviceState> device;
+  Block block;
+  const std::uint64_t size;
+  const std::uint64_t id;
+};
+
+/// Opens and closes the handles of gpu.hpp for this layer.
+struct Unwrap {
+  template <class Handle>
+  static auto& state(Handle& handle) {
+    return handle.state_;
+  }
+  template <class Handle, class State>
+  static Handle wrap(State state) {
+    Handle handle;
+    handle.state_ = std::move(state);
+    return handle;
+  }
+  static Stream stream(std::unique_ptr<StreamState> state);
+};
+
+/// Adds the commands that bring timestamps back, submits, waits and returns them.
+Result<std::vector<std::uint64_t>> read_queries(DeviceState& device,
+                                                const wgpu::CommandEncoder& encoder,
+                                                const wgpu::QuerySet& queries, std::uint32_t count);
+
+/// Whether a slice lies in a buffer of this device, with an error that names `what` if not.
+Status check_slice(const DeviceState& device, const Slice& slice, std::string_view what);
+
+}  // namespace weft::gpu

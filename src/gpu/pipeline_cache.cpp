@@ -1,0 +1,258 @@
+#include "gpu/pipeline_cache.hpp"
+
+#include <bit>
+#include <cmath>
+#include <deque>
+#include <format>
+#include <optional>
+#include <utility>
+
+#include "base/math.hpp"
+
+namespace weft::gpu {
+namespace {
+
+std::string content_key(const KernelDesc& desc) {
+  std::string key;
+  key.reserve(desc.wgsl.size() + desc.entry.size() + 64 + 32 * desc.constants.size());
+  key += std::format("{}:{}|", desc.entry.size(), desc.entry);
+  for (const Access access : desc.bindings) key += access == Access::read ? 'r' : 'w';
+  key += std::format("|{}|", desc.params_bytes);
+  for (const auto& [name, value] : desc.constants) {
+    key += std::format("{}:{}={:x},", name.size(), name, std::bit_cast<std::uint64_t>(value));
+  }
+  key += '|';
+  key += desc.wgsl;
+  return key;
+}
+
+/// Tint's errors for a module, one per line with their position; empty if there are none.
+std::string module_errors(const wgpu::Instance& instance, const wgpu::ShaderModule& module) {
+  std::string errors;
+  const wgpu::Future future = module.GetCompilationInfo(
+      wgpu::CallbackMode::WaitAnyOnly,
+      [&errors](wgpu::CompilationInfoRequestStatus status, const wgpu::CompilationInfo* info) {
+        if (status != wgpu::CompilationInfoRequestStatus::Success || info == nullptr) return;
+        for (std::size_t i = 0; i < info->messageCount; ++i) {
+          const wgpu::CompilationMessage& message = info->messages[i];
+          if (message.type != wgpu::CompilationMessageType::Error) continue;
+          errors +=
+              std::format("\n  {}:{}: {}", message.lineNum, message.linePos, text(message.message));
+        }
+      });
+  if (Status status = wait_for(instance, future, "the shader compiler"); !status) {
+    errors += std::format("\n  {}", status.error().message);
+  }
+  return errors;
+}
+
+/// What the driver's callback leaves behind; shared with it, since it may come late.
+struct Outcome {
+  wgpu::ComputePipeline pipeline;
+  std::string message;
+};
+
+}  // namespace
+
+/// One kernel that this call compiles.
+struct PipelineCache::Job {
+  const KernelDesc* desc = nullptr;
+  std::string key;
+  std::promise<KernelResult> promise;
+  std::shared_ptr<KernelState> kernel;
+  std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
+  std::optional<Failure> failure;
+  wgpu::Future future{};
+};
+
+PipelineCache::PipelineCache(Context context, ErrorSink& errors)
+    : context_(std::move(context)), errors_(errors) {}
+
+Status PipelineCache::check(const KernelDesc& desc) const {
+  if (desc.bindings.size() > context_.caps.max_bindings) {
+    return fail(ErrorCode::unsupported,
+                "The kernel \"{}\" has {} storage bindings, but this device allows {}.", desc.label,
+                desc.bindings.size(), context_.caps.max_bindings);
+  }
+  if (desc.params_bytes > context_.max_uniform || desc.params_bytes % 4 != 0) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "The kernel \"{}\" has {} bytes of parameters; a multiple of 4 up to {} is expected.",
+        desc.label, desc.params_bytes, context_.max_uniform);
+  }
+  for (const auto& [name, value] : desc.constants) {
+    if (!std::isfinite(value)) {
+      return fail(ErrorCode::invalid_argument,
+                  "The constant \"{}\" of the kernel \"{}\" is {}, but it must be finite.", name,
+                  desc.label, value);
+    }
+  }
+  return {};
+}
+
+std::shared_ptr<const LayoutState> PipelineCache::layout(const KernelDesc& desc) {
+  std::vector<std::uint32_t> key{desc.params_bytes};
+  for (const Access access : desc.bindings) key.push_back(static_cast<std::uint32_t>(access));
+  const std::scoped_lock lock(mutex_);
+  std::shared_ptr<const LayoutState>& slot = layouts_[key];
+  if (slot) return slot;
+
+  auto made = std::make_shared<LayoutState>();
+  made->id = next_id();
+  made->bindings = desc.bindings;
+  made->params_bytes = desc.params_bytes;
+  made->params_size = round_up<std::uint32_t>(desc.params_bytes, 16);
+  std::vector<wgpu::BindGroupLayoutEntry> entries;
+  for (const Access access : desc.bindings) {
+    wgpu::BindGroupLayoutEntry& entry = entries.emplace_back();
+    entry.binding = static_cast<std::uint32_t>(entries.size() - 1);
+    entry.visibility = wgpu::ShaderStage::Compute;
+    entry.buffer.type = access == Access::read ? wgpu::BufferBindingType::ReadOnlyStorage
+                                               : wgpu::BufferBindingType::Storage;
+  }
+  if (desc.params_bytes > 0) {
+    wgpu::BindGroupLayoutEntry& entry = entries.emplace_back();
+    entry.binding = static_cast<std::uint32_t>(entries.size() - 1);
+    entry.visibility = wgpu::ShaderStage::Compute;
+    entry.buffer.type = wgpu::BufferBindingType::Uniform;
+    entry.buffer.hasDynamicOffset = true;
+    entry.buffer.minBindingSize = made->params_size;
+  }
+  wgpu::BindGroupLayoutDescriptor group;
+  group.entryCount = entries.size();
+  group.entries = entries.data();
+  made->group = context_.device.CreateBindGroupLayout(&group);
+  wgpu::PipelineLayoutDescriptor pipeline;
+  pipeline.bindGroupLayoutCount = 1;
+  pipeline.bindGroupLayouts = &made->group;
+  made->pipeline = context_.device.CreatePipelineLayout(&pipeline);
+  slot = made;
+  return slot;
+}
+
+void PipelineCache::start(Job& job) {
+  const KernelDesc& desc = *job.desc;
+  if (Status status = check(desc); !status) {
+    job.failure = status.error();
+    return;
+  }
+  job.kernel = std::make_shared<KernelState>();
+  job.kernel->device_id = context_.device_id;
+  job.kernel->label = desc.label;
+  job.kernel->layout = layout(desc);
+
+  wgpu::ShaderSourceWGSL source;
+  source.code = std::string_view(desc.wgsl);
+  wgpu::ShaderModuleDescriptor module_descriptor;
+  module_descriptor.nextInChain = &source;
+  module_descriptor.label = std::string_view(desc.label);
+  // The scope keeps a bad shader out of the device's own error record: the compilation messages say
+  // more, and they are this call's answer.
+  context_.device.PushErrorScope(wgpu::ErrorFilter::Validation);
+  const wgpu::ShaderModule module = context_.device.CreateShaderModule(&module_descriptor);
+  context_.device.PopErrorScope(
+      wgpu::CallbackMode::AllowSpontaneous,
+      [](wgpu::PopErrorScopeStatus, wgpu::ErrorType, wgpu::StringView) {});
+  const std::string errors = module_errors(context_.instance, module);
+  if (!errors.empty()) {
+    job.failure = Failure{
+        ErrorCode::shader,
+        std::format("The shader of the kernel \"{}\" is not valid WGSL:{}", desc.label, errors)};
+    return;
+  }
+
+  std::vector<wgpu::ConstantEntry> constants(desc.constants.size());
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    constants[i].key = std::string_view(desc.constants[i].first);
+    constants[i].value = desc.constants[i].second;
+  }
+  wgpu::ComputePipelineDescriptor descriptor;
+  descriptor.label = std::string_view(desc.label);
+  descriptor.layout = job.kernel->layout->pipeline;
+  descriptor.compute.module = module;
+  descriptor.compute.entryPoint = std::string_view(desc.entry);
+  descriptor.compute.constantCount = constants.size();
+  descriptor.compute.constants = constants.data();
+  job.future = context_.device.CreateComputePipelineAsync(
+      &descriptor, wgpu::CallbackMode::WaitAnyOnly,
+      [outcome = job.outcome](wgpu::CreatePipelineAsyncStatus status,
+                              wgpu::ComputePipeline pipeline, wgpu::StringView message) {
+        if (status == wgpu::CreatePipelineAsyncStatus::Success) {
+          outcome->pipeline = std::move(pipeline);
+        } else {
+          outcome->message = text(message);
+        }
+      });
+}
+
+void PipelineCache::finish(Job& job) {
+  if (!job.failure) {
+    if (Status status = wait_for(context_.instance, job.future, "a pipeline"); !status) {
+      job.failure = status.error();
+    } else if (job.outcome->pipeline == nullptr) {
+      job.failure =
+          Failure{ErrorCode::shader, std::format("The kernel \"{}\" does not become a pipeline: {}",
+                                                 job.desc->label, job.outcome->message)};
+    } else {
+      job.kernel->pipeline = std::move(job.outcome->pipeline);
+    }
+  }
+  if (job.failure && errors_.lost()) {
+    if (Status lost = errors_.take(); !lost) job.failure = lost.error();
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (job.failure) {
+      kernels_.erase(job.key);  // So that a later call tries again.
+    } else {
+      ++compiled_;
+    }
+  }
+  if (job.failure) {
+    job.promise.set_value(std::unexpected(std::move(*job.failure)));
+  } else {
+    job.promise.set_value(std::shared_ptr<const KernelState>(std::move(job.kernel)));
+  }
+}
+
+Result<std::vector<std::shared_ptr<const KernelState>>> PipelineCache::get(
+    std::span<const KernelDesc> descs) {
+  std::deque<Job> jobs;  // A deque: callbacks hold references to its elements.
+  std::vector<std::shared_future<KernelResult>> answers;
+  answers.reserve(descs.size());
+  for (const KernelDesc& desc : descs) {
+    std::string key = content_key(desc);
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = kernels_.find(key); found != kernels_.end()) {
+      answers.push_back(found->second);
+      ++shared_;
+      continue;
+    }
+    Job& job = jobs.emplace_back();
+    job.desc = &desc;
+    job.key = std::move(key);
+    answers.push_back(job.promise.get_future().share());
+    kernels_.emplace(job.key, answers.back());
+  }
+  // First everything of this call, then the answers of other threads: two calls with the same
+  // kernels in different orders cannot wait for each other.
+  for (Job& job : jobs) start(job);
+  for (Job& job : jobs) finish(job);
+
+  std::vector<std::shared_ptr<const KernelState>> kernels;
+  kernels.reserve(descs.size());
+  for (const std::shared_future<KernelResult>& answer : answers) {
+    const KernelResult& result = answer.get();
+    if (!result) return std::unexpected(result.error());
+    kernels.push_back(*result);
+  }
+  return kernels;
+}
+
+void PipelineCache::fill_in(CacheStats& stats) const {
+  const std::scoped_lock lock(mutex_);
+  stats.compiled = compiled_;
+  stats.shared = shared_;
+}
+
+}  // namespace weft::gpu

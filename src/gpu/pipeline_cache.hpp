@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "gpu/error_sink.hpp"
+#include "gpu/gpu.hpp"
+#include "gpu/native.hpp"
+
+namespace weft::gpu {
+
+/// The binding layout that kernels with the same accesses and parameter size share.
+struct LayoutState {
+  std::uint64_t id = 0;
+  wgpu::BindGroupLayout group;
+  wgpu::PipelineLayout pipeline;
+  std::vector<Access> bindings;
+  std::uint32_t params_bytes = 0;  ///< As declared.
+  std::uint32_t params_size = 0;   ///< As bound: rounded up to 16.
+};
+
+/// A compiled kernel. It does not keep the device alive.
+struct KernelState {
+  std::uint64_t device_id = 0;
+  std::string label;
+  wgpu::ComputePipeline pipeline;
+  std::shared_ptr<const LayoutState> layout;
+};
+
+/// Kernels by content: the key is the whole text, layout and constants, so that two kernels can
+/// never be mistaken for each other. Whoever asks first compiles; the others wait for the same
+/// result.
+class PipelineCache {
+ public:
+  struct Context {
+    wgpu::Instance instance;
+    wgpu::Device device;
+    std::uint64_t device_id = 0;
+    Caps caps;
+    std::uint32_t max_uniform = 0;
+  };
+  PipelineCache(Context context, ErrorSink& errors);
+
+  /// The kernels in the order of the descriptions, or the first error.
+  Result<std::vector<std::shared_ptr<const KernelState>>> get(std::span<const KernelDesc> descs);
+  void fill_in(CacheStats& stats) const;
+
+ private:
+  using KernelResult = Result<std::shared_ptr<const KernelState>>;
+  struct Job;
+
+  Status check(const KernelDesc& desc) const;
+  std::shared_ptr<const LayoutState> layout(const KernelDesc& desc);
+  void start(Job& job);
+  void finish(Job& job);
+
+  const Context context_;
+  ErrorSink& errors_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_future<KernelResult>> kernels_;
+  std::map<std::vector<std::uint32_t>, std::shared_ptr<const LayoutState>> layouts_;
+  std::uint64_t compiled_ = 0;
+  std::uint64_t shared_ = 0;
+};
+
+}  // namespace weft::gpu

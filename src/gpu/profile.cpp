@@ -1,0 +1,101 @@
+#include "gpu/profile.hpp"
+
+#include <algorithm>
+#include <format>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace weft::gpu {
+namespace {
+
+struct Row {
+  std::string label;
+  std::size_t count = 0;
+  double total = 0;
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+};
+
+std::vector<Row> rows_of(const std::vector<ProfileEvent>& events) {
+  std::map<std::string, Row> by_label;
+  for (const ProfileEvent& event : events) {
+    Row& row = by_label[event.label];
+    row.label = event.label;
+    ++row.count;
+    row.total += event.seconds;
+    row.least = std::min(row.least, event.seconds);
+    row.most = std::max(row.most, event.seconds);
+  }
+  std::vector<Row> rows;
+  for (auto& [label, row] : by_label) rows.push_back(std::move(row));
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &Row::total);
+  return rows;
+}
+
+void append_table(std::string& out, std::string_view title,
+                  const std::vector<ProfileEvent>& events) {
+  if (events.empty()) return;
+  const std::vector<Row> rows = rows_of(events);
+  double total = 0;
+  std::size_t width = title.size();
+  for (const Row& row : rows) {
+    total += row.total;
+    width = std::max(width, row.label.size());
+  }
+  out += std::format("{:<{}} {:>8} {:>12} {:>11} {:>11} {:>11} {:>6}\n", title, width, "count",
+                     "total ms", "mean us", "min us", "max us", "share");
+  for (const Row& row : rows) {
+    out += std::format("{:<{}} {:>8} {:>12.3f} {:>11.2f} {:>11.2f} {:>11.2f} {:>5.1f}%\n",
+                       row.label, width, row.count, row.total * 1e3,
+                       row.total / static_cast<double>(row.count) * 1e6, row.least * 1e6,
+                       row.most * 1e6, total > 0 ? 100 * row.total / total : 0.0);
+  }
+}
+
+constexpr int kHostProcess = 1;
+constexpr int kGpuProcess = 2;
+
+nlohmann::json name_event(std::string_view what, int process, std::uint64_t thread,
+                          std::string_view name) {
+  return {
+      {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
+}
+
+nlohmann::json span_event(const ProfileEvent& event, int process) {
+  return {{"ph", "X"},           {"name", event.label},     {"pid", process},
+          {"tid", event.thread}, {"ts", event.start * 1e6}, {"dur", event.seconds * 1e6}};
+}
+
+}  // namespace
+
+std::string profile_table(const Profile& profile) {
+  std::string out;
+  append_table(out, "kernel", profile.gpu);
+  if (!out.empty() && !profile.host.empty()) out += '\n';
+  append_table(out, "host", profile.host);
+  return out.empty() ? "Nothing was profiled.\n" : out;
+}
+
+std::string profile_trace(const Profile& profile) {
+  nlohmann::json events = nlohmann::json::array();
+  events.push_back(name_event("process_name", kHostProcess, 0, "host"));
+  events.push_back(name_event("process_name", kGpuProcess, 0, "GPU"));
+  events.push_back(name_event("thread_name", kGpuProcess, 0, "kernels"));
+  for (const ProfileEvent& event : profile.host) events.push_back(span_event(event, kHostProcess));
+  for (const ProfileEvent& event : profile.gpu) events.push_back(span_event(event, kGpuProcess));
+  return nlohmann::json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump();
+}
+
+Status write_trace(const Profile& profile, const std::filesystem::path& file) {
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  out << profile_trace(profile) << '\n';
+  if (!out.flush()) {
+    return fail(ErrorCode::io, "The trace could not be written to \"{}\".", file.string());
+  }
+  return {};
+}
+
+}  // namespace weft::gpu

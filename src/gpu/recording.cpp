@@ -1,0 +1,184 @@
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "base/math.hpp"
+#include "gpu/stream_state.hpp"
+
+namespace weft::gpu {
+namespace {
+
+// Dispatches per submission while replaying: enough to hide the cost of a submission, few enough
+// that the device starts early and no submission runs into a watchdog.
+constexpr std::size_t kReplayBatch = 1024;
+
+void encode_step(const wgpu::ComputePassEncoder& pass, const ReplayStep& step, bool first) {
+  if (first || step.new_pipeline) pass.SetPipeline(step.pipeline);
+  if (first || step.new_group) {
+    pass.SetBindGroup(0, step.group, step.has_params ? 1 : 0, &step.params_offset);
+  }
+  pass.DispatchWorkgroups(step.grid.x, step.grid.y, step.grid.z);
+}
+
+}  // namespace
+
+Status Stream::begin_recording() {
+  if (state_->draft) {
+    return fail(ErrorCode::invalid_argument, "The stream is recording already.");
+  }
+  if (Status status = state_->submit(); !status) return status;
+  state_->draft.emplace();
+  return {};
+}
+
+Result<Recording> Stream::end_recording() {
+  DeviceState& device = *state_->device;
+  if (!state_->draft) return fail(ErrorCode::invalid_argument, "The stream is not recording.");
+  RecordingDraft draft = std::move(*state_->draft);
+  state_->draft.reset();
+  if (Status status = device.errors.take(); !status) return std::unexpected(status.error());
+
+  auto recording = std::make_shared<RecordingState>();
+  recording->device = state_->device;
+  recording->steps = std::move(draft.steps);
+  ParamsRange params;
+  if (!draft.params.empty()) {
+    wgpu::BufferDescriptor descriptor;
+    descriptor.label = "weft.recording.params";
+    descriptor.size = round_up<std::uint64_t>(draft.params.size(), 16);
+    descriptor.usage = wgpu::BufferUsage::Uniform | wgpu::BufferUsage::CopyDst;
+    recording->params = device.device.CreateBuffer(&descriptor);
+    device.queue.WriteBuffer(recording->params, 0, draft.params.data(), draft.params.size());
+    params = {recording->params, next_id()};
+  }
+  // The groups belong to the recording and not to the device's cache, which might drop them.
+  BindGroupCache groups(device.device, recording->steps.size() + 1);
+  std::vector<BindRange> ranges;
+  recording->replay.reserve(recording->steps.size());
+  for (const Step& step : recording->steps) {
+    to_ranges(step.bindings, ranges);
+    const bool has_params = step.kernel->layout->params_bytes > 0;
+    ReplayStep next;
+    next.pipeline = step.kernel->pipeline;
+    next.group = groups.get(*step.kernel, ranges, has_params ? params : ParamsRange{});
+    next.params_offset = step.params_offset;
+    next.has_params = has_params;
+    next.grid = step.grid;
+    if (!recording->replay.empty()) {
+      const ReplayStep& last = recording->replay.back();
+      next.new_pipeline = last.pipeline.Get() != next.pipeline.Get();
+      next.new_group =
+          last.group.Get() != next.group.Get() || last.params_offset != next.params_offset;
+    }
+    recording->replay.push_back(std::move(next));
+  }
+  if (Status status = device.errors.take(); !status) return std::unexpected(status.error());
+  return Unwrap::wrap<Recording>(std::move(recording));
+}
+
+std::size_t Recording::size() const { return state_ ? state_->steps.size() : 0; }
+
+Status Recording::set_params(std::size_t index, std::span<const std::byte> params) {
+  if (index >= size()) {
+    return fail(ErrorCode::invalid_argument,
+                "The recording has {} dispatches; there is no number {}.", size(), index);
+  }
+  if (Status status = state_->device->errors.take(); !status) return status;
+  const Step& step = state_->steps[index];
+  if (params.size() != step.kernel->layout->params_bytes) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "Dispatch {} of the recording (\"{}\") has {} bytes of parameters, but {} were given.",
+        index, step.kernel->label, step.kernel->layout->params_bytes, params.size());
+  }
+  if (params.empty()) return {};
+  state_->device->queue.WriteBuffer(state_->params, step.params_offset, params.data(),
+                                    params.size());
+  return {};
+}
+
+Status StreamState::replay(const RecordingState& recording, std::uint32_t times) {
+  if (Status status = submit(); !status) return status;
+  if (device->profiler && device->profiler->timestamps()) return replay_profiled(recording, times);
+  const std::size_t total = recording.replay.size() * times;
+  std::size_t at = 0;  // The index of the step inside the recording.
+  for (std::size_t done = 0; done < total;) {
+    const wgpu::CommandEncoder encoder = device->device.CreateCommandEncoder();
+    const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
+    const std::size_t count = std::min(kReplayBatch, total - done);
+    for (std::size_t i = 0; i < count; ++i) {
+      encode_step(pass, recording.replay[at], i == 0 || at == 0);
+      if (++at == recording.replay.size()) at = 0;
+    }
+    pass.End();
+    const wgpu::CommandBuffer commands = encoder.Finish();
+    device->queue.Submit(1, &commands);
+    done += count;
+  }
+  return device->errors.take();
+}
+
+Status StreamState::replay_profiled(const RecordingState& recording, std::uint32_t times) {
+  for (std::uint32_t i = 0; i < times; ++i) {
+    for (std::size_t at = 0; at < recording.replay.size(); ++at) {
+      open_pass(recording.steps[at].kernel->label);
+      encode_step(pass_, recording.replay[at], true);
+      if (Status status = count_command(); !status) return status;
+    }
+  }
+  return submit();
+}
+
+Result<double> StreamState::time_replay(const RecordingState& recording, std::uint32_t times) {
+  if (Status status = wait(); !status) return std::unexpected(status.error());
+  if (!device->info.caps.timestamps) {
+    const auto start = std::chrono::steady_clock::now();
+    if (Status status = replay(recording, times); !status) return std::unexpected(status.error());
+    if (Status status = wait(); !status) return std::unexpected(status.error());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  wgpu::QuerySetDescriptor queries;
+  queries.type = wgpu::QueryType::Timestamp;
+  queries.count = 2;
+  wgpu::PassTimestampWrites writes;
+  writes.querySet = device->device.CreateQuerySet(&queries);
+  writes.beginningOfPassWriteIndex = 0;
+  writes.endOfPassWriteIndex = 1;
+  wgpu::ComputePassDescriptor descriptor;
+  descriptor.timestampWrites = &writes;
+  const wgpu::CommandEncoder encoder = device->device.CreateCommandEncoder();
+  const wgpu::ComputePassEncoder pass = encoder.BeginComputePass(&descriptor);
+  for (std::uint32_t i = 0; i < times; ++i) {
+    for (std::size_t at = 0; at < recording.replay.size(); ++at) {
+      encode_step(pass, recording.replay[at], at == 0);
+    }
+  }
+  pass.End();
+  const Result<std::vector<std::uint64_t>> ticks =
+      read_queries(*device, encoder, writes.querySet, 2);
+  if (!ticks) return std::unexpected(ticks.error());
+  return static_cast<double>((*ticks)[1] - (*ticks)[0]) * 1e-9;
+}
+
+Status Stream::replay(const Recording& recording, std::uint32_t times) {
+  const auto& state = Unwrap::state(recording);
+  if (!state) return fail(ErrorCode::invalid_argument, "The recording is empty.");
+  if (state->device != state_->device) {
+    return fail(ErrorCode::invalid_argument, "The recording belongs to another device.");
+  }
+  if (state_->draft) {
+    return fail(ErrorCode::invalid_argument, "A recording cannot be replayed while recording.");
+  }
+  return state_->replay(*state, times);
+}
+
+Result<double> Stream::time_replay(const Recording& recording, std::uint32_t times) {
+  const auto& state = Unwrap::state(recording);
+  if (!state || state->device != state_->device || state_->draft) {
+    return fail(ErrorCode::invalid_argument,
+                "A recording of this device is needed, and the stream must not be recording.");
+  }
+  return state_->time_replay(*state, times);
+}
+
+}  // namespace weft::gpu

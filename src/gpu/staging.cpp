@@ -1,0 +1,98 @@
+#include "gpu/staging.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace weft::gpu {
+
+StagingPool::StagingPool(wgpu::Device device, std::uint64_t limit)
+    : device_(std::move(device)), limit_(limit) {}
+
+wgpu::Buffer StagingPool::take(std::uint64_t bytes) {
+  const std::uint64_t wanted = std::bit_ceil(std::max<std::uint64_t>(bytes, 4096));
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = free_.find(wanted); found != free_.end()) {
+    wgpu::Buffer buffer = std::move(found->second);
+    free_.erase(found);
+    unused_ -= wanted;
+    return buffer;
+  }
+  wgpu::BufferDescriptor descriptor;
+  descriptor.label = "weft.staging";
+  descriptor.size = wanted;
+  descriptor.usage = wgpu::BufferUsage::MapRead | wgpu::BufferUsage::CopyDst;
+  total_ += wanted;
+  return device_.CreateBuffer(&descriptor);
+}
+
+void StagingPool::give_back(wgpu::Buffer buffer) noexcept {
+  const std::uint64_t bytes = buffer.GetSize();
+  const std::scoped_lock lock(mutex_);
+  if (unused_ + bytes <= limit_) {
+    try {
+      free_.emplace(bytes, std::move(buffer));
+      unused_ += bytes;
+      return;
+    } catch (...) {
+      // No memory for the entry: the buffer goes.
+    }
+  }
+  total_ -= bytes;
+}
+
+void StagingPool::trim() {
+  const std::scoped_lock lock(mutex_);
+  free_.clear();
+  total_ -= unused_;
+  unused_ = 0;
+}
+
+std::uint64_t StagingPool::bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return total_;
+}
+
+MappedRead::MappedRead(wgpu::Instance instance, std::shared_ptr<StagingPool> pool,
+                       wgpu::Buffer buffer, std::uint64_t bytes)
+    : instance_(std::move(instance)),
+      pool_(std::move(pool)),
+      buffer_(std::move(buffer)),
+      bytes_(bytes) {
+  future_ =
+      buffer_.MapAsync(wgpu::MapMode::Read, 0, bytes_, wgpu::CallbackMode::WaitAnyOnly,
+                       [answer = answer_](wgpu::MapAsyncStatus status, wgpu::StringView message) {
+                         answer->status = status;
+                         answer->message = text(message);
+                         answer->arrived = true;
+                       });
+}
+
+MappedRead::~MappedRead() {
+  buffer_.Unmap();  // Also ends a mapping that has not arrived.
+  pool_->give_back(std::move(buffer_));
+}
+
+bool MappedRead::ready() {
+  if (answer_->arrived) return true;
+  wgpu::FutureWaitInfo info;
+  info.future = future_;
+  return instance_.WaitAny(1, &info, 0) == wgpu::WaitStatus::Success;
+}
+
+Status MappedRead::wait(ErrorSink& errors) {
+  if (!answer_->arrived) {
+    if (Status status = wait_for(instance_, future_, "a read-back"); !status) return status;
+  }
+  if (answer_->status == wgpu::MapAsyncStatus::Success) return {};
+  if (Status status = errors.take(); !status) return status;
+  return fail(ErrorCode::internal, "A read-back of {} bytes failed: {}", bytes_, answer_->message);
+}
+
+std::span<const std::byte> MappedRead::bytes() const {
+  const void* data = buffer_.GetConstMappedRange(0, bytes_);
+  if (data == nullptr) return {};
+  return {static_cast<const std::byte*>(data), bytes_};
+}
+
+}  // namespace weft::gpu

@@ -1,0 +1,100 @@
+#pragma once
+
+// Internal to src/gpu: what a Stream and a Recording point to.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gpu/device_state.hpp"
+
+namespace weft::gpu {
+
+/// One dispatch as it was asked for, before its bind group is made.
+struct Step {
+  std::shared_ptr<const KernelState> kernel;
+  std::vector<Slice> bindings;
+  std::uint32_t params_offset = 0;
+  Grid grid;
+};
+
+/// What begin_recording() collects.
+struct RecordingDraft {
+  std::vector<Step> steps;
+  std::vector<std::byte> params;
+};
+
+/// One dispatch ready to be encoded.
+struct ReplayStep {
+  wgpu::ComputePipeline pipeline;
+  wgpu::BindGroup group;
+  std::uint32_t params_offset = 0;
+  bool has_params = false;
+  bool new_pipeline = true;  ///< False: the step before left the same pipeline set.
+  bool new_group = true;     ///< False: the step before left the same bind group set.
+  Grid grid;
+};
+
+/// What a Recording points to.
+struct RecordingState {
+  std::shared_ptr<DeviceState> device;
+  std::vector<ReplayStep> replay;
+  std::vector<Step> steps;  ///< Keeps kernels and buffers alive, and names the steps.
+  wgpu::Buffer params;
+};
+
+/// What a Stream points to.
+struct StreamState {
+  explicit StreamState(std::shared_ptr<DeviceState> owner);
+  StreamState(const StreamState&) = delete;
+  StreamState& operator=(const StreamState&) = delete;
+  ~StreamState();
+
+  Status dispatch(const std::shared_ptr<const KernelState>& kernel, std::span<const Slice> bindings,
+                  std::span<const std::byte> params, Grid grid);
+  Status submit();
+  Status wait();
+  /// The encoder with no pass open, for copies.
+  const wgpu::CommandEncoder& commands();
+  /// Keeps a buffer from being reused before the submission.
+  void retain(const Buffer& buffer);
+  /// Counts one command that is not a dispatch towards the batch's limit.
+  Status count_command();
+  Status replay(const RecordingState& recording, std::uint32_t times);
+  Result<double> time_replay(const RecordingState& recording, std::uint32_t times);
+
+  std::shared_ptr<DeviceState> device;
+  std::optional<RecordingDraft> draft;
+
+ private:
+  Status check(const KernelState& kernel, std::span<const Slice> bindings,
+               std::span<const std::byte> params, Grid grid) const;
+  Status encode(const KernelState& kernel, std::span<const Slice> bindings,
+                std::span<const std::byte> params, Grid grid);
+  void open_encoder();
+  void open_pass(const std::string& label);
+  void close_pass();
+  Status replay_profiled(const RecordingState& recording, std::uint32_t times);
+
+  wgpu::CommandEncoder encoder_;
+  wgpu::ComputePassEncoder pass_;
+  const KernelState* pipeline_ = nullptr;  ///< What the open pass has set.
+  ParamsPage page_;
+  std::vector<std::byte> params_;  ///< What the page will hold for this batch.
+  std::uint32_t commands_ = 0;
+  std::vector<Buffer> retained_;
+  std::optional<Profiler::Batch> batch_;
+};
+
+/// The ranges of a dispatch as a bind group wants them.
+void to_ranges(std::span<const Slice> bindings, std::vector<BindRange>& ranges);
+
+/// Records a copy or a fill of any bytes; the slices have been checked.
+Status record_copy(StreamState& stream, const Slice& from, const Slice& to);
+/// Fills with a pattern of four bytes, which lie at byte offsets that are multiples of four.
+Status record_fill(StreamState& stream, const Slice& to, std::uint32_t pattern);
+
+}  // namespace weft::gpu
