@@ -40,7 +40,9 @@ Case make_case(const Function& function, std::string name, std::vector<TensorSpe
                  .scalars = function.defaults},
                 caps);
   };
-  test.reference = [&function, integers](std::span<HostTensor> tensors_) {
+  const bool unsigned_wrap = integers && !test.tensors.front().output &&
+                             test.tensors.front().dtype == DType::u32 && function.name != "copy";
+  test.reference = [&function, integers, unsigned_wrap](std::span<HostTensor> tensors_) {
     HostTensor& y = tensors_.back();
     const std::size_t inputs = tensors_.size() - 1;
     std::size_t n = 0;
@@ -59,7 +61,8 @@ Case make_case(const Function& function, std::string name, std::vector<TensorSpe
                          ? function.reference(in[0], in[1], in[2], function.defaults)
                          : function.defaults[0] + function.defaults[1] * static_cast<double>(n);
       if (integers) value = std::trunc(value);
-      y.values[n] = round_to(y.dtype, value);
+      if (unsigned_wrap && value < 0) value += 4294967296.0;
+      y.values[n] = is_float(y.dtype) ? value : round_to(y.dtype, value);
     }
   };
   return test;
@@ -174,6 +177,25 @@ void add_cast_cases(std::vector<Case>& out) {
   }
 }
 
+void add_transpose_cases(std::vector<Case>& out) {
+  const Function& copy = *find_function("copy");
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    for (const Shape& shape : {Shape{64, 64}, Shape{128, 192}, Shape{100, 36}, Shape{67, 129},
+                               Shape{3, 40, 70}, Shape{2, 33, 3, 20}}) {
+      auto tensors = same_shape(copy, type, shape);
+      for (std::uint32_t i = static_cast<std::uint32_t>(shape.size()); i-- > 0;) {
+        tensors[0].order.push_back(i);
+      }
+      std::string label = "transpose";
+      for (const std::uint64_t extent : shape) label += std::format("_{}", extent);
+      out.push_back(make_case(copy, std::format("{}_{}", label, name(type)), tensors));
+      tensors[0].dtype = type == DType::f32 ? DType::bf16 : DType::f32;
+      tensors[0].offset = 1;
+      out.push_back(make_case(copy, std::format("{}_cast_to_{}", label, name(type)), tensors));
+    }
+  }
+}
+
 void add_large_cases(std::vector<Case>& out) {
   // Past 65,535 workgroups of 256 chunks of one element, and past the 1 MiB bindings of the masked test run.
   const Function& add = *find_function("add");
@@ -226,6 +248,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   for (const Function& function : functions()) add_function_cases(out, function);
   add_layout_cases(out, random);
   add_cast_cases(out);
+  add_transpose_cases(out);
   add_large_cases(out);
   add_benchmarks(out);
   return out;

@@ -9,6 +9,7 @@
 
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
+#include "ops/map/transpose.hpp"
 
 namespace weft::ops::map {
 namespace {
@@ -85,10 +86,14 @@ std::string_view domain_of(const Function& function, std::span<const View> input
   return domain;
 }
 
+/// A scalar as the bits of its domain type; what an integer type cannot hold becomes its nearest limit.
 std::uint32_t scalar_bits(double value, std::string_view domain) {
   if (domain == "f32") return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  if (domain == "i32") return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
-  return static_cast<std::uint32_t>(value);
+  if (domain == "i32") {
+    return static_cast<std::uint32_t>(
+        static_cast<std::int32_t>(std::clamp(value, -2147483648.0, 2147483647.0)));
+  }
+  return static_cast<std::uint32_t>(std::clamp(value, 0.0, 4294967295.0));
 }
 
 /// True when every chunk of `chunk` innermost elements is contiguous and aligned enough for vector access.
@@ -246,6 +251,14 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   const Status done = for_each_piece(views, caps, [&](std::span<const View> given) -> Status {
     std::vector<View> piece(given.begin(), given.end());
     collapse(piece);
+    if (variant.function == "copy") {
+      auto tiled = plan_transpose(piece, variant.domain, caps);
+      if (!tiled) return std::unexpected(tiled.error());
+      if (*tiled) {
+        plan.dispatches.push_back(std::move(**tiled));
+        return {};
+      }
+    }
     const View& y = piece.front();
     const Chunking chunking = choose_chunking(piece);
     const std::uint32_t inner = y.rank - 1;

@@ -1,0 +1,116 @@
+#include "graph/executor.hpp"
+
+#include <cstring>
+#include <format>
+#include <utility>
+
+#include "base/math.hpp"
+
+namespace weft::graph {
+
+Result<gpu::KernelDesc> Executor::describe(const ops::KernelSpec& spec) const {
+  auto expanded = ops::render(spec);
+  if (!expanded) return std::unexpected(expanded.error());
+  gpu::KernelDesc desc;
+  desc.label = spec.label;
+  desc.wgsl = std::move(expanded->text);
+  for (const ops::BindingDecl& binding : spec.bindings) {
+    desc.bindings.push_back(binding.writable ? gpu::Access::write : gpu::Access::read);
+  }
+  desc.params_bytes =
+      round_up<std::uint32_t>(static_cast<std::uint32_t>(spec.params.size()) * 4, 16);
+  return desc;
+}
+
+Result<gpu::Kernel> Executor::kernel(const ops::KernelSpec& spec) {
+  const std::string key = spec.key();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(key);
+    if (found != kernels_.end()) {
+      if (!options_.verify_keys) return found->second.kernel;
+      const auto desc = describe(spec);
+      if (!desc) return std::unexpected(desc.error());
+      if (desc->wgsl == found->second.text) return found->second.kernel;
+      return fail(ErrorCode::internal,
+                  "Kernel {} has the key of another kernel ({}) but a different text.", spec.label,
+                  key);
+    }
+  }
+  auto desc = describe(spec);
+  if (!desc) return std::unexpected(desc.error());
+  auto compiled = device_.compile(*desc);
+  if (!compiled) return std::unexpected(compiled.error());
+  const std::lock_guard lock(mutex_);
+  Entry entry{*compiled, options_.verify_keys ? std::move(desc->wgsl) : std::string()};
+  return kernels_.try_emplace(key, std::move(entry)).first->second.kernel;
+}
+
+Status Executor::prepare(const ops::Plan& plan) {
+  std::vector<gpu::KernelDesc> descs;
+  std::vector<std::string> keys;
+  for (const ops::Dispatch& dispatch : plan.dispatches) {
+    std::string key = dispatch.kernel.key();
+    {
+      const std::lock_guard lock(mutex_);
+      if (kernels_.contains(key)) continue;
+    }
+    auto desc = describe(dispatch.kernel);
+    if (!desc) return std::unexpected(desc.error());
+    descs.push_back(std::move(*desc));
+    keys.push_back(std::move(key));
+  }
+  if (descs.empty()) return {};
+  auto compiled = device_.compile_all(descs);
+  if (!compiled) return std::unexpected(compiled.error());
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    Entry entry{(*compiled)[i], options_.verify_keys ? std::move(descs[i].wgsl) : std::string()};
+    kernels_.try_emplace(keys[i], std::move(entry));
+  }
+  return {};
+}
+
+Status Executor::run(gpu::Stream& stream, const ops::Plan& plan,
+                     std::span<const gpu::Buffer> slots) {
+  std::vector<gpu::Buffer> scratch;
+  for (const std::uint64_t bytes : plan.scratch) {
+    auto buffer = device_.allocate(bytes, "scratch");
+    if (!buffer) return wrap(buffer.error(), "allocating scratch");
+    scratch.push_back(std::move(*buffer));
+  }
+  for (const ops::Dispatch& dispatch : plan.dispatches) {
+    auto compiled = kernel(dispatch.kernel);
+    if (!compiled) return std::unexpected(compiled.error());
+    std::vector<gpu::Slice> bindings;
+    for (const ops::BoundRange& range : dispatch.ranges) {
+      const bool is_scratch = range.slot >= ops::first_scratch_slot;
+      const auto index =
+          static_cast<std::size_t>(is_scratch ? range.slot - ops::first_scratch_slot : range.slot);
+      if (range.slot < 0 || index >= (is_scratch ? scratch.size() : slots.size())) {
+        return fail(ErrorCode::invalid_argument,
+                    "Kernel {} uses buffer {}, but only {} buffers were given.",
+                    dispatch.kernel.label, range.slot, slots.size());
+      }
+      const gpu::Buffer& buffer = is_scratch ? scratch[index] : slots[index];
+      if (range.offset + range.size > buffer.capacity()) {
+        return fail(ErrorCode::invalid_argument,
+                    "Kernel {} touches bytes {} to {} of buffer {}, which has {} bytes.",
+                    dispatch.kernel.label, range.offset, range.offset + range.size, range.slot,
+                    buffer.size());
+      }
+      bindings.push_back({buffer, range.offset, range.size});
+    }
+    std::vector<std::uint32_t> params = dispatch.params;
+    params.resize(round_up<std::size_t>(params.size(), 4));
+    const gpu::Grid grid{dispatch.grid.x, dispatch.grid.y, dispatch.grid.z};
+    if (const Status ok =
+            stream.dispatch(*compiled, bindings, std::as_bytes(std::span(params)), grid);
+        !ok) {
+      return wrap(ok.error(), std::format("launching {}", dispatch.kernel.label));
+    }
+  }
+  return {};
+}
+
+}  // namespace weft::graph

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "gpu/gpu.hpp"
+#include "ops/plan.hpp"
+
+namespace weft::graph {
+
+/// Runs plans on one device: renders and compiles kernels once per key and binds the caller's buffers.
+/// Thread-safe; the streams are the caller's.
+class Executor {
+ public:
+  struct Options {
+    /// Render again at every use and compare: a kernel key that is too coarse is reported, not run.
+    bool verify_keys = false;
+  };
+
+  explicit Executor(gpu::Device device) : Executor(std::move(device), Options{}) {}
+  Executor(gpu::Device device, Options options) : device_(std::move(device)), options_(options) {}
+
+  [[nodiscard]] const gpu::Device& device() const { return device_; }
+
+  /// Compiles what a plan needs, in parallel; run() does so too, one kernel after the other.
+  Status prepare(const ops::Plan& plan);
+
+  /// Records the launches of a plan. `slots[i]` is the buffer of views with slot i; scratch comes from the
+  /// device's pool and goes back when the work is done.
+  Status run(gpu::Stream& stream, const ops::Plan& plan, std::span<const gpu::Buffer> slots);
+
+ private:
+  Result<gpu::KernelDesc> describe(const ops::KernelSpec& spec) const;
+  Result<gpu::Kernel> kernel(const ops::KernelSpec& spec);
+
+  struct Entry {
+    gpu::Kernel kernel;
+    std::string text;  ///< Kept only when keys are verified.
+  };
+
+  gpu::Device device_;
+  Options options_;
+  std::mutex mutex_;
+  std::map<std::string, Entry> kernels_;
+};
+
+}  // namespace weft::graph

@@ -1,0 +1,115 @@
+#include "ops/map/transpose.hpp"
+
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "base/math.hpp"
+
+namespace weft::ops::map {
+namespace {
+
+constexpr std::uint32_t tile = 64;
+
+struct Variant {
+  std::string_view domain;
+  DType y_dtype = DType::f32;
+  std::uint32_t batch_rank = 0;
+  bool a_vec = false;
+  bool y_vec = false;
+
+  static constexpr auto fields =
+      std::tuple{field("DOMAIN", &Variant::domain), field("Y_DTYPE", &Variant::y_dtype),
+                 field("BATCH_RANK", &Variant::batch_rank), field("A_VEC", &Variant::a_vec),
+                 field("Y_VEC", &Variant::y_vec)};
+};
+
+struct Params {
+  std::uint32_t columns = 0;  // extent along which the output is contiguous
+  std::uint32_t rows = 0;     // extent along which the input is contiguous
+  std::uint32_t column_tiles = 0;
+  std::uint32_t row_tiles = 0;
+  std::uint32_t groups = 0;
+  std::uint32_t a_column_stride = 0;
+  std::uint32_t y_row_stride = 0;
+  std::array<std::uint32_t, max_rank> shape{};  // batch dimensions
+  std::array<std::uint32_t, max_rank> a_stride{};
+  std::array<std::uint32_t, max_rank> y_stride{};
+
+  static constexpr auto fields = std::tuple{field("columns", &Params::columns),
+                                            field("rows", &Params::rows),
+                                            field("column_tiles", &Params::column_tiles),
+                                            field("row_tiles", &Params::row_tiles),
+                                            field("groups", &Params::groups),
+                                            field("a_column_stride", &Params::a_column_stride),
+                                            field("y_row_stride", &Params::y_row_stride),
+                                            field("shape", &Params::shape),
+                                            field("a_stride", &Params::a_stride),
+                                            field("y_stride", &Params::y_stride)};
+};
+
+/// True when groups of four elements along the contiguous dimension `fast` can be moved as one vector.
+bool in_fours(const View& view, std::uint32_t fast) {
+  const std::uint64_t bytes = 4ULL * size_of(view.dtype);
+  if (view.offset % bytes != 0 || view.shape[fast] % 4 != 0) return false;
+  for (std::uint32_t i = 0; i < view.rank; ++i) {
+    if (i != fast && view.stride[i] % 4 != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::optional<Dispatch>> plan_transpose(std::span<const View> views, std::string_view domain,
+                                               const Caps& caps) {
+  const View& y = views[0];
+  const View& a = views[1];
+  const std::uint32_t inner = y.rank - 1;
+  if (y.rank < 2 || y.stride[inner] != 1 || a.stride[inner] == 1) return std::nullopt;
+  std::uint32_t row_dim = max_rank;
+  for (std::uint32_t i = 0; i < inner; ++i) {
+    if (a.stride[i] == 1) row_dim = i;
+  }
+  if (row_dim == max_rank || y.shape[inner] < 16 || y.shape[row_dim] < 16) return std::nullopt;
+  const auto movable = [](DType type) { return size_of(type) == 4 || size_of(type) == 2; };
+  if (!movable(a.dtype) || !movable(y.dtype)) return std::nullopt;
+
+  Variant variant{.domain = domain,
+                  .y_dtype = y.dtype,
+                  .a_vec = in_fours(a, row_dim),
+                  .y_vec = in_fours(y, inner)};
+  // Two-byte outputs are stored in whole words only.
+  if (!variant.y_vec && size_of(y.dtype) < 4) return std::nullopt;
+
+  Params params;
+  params.columns = static_cast<std::uint32_t>(y.shape[inner]);
+  params.rows = static_cast<std::uint32_t>(y.shape[row_dim]);
+  params.column_tiles = ceil_div(params.columns, tile);
+  params.row_tiles = ceil_div(params.rows, tile);
+  params.a_column_stride = static_cast<std::uint32_t>(a.stride[inner]);
+  params.y_row_stride = static_cast<std::uint32_t>(y.stride[row_dim]);
+  std::uint64_t groups = std::uint64_t{params.column_tiles} * params.row_tiles;
+  for (std::uint32_t i = 0; i < inner; ++i) {
+    if (i == row_dim) continue;
+    const std::uint32_t b = variant.batch_rank++;
+    params.shape[b] = static_cast<std::uint32_t>(y.shape[i]);
+    params.a_stride[b] = static_cast<std::uint32_t>(a.stride[i]);
+    params.y_stride[b] = static_cast<std::uint32_t>(y.stride[i]);
+    groups *= y.shape[i];
+  }
+  params.groups = static_cast<std::uint32_t>(groups);
+
+  const auto unit = [](const View& view, bool vec) { return vec ? size_of(view.dtype) : 1U; };
+  auto dispatch = make_dispatch({.source = "map/transpose.wgsl",
+                                 .constants = constants_of(variant),
+                                 .params = block_of(params),
+                                 .operands = {{"a", a, Access::read, unit(a, variant.a_vec)},
+                                              {"y", y, Access::write, unit(y, variant.y_vec)}},
+                                 .grid = grid_1d(groups, caps),
+                                 .label = std::string("transpose ") + std::string(name(y.dtype))},
+                                caps);
+  if (!dispatch) return std::unexpected(dispatch.error());
+  return std::optional(std::move(*dispatch));
+}
+
+}  // namespace weft::ops::map

@@ -1,0 +1,164 @@
+// Every case of every op: on the device against its reference in double, with guard bytes round each tensor and in
+// the gaps of strided ones. WEFT_SEED chooses the random shapes and contents; a failure prints the seed.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <format>
+#include <string>
+#include <vector>
+
+#include "device_fixture.hpp"
+#include "graph/executor.hpp"
+#include "ops/case.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr std::uint64_t guard_bytes = 512;
+constexpr auto canary = std::byte{0xa5};
+
+std::uint64_t seed() {
+  const char* text = std::getenv("WEFT_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
+}
+
+graph::Executor& executor() {
+  static graph::Executor instance(device(), {.verify_keys = true});
+  return instance;
+}
+
+/// A tensor of a case in its own buffer.
+struct Placed {
+  ops::View view;
+  std::vector<std::byte> raw;  // the buffer's content before the op
+  gpu::Buffer buffer;
+};
+
+class OpTest : public testing::Test {
+ public:
+  explicit OpTest(ops::Case test) : case_(std::move(test)) {}
+
+  void TestBody() override {
+    SCOPED_TRACE(std::format("replay with WEFT_SEED={}", seed()));
+    ops::Random random(seed() ^ std::hash<std::string>{}(case_.name));
+    std::vector<ops::HostTensor> host;
+    std::vector<Placed> placed;
+    std::vector<ops::View> views;
+    std::vector<gpu::Buffer> slots;
+    for (const ops::TensorSpec& spec : case_.tensors) {
+      if (spec.same_as >= 0) {
+        const auto other = static_cast<std::size_t>(spec.same_as);
+        host.push_back(host[other]);
+        placed.push_back(placed[other]);
+      } else {
+        host.push_back(ops::make_host(spec, random));
+        place(spec, host.back(), static_cast<int>(slots.size()), placed);
+        if (HasFatalFailure()) return;
+      }
+      views.push_back(placed.back().view);
+      slots.push_back(placed.back().buffer);
+    }
+
+    const auto plan = case_.plan(views, device().caps());
+    ASSERT_TRUE(plan) << plan.error().message;
+    gpu::Stream stream = device().stream();
+    const Status ran = executor().run(stream, *plan, slots);
+    ASSERT_TRUE(ran) << ran.error().message;
+    const Status waited = stream.wait();
+    ASSERT_TRUE(waited) << waited.error().message;
+
+    const std::vector<ops::HostTensor> before = host;
+    case_.reference(host);
+    for (std::size_t i = 0; i < placed.size(); ++i) check(i, host, before, placed[i]);
+  }
+
+ private:
+  void place(const ops::TensorSpec& spec, const ops::HostTensor& host, int slot,
+             std::vector<Placed>& placed) {
+    Placed mine{spec.view(slot, guard_bytes), {}, {}};
+    const std::uint64_t end = std::max(mine.view.bytes().end, guard_bytes);
+    mine.raw.assign((end + guard_bytes + 15) / 16 * 16, canary);
+    ops::store_values(mine.view, host.values, mine.raw);
+    auto buffer = device().allocate(mine.raw.size());
+    ASSERT_TRUE(buffer) << buffer.error().message;
+    mine.buffer = *buffer;
+    const Status written = device().write(gpu::whole(mine.buffer), mine.raw);
+    ASSERT_TRUE(written) << written.error().message;
+    placed.push_back(std::move(mine));
+  }
+
+  void check(std::size_t index, const std::vector<ops::HostTensor>& host,
+             const std::vector<ops::HostTensor>& before, const Placed& placed) {
+    const ops::TensorSpec& spec = case_.tensors[index];
+    bool aliased = false;  // an input that an output shares is checked as that output
+    for (const ops::TensorSpec& other : case_.tensors) {
+      aliased = aliased || other.same_as == static_cast<int>(index);
+    }
+    if (aliased) return;
+    std::vector<std::byte> raw(placed.raw.size());
+    const Status read = device().read(gpu::whole(placed.buffer), raw);
+    ASSERT_TRUE(read) << read.error().message;
+
+    if (spec.output) {
+      const std::vector<double> got = ops::load_values(placed.view, raw);
+      const std::vector<double>& want = host[index].values;
+      ASSERT_EQ(got.size(), want.size());
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        const bool same = got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]));
+        const bool close =
+            std::abs(got[i] - want[i]) <= ops::allowed_error(case_, spec.dtype, want[i]);
+        if (same || close) continue;
+        if (++wrong <= 5) {
+          ADD_FAILURE() << std::format(
+              "tensor {} ({}), element {}: got {:.9g}, expected {:.9g}, allowed error {:.3g}, "
+              "before {:.9g}",
+              index, ops::describe(placed.view), i, got[i], want[i],
+              ops::allowed_error(case_, spec.dtype, want[i]), before[index].values[i]);
+        }
+      }
+      if (wrong > 0) ADD_FAILURE() << wrong << " of " << got.size() << " elements are wrong";
+    }
+    // Everything that is not the output's elements must be as before: inputs, guards and gaps.
+    std::vector<std::byte> expected = placed.raw;
+    if (spec.output) copy_elements(placed.view, raw, expected);
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      if (raw[i] == expected[i]) continue;
+      ADD_FAILURE() << std::format(
+          "tensor {} ({}): byte {} outside its elements was overwritten ({:#04x} → {:#04x})", index,
+          ops::describe(placed.view), i, std::to_integer<int>(expected[i]),
+          std::to_integer<int>(raw[i]));
+      break;
+    }
+  }
+
+  /// Copies the bytes of a view's elements from one image of its buffer to another.
+  static void copy_elements(const ops::View& view, std::span<const std::byte> from,
+                            std::span<std::byte> to) {
+    for (ops::Index i(view.extents()); !i.done(); i.next()) {
+      std::uint64_t element = 0;
+      for (std::uint32_t d = 0; d < view.rank; ++d) element += i[d] * view.stride[d];
+      const std::uint64_t at = view.offset + element * size_of(view.dtype);
+      for (std::uint32_t b = 0; b < size_of(view.dtype); ++b) to[at + b] = from[at + b];
+    }
+  }
+
+  ops::Case case_;
+};
+
+/// Registers one test per case before main() runs the tests.
+const bool registered = [] {
+  for (const ops::Op& op : ops::all_ops()) {
+    const std::string suite = std::format("Op_{}", op.name);
+    for (const ops::Case& test : op.cases(seed())) {
+      if (!test.test) continue;
+      testing::RegisterTest(suite.c_str(), test.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                            [test]() -> testing::Test* { return new OpTest(test); });
+    }
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace weft::test
