@@ -1,0 +1,193 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <format>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench_run.hpp"
+#include "commands.hpp"
+#include "gpu/gpu.hpp"
+
+namespace weft::cli {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::vector<std::string> patterns;
+  std::string json_file;
+  std::string compare_file;
+  std::string adapter;
+  double seconds = 0.1;
+  bool full = false;
+  bool list = false;
+};
+
+/// A software adapter takes minutes for what a GPU does in a millisecond: such cases need --full there.
+bool too_large_for_software(const ops::Case& test) {
+  return test.flops > 3e9 || bytes_of(test) > 300e6;
+}
+
+bool matches(const Options& options, const std::string& title) {
+  if (options.patterns.empty()) return !title.contains("sweep");
+  return std::ranges::any_of(options.patterns,
+                             [&](const std::string& p) { return title.contains(p); });
+}
+
+/// The earlier time of each benchmark in a file that --json wrote.
+std::map<std::string, double> read_earlier(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw CommandError(std::format("Cannot open {} to compare with.", file));
+  std::map<std::string, double> earlier;
+  try {
+    for (const json& row : json::parse(stream).at("results")) {
+      earlier[row.at("name").get<std::string>()] = row.at("seconds").get<double>();
+    }
+  } catch (const json::exception& error) {
+    throw CommandError(
+        std::format("{} is not a file that `weft bench --json` wrote: {}", file, error.what()));
+  }
+  return earlier;
+}
+
+std::string human_time(double seconds) {
+  if (seconds < 1e-3) return std::format("{:.1f} us", seconds * 1e6);
+  if (seconds < 1) return std::format("{:.2f} ms", seconds * 1e3);
+  return std::format("{:.2f} s", seconds);
+}
+
+struct Reference {
+  double copy_bytes_per_second = 0;
+  double best_flops = 0;
+};
+
+void print_row(const Measurement& m, const Reference& reference,
+               const std::map<std::string, double>& earlier, const std::string& title) {
+  const bool arithmetic = m.flops > 0 && m.flops / m.bytes > 20;
+  const double fraction = arithmetic ? m.flops / m.seconds / reference.best_flops
+                                     : m.bytes / m.seconds / reference.copy_bytes_per_second;
+  std::string line = std::format("{:<52} {:>10} {:>9.1f} GB/s {:>9} {:>5.0f}% of {}", title,
+                                 human_time(m.seconds), m.gigabytes_per_second(),
+                                 m.flops > 0 ? std::format("{:.2f} TF", m.teraflops()) : "",
+                                 fraction * 100, arithmetic ? "best GEMM" : "copy");
+  const auto before = earlier.find(title);
+  if (before != earlier.end()) {
+    line += std::format("  {:+.1f}%", (m.seconds / before->second - 1) * 100);
+  }
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+void run_bench(const Options& options) {
+  const std::map<std::string, double> earlier = options.compare_file.empty()
+                                                    ? std::map<std::string, double>{}
+                                                    : read_earlier(options.compare_file);
+  gpu::Device device = value_or_exit(gpu::Device::create({.adapter = options.adapter}));
+  graph::Executor executor(device);
+  std::fprintf(stderr, "%s (%s)\n", device.info().name.c_str(), device.info().backend.c_str());
+
+  struct Job {
+    const ops::Op* op;
+    ops::Case test;
+  };
+  std::vector<Job> jobs;
+  std::optional<Job> copy;
+  int skipped = 0;
+  for (const ops::Op& op : ops::all_ops()) {
+    for (ops::Case& test : op.cases(1)) {
+      if (!test.bench) continue;
+      if (test.name == "bench_copy_16M_f32") copy = Job{&op, test};
+      if (!matches(options, std::format("{}/{}", op.name, test.name))) continue;
+      if (device.caps().software && !options.full && too_large_for_software(test)) {
+        ++skipped;
+        continue;
+      }
+      jobs.push_back({&op, std::move(test)});
+    }
+  }
+  if (options.list) {
+    for (const Job& job : jobs) std::printf("%s/%s\n", job.op->name.data(), job.test.name.c_str());
+    return;
+  }
+  if (jobs.empty()) throw CommandError("No benchmark matches; `weft bench --list` shows them all.");
+
+  Reference reference;
+  if (copy) {
+    const Measurement m = value_or_exit(measure(executor, *copy->op, copy->test, options.seconds));
+    reference.copy_bytes_per_second = m.bytes / m.seconds;
+  }
+  const DispatchCost cost = value_or_exit(measure_dispatch(device));
+  std::printf("copy %.1f GB/s; a replayed launch: %.2f us GPU, %.2f us host\n",
+              reference.copy_bytes_per_second * 1e-9, cost.gpu * 1e6, cost.host * 1e6);
+
+  const bool progress = ::isatty(STDERR_FILENO) != 0;
+  json results = json::array();
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Job& job = jobs[i];
+    const std::string title = std::format(
+        "{}/{}", job.op->name, job.test.name.substr(job.test.name.starts_with("bench_") ? 6 : 0));
+    if (progress) std::fprintf(stderr, "[%zu/%zu] %s\r", i + 1, jobs.size(), title.c_str());
+    const auto measured = measure(executor, *job.op, job.test, options.seconds);
+    if (progress) std::fprintf(stderr, "\033[K");
+    if (!measured) {
+      std::printf("%-52s %s\n", title.c_str(), measured.error().message.c_str());
+      continue;
+    }
+    reference.best_flops = std::max(reference.best_flops, measured->flops / measured->seconds);
+    print_row(*measured, reference, earlier, title);
+    results.push_back({{"name", title},
+                       {"seconds", measured->seconds},
+                       {"spread", measured->spread},
+                       {"bytes", measured->bytes},
+                       {"flops", measured->flops}});
+    device.trim();
+  }
+  if (skipped > 0) {
+    std::fprintf(stderr, "%d large benchmarks left out on a software adapter; --full runs them.\n",
+                 skipped);
+  }
+  if (!options.json_file.empty()) {
+    const json document{{"device", device.info().name},
+                        {"driver", device.info().driver},
+                        {"copy_bytes_per_second", reference.copy_bytes_per_second},
+                        {"best_flops", reference.best_flops},
+                        {"dispatch", {{"gpu", cost.gpu}, {"host", cost.host}}},
+                        {"results", results}};
+    if (options.json_file == "-") {
+      std::printf("%s\n", document.dump(1).c_str());
+    } else {
+      std::ofstream stream(options.json_file);
+      stream << document.dump(1) << "\n";
+      if (!stream) throw CommandError(std::format("Cannot write {}.", options.json_file));
+    }
+  }
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "bench", "Time, bandwidth and arithmetic rate of each operation on this machine");
+  command->add_option("patterns", options->patterns,
+                      "Only benchmarks whose op/name contains one of these words");
+  command->add_option("--json", options->json_file,
+                      "Also write the results to this file (- for standard output)");
+  command->add_option("--compare", options->compare_file,
+                      "Show the change against a file that --json wrote");
+  command->add_option("--adapter", options->adapter,
+                      "Adapter: index, part of its name, high-performance or low-power");
+  command->add_option("--seconds", options->seconds, "Time to spend on each benchmark")
+      ->capture_default_str();
+  command->add_flag("--full", options->full, "Run the largest cases on software adapters too");
+  command->add_flag("--list", options->list, "List the benchmarks and stop");
+  command->callback([options] { run_bench(*options); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,147 @@
+#include "bench_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+namespace weft::cli {
+namespace {
+
+/// Enough to pass the caches of any present GPU.
+constexpr double rotation_bytes = 256e6;
+constexpr int repetitions = 7;
+
+/// Random content: a block of random elements, repeated over the tensor.
+Status fill_random(gpu::Device& device, const gpu::Buffer& buffer, const ops::TensorSpec& spec,
+                   ops::Random& random) {
+  ops::TensorSpec block = spec;
+  block.shape = {1U << 16};
+  block.order.clear();
+  block.repeat.clear();
+  const ops::HostTensor host = ops::make_host(block, random);
+  const ops::View view = ops::View::dense(spec.dtype, {1U << 16});
+  std::vector<std::byte> bytes(view.bytes().size());
+  ops::store_values(view, host.values, bytes);
+  // Doubling copies on the device are faster than uploading everything.
+  const std::uint64_t first = std::min<std::uint64_t>(bytes.size(), buffer.size());
+  if (Status ok = device.write({buffer, 0, first}, std::span(bytes).first(first)); !ok) return ok;
+  for (std::uint64_t done = first; done < buffer.size();) {
+    const std::uint64_t step = std::min(done, buffer.size() - done);
+    if (Status ok = device.copy({buffer, 0, step}, {buffer, done, step}); !ok) return ok;
+    done += step;
+  }
+  return {};
+}
+
+}  // namespace
+
+double bytes_of(const ops::Case& test) {
+  if (test.bytes > 0) return test.bytes;
+  double total = 0;
+  for (const ops::TensorSpec& spec : test.tensors) {
+    const ops::View view = spec.view(0, 0);
+    total += static_cast<double>(view.bytes().size());
+  }
+  return total;
+}
+
+Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
+                            double target_seconds) {
+  gpu::Device device = executor.device();
+  Measurement out{
+      .op = std::string(op.name), .name = test.name, .bytes = bytes_of(test), .flops = test.flops};
+  const auto sets = static_cast<std::size_t>(
+      std::clamp(std::ceil(rotation_bytes / std::max(out.bytes, 1.0)), 1.0, 16.0));
+
+  ops::Random random(1);
+  gpu::Stream stream = device.stream();
+  std::vector<std::vector<gpu::Buffer>> buffers(sets);
+  std::vector<ops::Plan> plans;
+  for (std::vector<gpu::Buffer>& slots : buffers) {
+    std::vector<ops::View> views;
+    for (const ops::TensorSpec& spec : test.tensors) {
+      if (spec.same_as >= 0) {
+        const auto other = static_cast<std::size_t>(spec.same_as);
+        views.push_back(views[other]);
+        slots.push_back(slots[other]);
+        continue;
+      }
+      views.push_back(spec.view(static_cast<int>(slots.size()), 0));
+      auto buffer = device.allocate(views.back().bytes().end);
+      if (!buffer) return std::unexpected(buffer.error());
+      if (Status ok = fill_random(device, *buffer, spec, random); !ok) {
+        return std::unexpected(ok.error());
+      }
+      slots.push_back(std::move(*buffer));
+    }
+    auto plan = test.plan(views, device.caps());
+    if (!plan) return std::unexpected(plan.error());
+    plans.push_back(std::move(*plan));
+  }
+  if (Status ok = executor.prepare(plans.front()); !ok) return std::unexpected(ok.error());
+  if (Status ok = stream.begin_recording(); !ok) return std::unexpected(ok.error());
+  for (std::size_t i = 0; i < sets; ++i) {
+    if (Status ok = executor.run(stream, plans[i], buffers[i]); !ok) {
+      return std::unexpected(ok.error());
+    }
+  }
+  auto recording = stream.end_recording();
+  if (!recording) return std::unexpected(recording.error());
+
+  auto first = stream.time_replay(*recording, 1);
+  if (first) first = stream.time_replay(*recording, 1);
+  if (!first) return std::unexpected(first.error());
+  const auto times = static_cast<std::uint32_t>(
+      std::clamp(target_seconds / repetitions / std::max(*first, 1e-7), 1.0, 2000.0));
+  std::vector<double> seconds;
+  for (int i = 0; i < repetitions; ++i) {
+    auto total = stream.time_replay(*recording, times);
+    if (!total) return std::unexpected(total.error());
+    seconds.push_back(*total / (static_cast<double>(times) * static_cast<double>(sets)));
+  }
+  std::ranges::sort(seconds);
+  out.seconds = seconds[repetitions / 2];
+  out.spread = (seconds.back() - seconds.front()) / out.seconds;
+  return out;
+}
+
+Result<DispatchCost> measure_dispatch(const gpu::Device& given) {
+  constexpr int launches = 1000;
+  gpu::Device device = given;
+  auto kernel = device.compile(
+      {.label = "tiny",
+       .wgsl = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;\n"
+               "@compute @workgroup_size(64)\n"
+               "fn main(@builtin(global_invocation_id) i: vec3<u32>) { x[i.x] += 1u; }\n",
+       .bindings = {gpu::Access::write}});
+  if (!kernel) return std::unexpected(kernel.error());
+  auto buffer = device.allocate(256);
+  if (!buffer) return std::unexpected(buffer.error());
+  gpu::Stream stream = device.stream();
+  if (Status ok = stream.begin_recording(); !ok) return std::unexpected(ok.error());
+  const gpu::Slice slice = gpu::whole(*buffer);
+  for (int i = 0; i < launches; ++i) {
+    if (Status ok = stream.dispatch(*kernel, std::span(&slice, 1), {}, {}); !ok) {
+      return std::unexpected(ok.error());
+    }
+  }
+  auto recording = stream.end_recording();
+  if (!recording) return std::unexpected(recording.error());
+  DispatchCost best{1e9, 1e9};
+  for (int i = 0; i < 5; ++i) {
+    auto gpu_seconds = stream.time_replay(*recording, 1);
+    if (!gpu_seconds) return std::unexpected(gpu_seconds.error());
+    best.gpu = std::min(best.gpu, *gpu_seconds / launches);
+    // Host time: what the calling thread spends to hand the launches over, the GPU idle at the start.
+    const auto start = std::chrono::steady_clock::now();
+    if (Status ok = stream.replay(*recording, 1); !ok) return std::unexpected(ok.error());
+    if (Status ok = stream.submit(); !ok) return std::unexpected(ok.error());
+    const std::chrono::duration<double> host = std::chrono::steady_clock::now() - start;
+    best.host = std::min(best.host, host.count() / launches);
+    if (Status ok = stream.wait(); !ok) return std::unexpected(ok.error());
+  }
+  return best;
+}
+
+}  // namespace weft::cli

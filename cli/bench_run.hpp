@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "graph/executor.hpp"
+#include "ops/case.hpp"
+
+namespace weft::cli {
+
+/// What one benchmark measured.
+struct Measurement {
+  std::string op;
+  std::string name;
+  double seconds = 0;  ///< Median time of one run of the op on the GPU.
+  double spread = 0;   ///< (slowest - fastest) / median of the repetitions.
+  double bytes = 0;
+  double flops = 0;
+  [[nodiscard]] double gigabytes_per_second() const { return bytes / seconds * 1e-9; }
+  [[nodiscard]] double teraflops() const { return flops / seconds * 1e-12; }
+};
+
+/// The fewest bytes that a case moves: what it says, or each of its tensors once.
+double bytes_of(const ops::Case& test);
+
+/// Times one case. Tensors are filled with random values; cases that fit into caches rotate among several sets of
+/// buffers, so that the figure is one of memory.
+Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
+                            double target_seconds);
+
+/// What replayed launches of an empty kernel cost: seconds each on the GPU and on the host.
+struct DispatchCost {
+  double gpu = 0;
+  double host = 0;
+};
+Result<DispatchCost> measure_dispatch(const gpu::Device& device);
+
+}  // namespace weft::cli
