@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Runs `weft bench` from a bundle on a GPU machine, times PyTorch on the same work in the same run, and prints one table.
+
+usage: gpu_report.py BUNDLE_DIR [--json OUT.json] [--seconds S] [PATTERN…]
+"""
+import argparse
+import json
+import subprocess
+import sys
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("bundle")
+parser.add_argument("patterns", nargs="*")
+parser.add_argument("--json", default="")
+parser.add_argument("--seconds", default="0.05")
+arguments = parser.parse_args()
+
+import torch  # noqa: E402  (after the arguments, so that --help needs no PyTorch)
+
+TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+N = 16 << 20
+
+
+def random(shape, dtype):
+    return torch.rand(shape, device="cuda", dtype=torch.float32).mul_(2).sub_(1).to(dtype)
+
+
+def peers():
+    """Name of a benchmark → (tensors for one call, function of them, output is preallocated by the function)."""
+    F = torch.nn.functional
+    table = {}
+    for t, dtype in TYPES.items():
+        def vector(): return random((N,), dtype)
+        def square(): return random((4096, 4096), dtype)
+        table |= {
+            f"map/copy_16M_{t}": (lambda v=vector: [v(), v()], lambda x, y: y.copy_(x)),
+            f"map/fill_16M_{t}": (lambda v=vector: [v()], lambda y: y.fill_(3.0)),
+            f"map/gelu_16M_{t}": (lambda v=vector: [v()], lambda x: F.gelu(x, approximate="tanh")),
+            f"map/silu_16M_{t}": (lambda v=vector: [v()], F.silu),
+            f"map/exp_16M_{t}": (lambda v=vector: [v()], torch.exp),
+            f"map/add_16M_{t}": (lambda v=vector: [v(), v()], torch.add),
+            f"map/mul_16M_{t}": (lambda v=vector: [v(), v()], torch.mul),
+            f"map/add_broadcast_row_4096x4096_{t}": (lambda s=square, d=dtype: [s(), random((4096,), d)], torch.add),
+            f"map/copy_transpose_4096x4096_{t}": (lambda s=square: [s(), s()], lambda x, y: y.copy_(x.t())),
+            f"reduce/sum_all_4096x4096_{t}": (lambda s=square: [s()], torch.sum),
+            f"reduce/sum_rows_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.sum(x, 1)),
+            f"reduce/sum_cols_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.sum(x, 0)),
+            f"reduce/max_rows_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.amax(x, 1)),
+            f"cumsum/rows_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.cumsum(x, 1)),
+            f"softmax/softmax_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.softmax(x, 1)),
+            f"softmax/log_softmax_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.log_softmax(x, 1)),
+            f"norm/layer_4096x4096_{t}": (lambda s=square, d=dtype: [s(), random((4096,), d), random((4096,), d)],
+                                          lambda x, w, b: F.layer_norm(x, (4096,), w, b)),
+            f"norm/rms_4096x4096_{t}": (lambda s=square, d=dtype: [s(), random((4096,), d)],
+                                        lambda x, w: F.rms_norm(x, (4096,), w)),
+        }
+        for n in (1024, 4096, 8192):
+            table[f"gemm/{t}_{n}"] = (lambda n=n, d=dtype: [random((n, n), d), random((n, n), d)], torch.matmul)
+    table["map/copy_cast_f32_to_f16_16M"] = (lambda: [random((N,), torch.float32), random((N,), torch.float16)], lambda x, y: y.copy_(x))
+    table["map/copy_cast_f16_to_f32_16M"] = (lambda: [random((N,), torch.float16), random((N,), torch.float32)], lambda x, y: y.copy_(x))
+    table["map/copy_512M_f32"] = (lambda: [random((1 << 28,), torch.float32), random((1 << 28,), torch.float32)], lambda x, y: y.copy_(x))
+    table["gemm/matvec_f16_16384"] = (lambda: [random((16384, 16384), torch.float16), random((16384,), torch.float16)], torch.mv)
+    return table
+
+
+def time_peer(make, function, bytes_moved):
+    """Median seconds per call: a CUDA graph over rotating inputs (as weft bench does), timed with events."""
+    sets = max(1, min(16, -(-256_000_000 // int(bytes_moved))))
+    inputs = [make() for _ in range(sets)]
+    for x in inputs:
+        function(*x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        outputs = [function(*x) for x in inputs]
+    times = []
+    graph.replay()
+    torch.cuda.synchronize()
+    for _ in range(9):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        for _ in range(5):
+            graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) * 1e-3 / 5 / sets)
+    del outputs
+    return sorted(times)[len(times) // 2]
+
+
+bench = subprocess.run([f"{arguments.bundle}/weft", "bench", "--seconds", arguments.seconds, "--json", "/tmp/weft_bench.json",
+                        *arguments.patterns], stdout=subprocess.DEVNULL)
+if bench.returncode != 0:
+    sys.exit(bench.returncode)
+report = json.load(open("/tmp/weft_bench.json"))
+known = peers()
+for row in report["results"]:
+    if row["name"] in known:
+        make, function = known[row["name"]]
+        try:
+            row["torch_seconds"] = time_peer(make, function, row["bytes"])
+        except Exception as error:  # a peer that cannot run must not hide our own figures
+            print(f"{row['name']}: PyTorch failed: {error}", file=sys.stderr)
+        torch.cuda.empty_cache()
+report["torch"] = torch.__version__
+report["torch_device"] = torch.cuda.get_device_name()
+
+print(f"{report['device']}, driver {report['driver']}; PyTorch {report['torch']}; copy {report['copy_bytes_per_second'] * 1e-9:.0f} GB/s; "
+      f"replayed launch {report['dispatch']['gpu'] * 1e6:.2f} us GPU, {report['dispatch']['host'] * 1e6:.2f} us host")
+print(f"{'benchmark':<48} {'weft us':>9} {'GB/s':>7} {'TF/s':>7} {'torch us':>9} {'weft/torch':>10} {'spread':>6}")
+for row in report["results"]:
+    torch_us = f"{row['torch_seconds'] * 1e6:9.1f}" if "torch_seconds" in row else " " * 9
+    ratio = f"{row['torch_seconds'] / row['seconds']:9.2f}x" if "torch_seconds" in row else " " * 10
+    flops = f"{row['flops'] / row['seconds'] * 1e-12:7.1f}" if row["flops"] else " " * 7
+    print(f"{row['name']:<48} {row['seconds'] * 1e6:9.1f} {row['bytes'] / row['seconds'] * 1e-9:7.0f} {flops} {torch_us} {ratio} {row['spread'] * 100:5.0f}%")
+if arguments.json:
+    json.dump(report, open(arguments.json, "w"), indent=1)
