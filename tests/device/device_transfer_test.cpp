@@ -137,7 +137,8 @@ TEST(DeviceTransfer, OverlappingCopyLargerThanTheTemporaryBuffer) {
 TEST(DeviceTransfer, LargeAndOdd) {
   gpu::Device& on = device();
   const std::size_t total = (68U << 20) + 23;  // More than two chunks of an upload or a read-back.
-  if (on.caps().max_buffer < total) GTEST_SKIP() << "buffers are masked to " << on.caps().max_buffer;
+  if (on.caps().max_buffer < total)
+    GTEST_SKIP() << "buffers are masked to " << on.caps().max_buffer;
   Bytes expected = random_bytes(total, 9);
   const Buffer buffer = upload(on, expected);
   ASSERT_TRUE(download<std::uint8_t>(on, buffer) == expected);
@@ -185,7 +186,8 @@ TEST(DeviceTransfer, WrongRangesAreErrorsWithTheValues) {
   EXPECT_TRUE(fails(on.write({buffer, 11, 0}, {}), ErrorCode::invalid_argument, "offset 11"));
   EXPECT_TRUE(fails(on.read({buffer, ~std::uint64_t{0}, 4}, room.first(4)),
                     ErrorCode::invalid_argument, "do not lie"));
-  EXPECT_TRUE(fails(on.read({buffer, 0, 4}, room.first(5)), ErrorCode::invalid_argument, "5 bytes"));
+  EXPECT_TRUE(
+      fails(on.read({buffer, 0, 4}, room.first(5)), ErrorCode::invalid_argument, "5 bytes"));
   EXPECT_TRUE(fails(on.fill({{}, 0, 4}, 0), ErrorCode::invalid_argument, "no buffer"));
   EXPECT_TRUE(fails(on.copy({buffer, 0, 4}, {buffer, 4, 5}), ErrorCode::invalid_argument,
                     "from 4 bytes to 5 bytes"));
