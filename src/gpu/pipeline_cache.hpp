@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -46,9 +45,6 @@ class PipelineCache {
     std::uint64_t device_id = 0;
     Caps caps;
     std::uint32_t max_uniform = 0;
-    /// For a device that does not validate: gives the cache of one that does. Untrusted kernels are
-    /// compiled there first, because without validation a wrong one ends the process.
-    std::function<Result<PipelineCache*>()> checker;
   };
   PipelineCache(Context context, ErrorSink& errors);
 
@@ -61,7 +57,6 @@ class PipelineCache {
   struct Job;
 
   Status check(const KernelDesc& desc) const;
-  Status validate(const KernelDesc& desc) const;
   std::shared_ptr<const LayoutState> layout(const KernelDesc& desc);
   void start(Job& job);
   void finish(Job& job);

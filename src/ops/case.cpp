@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "base/half.hpp"
@@ -136,6 +137,9 @@ HostTensor make_host(const TensorSpec& spec, Random& random) {
     const bool whole = spec.fill == Fill::integers || !is_float(spec.dtype);
     value = whole ? std::floor(random.uniform(spec.low, spec.high + 1))
                   : random.uniform(spec.low, spec.high);
+    if (spec.fill == Fill::masked && random.between(0, 2) == 0) {
+      value = -std::numeric_limits<double>::infinity();
+    }
     value = round_to(spec.dtype, value);
   }
   if (!spec.repeat

@@ -18,6 +18,7 @@ namespace weft::ops {
 enum class Fill : std::uint8_t {
   uniform,   ///< Uniform in [low, high], rounded to the type (integers: whole numbers).
   integers,  ///< Whole numbers in [low, high], also for float types: sums of them are exact.
+  masked,    ///< Uniform, with about every third element -infinity (float types only).
 };
 
 /// One tensor of a case: type, shape, contents and how it lies in memory.

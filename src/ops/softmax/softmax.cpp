@@ -1,0 +1,156 @@
+#include "ops/softmax/softmax.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <format>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "ops/rows.hpp"
+
+namespace weft::ops::softmax {
+namespace {
+
+struct Variant {
+  bool log = false;
+  std::string_view mask_kind = "none";
+  std::string_view head_kind = "none";
+  std::string_view sinks_kind = "none";
+
+  static constexpr auto fields = std::tuple{
+      field("LOG", &Variant::log), field("MASK_KIND", &Variant::mask_kind),
+      field("HEAD_KIND", &Variant::head_kind), field("SINKS_KIND", &Variant::sinks_kind)};
+};
+
+struct Params {
+  float scale = 1;
+  float bias = 0;  // log2 of the ratio between the slopes of neighbouring heads
+  std::uint32_t slopes =
+      1;  // heads that have whole powers of the ratio; later ones lie between them
+
+  static constexpr auto fields =
+      std::tuple{field("scale", &Params::scale), field("bias", &Params::bias),
+                 field("slopes", &Params::slopes)};
+};
+
+Status check(const Args& args) {
+  if (const Status ok = check_float_tensor(args.x, "x", args.x.extents(), false); !ok) return ok;
+  if (const Status ok = check_float_tensor(args.y, "y", args.x.extents(), true); !ok) return ok;
+  if (args.x.rank == 0) {
+    return fail(ErrorCode::invalid_argument,
+                "softmax needs a tensor with at least one dimension; x is {}.", describe(args.x));
+  }
+  if (const Status ok = check_in_place(args.x, "x", args.y, "y"); !ok) return ok;
+  if (args.mask.given()) {
+    const View& mask = args.mask;
+    if (const Status ok = check_float_tensor(mask, "mask", mask.extents(), false); !ok) return ok;
+    if (const Status ok = check_in_place(mask, "mask", args.y, "y"); !ok) return ok;
+    bool fits = mask.rank >= 1 && mask.rank <= args.x.rank &&
+                mask.shape[mask.rank - 1] == args.x.shape[args.x.rank - 1];
+    for (std::uint32_t i = 0; fits && i < mask.rank; ++i) {
+      const std::uint64_t extent = args.x.shape[args.x.rank - mask.rank + i];
+      fits = mask.shape[i] == 0 ? extent == 0 : extent % mask.shape[i] == 0;
+    }
+    if (!fits) {
+      return fail(ErrorCode::invalid_argument,
+                  "The mask is {}; its rows must be those of x ({}) and its other extents must "
+                  "divide those of x.",
+                  describe(mask), describe(args.x));
+    }
+  } else if (args.max_bias > 0) {
+    return fail(ErrorCode::invalid_argument,
+                "max_bias is {}, but there is no mask for the slopes to act on.", args.max_bias);
+  }
+  if (args.sinks.given()) {
+    const std::uint64_t heads = args.x.rank < 3 ? 1 : args.x.shape[args.x.rank - 3];
+    const std::uint64_t shape[] = {heads};
+    if (const Status ok = check_float_tensor(args.sinks, "sinks", shape, false); !ok) return ok;
+    if (const Status ok = check_in_place(args.sinks, "sinks", args.y, "y"); !ok) return ok;
+  }
+  return {};
+}
+
+/// Makes repetition explicit: where the mask has `extent` elements along a dimension of x and repeats, that dimension
+/// is split in all views into (repetitions, extent), and the mask stands still along the first.
+Status repeat_mask(std::vector<View>& views, View& mask) {
+  while (mask.rank < views.front().rank) mask = mask.unsqueeze(0);
+  for (std::uint32_t i = 0; i + 1 < mask.rank; ++i) {
+    const std::uint64_t extent = mask.shape[i];
+    const std::uint64_t wanted = views.front().shape[i];
+    if (extent == 1 && wanted != 1) {
+      mask.shape[i] = wanted;
+      mask.stride[i] = 0;
+    } else if (extent != wanted) {
+      if (mask.rank == max_rank) {
+        return fail(ErrorCode::unsupported,
+                    "A mask that repeats along dimension {} ({} of {} elements) needs one more "
+                    "dimension than the {} that tensors can have.",
+                    i, extent, wanted, max_rank);
+      }
+      for (View& view : views) view = view.split(i, extent);
+      mask = mask.unsqueeze(i);
+      mask.shape[i] = wanted / extent;
+      ++i;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> plan(const Args& args, const Caps& caps) {
+  if (const Status ok = check(args); !ok) return wrap(ok.error(), "planning softmax");
+  if (args.x.empty()) return Plan{};
+
+  std::vector<View> views{args.x, args.y};
+  for (View& view : views) {
+    while (view.rank < 3) view = view.unsqueeze(0);
+  }
+  const std::uint32_t head_dim = views.front().rank - 3;
+  const std::uint64_t heads = views.front().shape[head_dim];
+  // The number of the head as a view: it steps along the heads and nowhere else.
+  View head = views.front();
+  head.dtype = DType::f32;
+  head.offset = 0;
+  head.stride.fill(0);
+  head.stride[head_dim] = 1;
+  views.push_back(head);
+  View sinks = head;
+  if (args.sinks.given()) {
+    sinks.slot = args.sinks.slot;
+    sinks.dtype = args.sinks.dtype;
+    sinks.offset = args.sinks.offset;
+    sinks.stride[head_dim] = args.sinks.stride[0];
+    views.push_back(sinks);
+  }
+  View mask = args.mask;
+  if (mask.given()) {
+    if (const Status ok = repeat_mask(views, mask); !ok)
+      return wrap(ok.error(), "planning softmax");
+  }
+
+  RowKernel kernel;
+  kernel.source = "softmax/softmax.wgsl";
+  kernel.label = std::format("{} {}", args.log ? "log_softmax" : "softmax", name(args.x.dtype));
+  kernel.constants = constants_of(Variant{.log = args.log});
+  kernel.state_words = 2;
+  kernel.operands.push_back({.name = "x", .view = views[0]});
+  kernel.operands.push_back({.name = "y", .view = views[1], .role = RowRole::output});
+  Params params{.scale = args.scale};
+  if (mask.given()) kernel.operands.push_back({.name = "mask", .view = mask});
+  if (args.max_bias > 0) {
+    params.slopes = static_cast<std::uint32_t>(std::bit_floor(heads));
+    params.bias = -args.max_bias / static_cast<float>(params.slopes);
+    kernel.operands.push_back({.name = "head", .view = views[2], .role = RowRole::number});
+  }
+  if (args.sinks.given()) {
+    kernel.operands.push_back({.name = "sinks", .view = views[3], .role = RowRole::late});
+  }
+  kernel.params = block_of(params);
+  auto planned = plan_rows(kernel, caps);
+  if (!planned) return wrap(planned.error(), "planning softmax");
+  return planned;
+}
+
+}  // namespace weft::ops::softmax
