@@ -30,8 +30,8 @@ def peers():
     F = torch.nn.functional
     table = {}
     for t, dtype in TYPES.items():
-        def vector(): return random((N,), dtype)
-        def square(): return random((4096, 4096), dtype)
+        def vector(d=dtype): return random((N,), d)
+        def square(d=dtype): return random((4096, 4096), d)
         table |= {
             f"map/copy_16M_{t}": (lambda v=vector: [v(), v()], lambda x, y: y.copy_(x)),
             f"map/fill_16M_{t}": (lambda v=vector: [v()], lambda y: y.fill_(3.0)),

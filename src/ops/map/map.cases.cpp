@@ -242,6 +242,30 @@ void add_benchmarks(std::vector<Case>& out) {
   bench("copy", "512M_f32", same_shape(*find_function("copy"), DType::f32, {1ULL << 28}));
 }
 
+/// How many chunks per invocation are best is found by running these on the device in question.
+void add_sweeps(std::vector<Case>& out) {
+  for (const std::string_view function : {"copy", "add"}) {
+    for (const DType type : {DType::f32, DType::f16}) {
+      for (const std::uint32_t items : {1U, 2U, 4U, 8U}) {
+        const Function& f = *find_function(function);
+        Case test = make_case(f, std::format("16M_{}_items{}", name(type), items),
+                              same_shape(f, type, {16ULL << 20}));
+        test.name = "sweep_" + test.name;
+        test.test = false;
+        test.bench = true;
+        test.plan = [&f, items](std::span<const View> views, const Caps& caps) {
+          return plan({.function = f.name,
+                       .inputs = {views.begin(), views.end() - 1},
+                       .y = views.back(),
+                       .items = items},
+                      caps);
+        };
+        out.push_back(std::move(test));
+      }
+    }
+  }
+}
+
 std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
@@ -251,6 +275,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   add_transpose_cases(out);
   add_large_cases(out);
   add_benchmarks(out);
+  add_sweeps(out);
   return out;
 }
 

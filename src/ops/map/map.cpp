@@ -119,8 +119,10 @@ struct Chunking {
 Chunking choose_chunking(std::span<const View> views) {
   const View& y = views.front();
   const std::uint64_t inner = y.shape[y.rank - 1];
-  const bool narrow =
-      std::ranges::any_of(views, [](const View& v) { return size_of(v.dtype) < 4; });
+  // Chunks of eight are for tensors of two-byte elements alone: beside a wider one they would make
+  // its accesses two vectors apart.
+  const bool narrow = std::ranges::all_of(
+      views, [&](const View& v) { return size_of(v.dtype) < 4 || v.stride[v.rank - 1] == 0; });
   const auto fits = [&](std::uint32_t chunk) {
     return steps_in_chunks(y, chunk) && (y.rank == 1 || inner % chunk == 0);
   };
@@ -285,7 +287,10 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
     mine.chunk = chunking.chunk;
     mine.ragged = chunking.ragged;
     // More chunks per invocation keep more loads in flight, once there is enough work to fill the device.
-    mine.items = !chunking.ragged && params.chunks >= (1U << 18) ? 2 : 1;
+    mine.items = chunking.ragged               ? 1
+                 : args.items != 0             ? args.items
+                 : params.chunks >= (1U << 18) ? 2
+                                               : 1;
     // Ragged chunks are located element by element, so their dimensions stay in elements.
     const std::uint32_t scale = chunking.ragged ? 1 : chunking.chunk;
     if (y.rank > 1 && !chunking.ragged) params.shape[inner] /= scale;
