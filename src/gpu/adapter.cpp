@@ -24,52 +24,34 @@ constexpr wgpu::BackendType kBackend = wgpu::BackendType::Vulkan;
 
 std::string kind_name(wgpu::AdapterType type) {
   switch (type) {
-    case wgpu::AdapterType::DiscreteGPU:
-      return "discrete";
-    case wgpu::AdapterType::IntegratedGPU:
-      return "integrated";
-    case wgpu::AdapterType::CPU:
-      return "software";
-    default:
-      return "unknown";
+    case wgpu::AdapterType::DiscreteGPU: return "discrete";
+    case wgpu::AdapterType::IntegratedGPU: return "integrated";
+    case wgpu::AdapterType::CPU: return "software";
+    default: return "unknown";
   }
 }
 
 std::string backend_name(wgpu::BackendType type) {
   switch (type) {
-    case wgpu::BackendType::Vulkan:
-      return "Vulkan";
-    case wgpu::BackendType::Metal:
-      return "Metal";
-    case wgpu::BackendType::D3D12:
-      return "D3D12";
-    case wgpu::BackendType::D3D11:
-      return "D3D11";
-    case wgpu::BackendType::OpenGL:
-      return "OpenGL";
-    case wgpu::BackendType::OpenGLES:
-      return "OpenGLES";
-    default:
-      return "unknown";
+    case wgpu::BackendType::Vulkan: return "Vulkan";
+    case wgpu::BackendType::Metal: return "Metal";
+    case wgpu::BackendType::D3D12: return "D3D12";
+    case wgpu::BackendType::D3D11: return "D3D11";
+    case wgpu::BackendType::OpenGL: return "OpenGL";
+    case wgpu::BackendType::OpenGLES: return "OpenGLES";
+    default: return "unknown";
   }
 }
 
 std::optional<MatrixType> matrix_type(wgpu::SubgroupMatrixComponentType type) {
   switch (type) {
-    case wgpu::SubgroupMatrixComponentType::F32:
-      return MatrixType::f32;
-    case wgpu::SubgroupMatrixComponentType::F16:
-      return MatrixType::f16;
-    case wgpu::SubgroupMatrixComponentType::U32:
-      return MatrixType::u32;
-    case wgpu::SubgroupMatrixComponentType::I32:
-      return MatrixType::i32;
-    case wgpu::SubgroupMatrixComponentType::U8:
-      return MatrixType::u8;
-    case wgpu::SubgroupMatrixComponentType::I8:
-      return MatrixType::i8;
-    default:
-      return std::nullopt;  // A type that came later than this table.
+    case wgpu::SubgroupMatrixComponentType::F32: return MatrixType::f32;
+    case wgpu::SubgroupMatrixComponentType::F16: return MatrixType::f16;
+    case wgpu::SubgroupMatrixComponentType::U32: return MatrixType::u32;
+    case wgpu::SubgroupMatrixComponentType::I32: return MatrixType::i32;
+    case wgpu::SubgroupMatrixComponentType::U8: return MatrixType::u8;
+    case wgpu::SubgroupMatrixComponentType::I8: return MatrixType::i8;
+    default: return std::nullopt;  // A type that came later than this table.
   }
 }
 

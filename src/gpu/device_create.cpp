@@ -1,6 +1,7 @@
-#include <array>
+#include <algorithm>
 #include <cstdlib>
 #include <format>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -46,19 +47,16 @@ std::vector<wgpu::FeatureName> features_of(const wgpu::Adapter& adapter, const C
 
 ErrorCode code_of(wgpu::ErrorType type) {
   switch (type) {
-    case wgpu::ErrorType::OutOfMemory:
-      return ErrorCode::out_of_memory;
-    case wgpu::ErrorType::Validation:
-      return ErrorCode::invalid_argument;
-    default:
-      return ErrorCode::internal;
+    case wgpu::ErrorType::OutOfMemory: return ErrorCode::out_of_memory;
+    case wgpu::ErrorType::Validation: return ErrorCode::invalid_argument;
+    default: return ErrorCode::internal;
   }
 }
 
+/// Opens the device; it reports to state.errors.
 Status open(DeviceState& state, const wgpu::Adapter& adapter) {
   wgpu::Limits limits;
   adapter.GetLimits(&limits);
-  state.uniform_alignment = limits.minUniformBufferOffsetAlignment;
   const auto on = toggle_names(ToggleStage::device, state.mode, true);
   const auto off = toggle_names(ToggleStage::device, state.mode, false);
   wgpu::DawnTogglesDescriptor toggles;
@@ -89,14 +87,14 @@ Status open(DeviceState& state, const wgpu::Adapter& adapter) {
   descriptor.requiredLimits = &limits;
   // The state outlives the device: ~DeviceState destroys the device, which ends all callbacks.
   descriptor.SetUncapturedErrorCallback(
-      [](const wgpu::Device&, wgpu::ErrorType type, wgpu::StringView message, ErrorSink* errors) {
-        errors->record(code_of(type), text(message));
+      [](const wgpu::Device&, wgpu::ErrorType type, wgpu::StringView message, ErrorSink* sink) {
+        sink->record(code_of(type), text(message));
       },
       &state.errors);
   descriptor.SetDeviceLostCallback(
       wgpu::CallbackMode::AllowSpontaneous,
-      [](const wgpu::Device&, wgpu::DeviceLostReason, wgpu::StringView message, ErrorSink* errors) {
-        errors->lose(text(message));
+      [](const wgpu::Device&, wgpu::DeviceLostReason, wgpu::StringView message, ErrorSink* sink) {
+        sink->lose(text(message));
       },
       &state.errors);
 
@@ -113,6 +111,9 @@ Status open(DeviceState& state, const wgpu::Adapter& adapter) {
                 problem);
   }
   state.queue = state.device.GetQueue();
+  state.uniform_alignment = limits.minUniformBufferOffsetAlignment;
+  state.max_uniform = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(limits.maxUniformBufferBindingSize, kParamsPageBytes));
   return {};
 }
 
@@ -146,19 +147,23 @@ Result<Device> Device::create(const DeviceOptions& options) {
   if (Status status = open(*state, candidate->adapter); !status) {
     return std::unexpected(status.error());
   }
-
-  wgpu::Limits limits;
-  state->device.GetLimits(&limits);
   const Caps& masked = state->info.caps;
   state->bind_groups = std::make_unique<BindGroupCache>(state->device, kBindGroups);
   state->pool = std::make_unique<BufferPool>(
       state->instance, state->device, BufferPool::Limits{masked.max_buffer, options.pool_limit},
       [groups = state->bind_groups.get()](std::uint64_t block) { groups->drop(block); });
   state->staging = std::make_shared<StagingPool>(state->device, kStagingKept);
+  std::function<Result<PipelineCache*>()> checker;
+  if (state->mode == Mode::fast) {
+    checker = [raw = state.get()] { return raw->validating_cache(); };
+    state->checker_options = options;
+    state->checker_options.adapter = std::to_string(state->info.index);
+    state->checker_options.mode = Mode::safe;
+    state->checker_options.profile = false;
+  }
   state->pipelines = std::make_unique<PipelineCache>(
-      PipelineCache::Context{state->instance, state->device, state->id, masked,
-                             static_cast<std::uint32_t>(std::min<std::uint64_t>(
-                                 limits.maxUniformBufferBindingSize, kParamsPageBytes))},
+      PipelineCache::Context{state->instance, state->device, state->id, masked, state->max_uniform,
+                             std::move(checker)},
       state->errors);
   if (options.profile) {
     state->profiler = std::make_unique<Profiler>(state->instance, state->device, state->staging,
@@ -169,6 +174,16 @@ Result<Device> Device::create(const DeviceOptions& options) {
 
 DeviceState::~DeviceState() {
   if (device != nullptr) device.Destroy();
+}
+
+Result<PipelineCache*> DeviceState::validating_cache() {
+  const std::scoped_lock lock(checker_mutex);
+  if (!checker) {
+    const Result<Device> made = Device::create(checker_options);
+    if (!made) return wrap(made.error(), "opening a second device to check a kernel on");
+    checker = Unwrap::state(*made);
+  }
+  return checker->pipelines.get();
 }
 
 ParamsPage DeviceState::take_page() {

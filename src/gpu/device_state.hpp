@@ -35,6 +35,8 @@ struct DeviceState {
   DeviceState& operator=(const DeviceState&) = delete;
   ~DeviceState();
 
+  /// The cache of a validating device, which is made on the first call.
+  Result<PipelineCache*> validating_cache();
   ParamsPage take_page();
   void give_back(ParamsPage page) noexcept;
 
@@ -42,6 +44,7 @@ struct DeviceState {
   AdapterInfo info;  ///< With the mask applied to its capabilities.
   Mode mode = Mode::fast;
   std::uint32_t uniform_alignment = 256;
+  std::uint32_t max_uniform = 0;
   // From here on the order matters: what is below uses what is above.
   ErrorSink errors;
   std::unique_ptr<DiskCache> disk;
@@ -53,6 +56,9 @@ struct DeviceState {
   std::shared_ptr<StagingPool> staging;
   std::unique_ptr<PipelineCache> pipelines;
   std::unique_ptr<Profiler> profiler;  ///< Null unless profiling was asked for.
+  std::mutex checker_mutex;
+  DeviceOptions checker_options;
+  std::shared_ptr<DeviceState> checker;  ///< A validating device on the same adapter, once needed.
   std::mutex pages_mutex;
   std::vector<ParamsPage> pages;
 };

@@ -75,6 +75,9 @@ struct KernelDesc {
   std::vector<Access> bindings;
   std::uint32_t params_bytes = 0;
   std::vector<std::pair<std::string, double>> constants;  ///< Values for the `override` constants.
+  /// True for Weft's own kernels, which the tests have validated: in fast mode it is compiled
+  /// without being checked against its layout first. A wrong kernel may then end the process.
+  bool trusted = false;
 };
 
 /// Bytes on the device. A shared handle: the bytes go back to the pool with the last copy, and they

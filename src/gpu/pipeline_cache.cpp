@@ -90,6 +90,15 @@ Status PipelineCache::check(const KernelDesc& desc) const {
   return {};
 }
 
+Status PipelineCache::validate(const KernelDesc& desc) const {
+  if (desc.trusted || !context_.checker) return {};
+  const Result<PipelineCache*> checker = context_.checker();
+  if (!checker) return std::unexpected(checker.error());
+  const auto kernels = (*checker)->get(std::span(&desc, 1));
+  if (!kernels) return std::unexpected(kernels.error());
+  return {};
+}
+
 std::shared_ptr<const LayoutState> PipelineCache::layout(const KernelDesc& desc) {
   std::vector<std::uint32_t> key{desc.params_bytes};
   for (const Access access : desc.bindings) key.push_back(static_cast<std::uint32_t>(access));
@@ -132,7 +141,7 @@ std::shared_ptr<const LayoutState> PipelineCache::layout(const KernelDesc& desc)
 
 void PipelineCache::start(Job& job) {
   const KernelDesc& desc = *job.desc;
-  if (Status status = check(desc); !status) {
+  if (Status status = check(desc).and_then([&] { return validate(desc); }); !status) {
     job.failure = status.error();
     return;
   }

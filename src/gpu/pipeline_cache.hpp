@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -45,6 +46,9 @@ class PipelineCache {
     std::uint64_t device_id = 0;
     Caps caps;
     std::uint32_t max_uniform = 0;
+    /// For a device that does not validate: gives the cache of one that does. Untrusted kernels are
+    /// compiled there first, because without validation a wrong one ends the process.
+    std::function<Result<PipelineCache*>()> checker;
   };
   PipelineCache(Context context, ErrorSink& errors);
 
@@ -57,6 +61,7 @@ class PipelineCache {
   struct Job;
 
   Status check(const KernelDesc& desc) const;
+  Status validate(const KernelDesc& desc) const;
   std::shared_ptr<const LayoutState> layout(const KernelDesc& desc);
   void start(Job& job);
   void finish(Job& job);

@@ -1,0 +1,176 @@
+// The accumulators of a reduction: One for single values, Acc for as many as a load brings (4 or 1).
+// Uses COMBINE, PRE, POST, DOMAIN, ARG, PARTIAL and CHUNK; see the Variant in kernels.cpp.
+#let WIDE = CHUNK >= 4
+#let LOADS = CHUNK == 8 ? 2 : 1
+alias T = {{DOMAIN}};
+#if WIDE
+alias V = vec4<T>;
+alias I = vec4<u32>;
+const lane_numbers = vec4<u32>(0u, 1u, 2u, 3u);
+#else
+alias V = T;
+alias I = u32;
+const lane_numbers = 0u;
+#endif
+const no_index = 0xffffffffu;
+
+// Comes as bits, because WGSL has no constant for infinity.
+fn identity() -> T { return bitcast<T>(p.identity); }
+
+fn prepare(v: V) -> V {
+#if PRE == "square"
+  return v * v;
+#elif PRE == "nonzero"
+  return select(V(T(0)), V(T(1)), v != V(T(0)));
+#else
+  return v;
+#endif
+}
+
+#for wide in 0..(WIDE ? 2 : 1)
+#let A = wide == 1 ? "Acc" : "One"
+#let TV = wide == 1 ? "vec4<T>" : "T"
+#let TI = wide == 1 ? "vec4<u32>" : "u32"
+struct {{A}} {
+  v: {{TV}},
+#if ARG
+  i: {{TI}},
+#endif
+}
+
+fn make_{{A}}(v: {{TV}}, i: {{TI}}) -> {{A}} {
+#if ARG
+  return {{A}}(v, i);
+#else
+  return {{A}}(v);
+#endif
+}
+
+fn join_{{A}}(a: {{A}}, b: {{A}}) -> {{A}} {
+#if ARG
+  // The lowest index among equals wins, in whatever order values are joined.
+  let better = (b.v {{COMBINE == "max" ? ">" : "<"}} a.v) | ((b.v == a.v) & (b.i < a.i));
+  return {{A}}(select(a.v, b.v, better), select(a.i, b.i, better));
+#elif COMBINE == "sum"
+  return {{A}}(a.v + b.v);
+#elif COMBINE == "prod"
+  return {{A}}(a.v * b.v);
+#else
+  return {{A}}({{COMBINE}}(a.v, b.v));
+#endif
+}
+#endfor
+#if !WIDE
+alias Acc = One;
+fn make_Acc(v: V, i: I) -> Acc { return make_One(v, i); }
+fn join_Acc(a: Acc, b: Acc) -> Acc { return join_One(a, b); }
+#endif
+
+fn empty() -> Acc { return make_Acc(V(identity()), I(no_index)); }
+
+// A single value of the lanes of an accumulator.
+fn lane_of(a: Acc, j: u32) -> One {
+#if WIDE && ARG
+  return One(a.v[j], a.i[j]);
+#elif WIDE
+  return One(a.v[j]);
+#else
+  return a;
+#endif
+}
+
+fn fold(a: Acc) -> One {
+#if WIDE
+  return join_One(join_One(lane_of(a, 0u), lane_of(a, 1u)), join_One(lane_of(a, 2u), lane_of(a, 3u)));
+#else
+  return a;
+#endif
+}
+
+// Results as they are stored.
+#for wide in 0..(WIDE ? 2 : 1)
+#let A = wide == 1 ? "Acc" : "One"
+#let TY = wide == 1 ? "vec4<y_t>" : "y_t"
+fn result_{{A}}(a: {{A}}) -> {{TY}} {
+#if ARG && !PARTIAL
+  // Nothing was ever chosen when all elements are NaN.
+  return {{TY}}(select(a.i, {{wide == 1 ? "vec4<u32>()" : "0u"}}, a.i == {{wide == 1 ? "vec4<u32>(no_index)" : "no_index"}}));
+#elif POST == "scale"
+  return {{TY}}(a.v * p.scale);
+#elif POST == "sqrt"
+  return {{TY}}(sqrt(a.v));
+#else
+  return {{TY}}(a.v);
+#endif
+}
+#endfor
+
+struct Kept { x: u32, y: u32 }
+
+// Where number `n` of the first `{{KEPT_RANK}}` kept dimensions lies.
+fn kept_place(n: u32) -> Kept {
+  var rest = n;
+  var at = Kept(0u, 0u);
+#for back in 0..KEPT_USED
+#let d = KEPT_USED - 1 - back
+#if d == 0
+  let c{{d}} = rest;
+#else
+  let q{{d}} = rest / p.kept_shape_{{d}};
+  let c{{d}} = rest - q{{d}} * p.kept_shape_{{d}};
+  rest = q{{d}};
+#endif
+  at.x += c{{d}} * p.kept_x_{{d}};
+  at.y += c{{d}} * p.kept_y_{{d}};
+#endfor
+  return at;
+}
+
+struct Reduced { x: u32, index: u32 }
+
+// Where number `n` of the reduced dimensions lies; its innermost dimension counts steps of STEP elements.
+fn reduced_place(n: u32) -> Reduced {
+  var rest = n;
+  var at = Reduced(0u, p.first_index);
+#for back in 0..REDUCED_RANK
+#let d = REDUCED_RANK - 1 - back
+#if d == 0
+  let c{{d}} = rest{{d == REDUCED_RANK - 1 ? " * " + STEP + "u" : ""}};
+#elif d == REDUCED_RANK - 1
+  let q{{d}} = rest / p.reduced_shape_{{d}};
+  let c{{d}} = (rest - q{{d}} * p.reduced_shape_{{d}}) * {{STEP}}u;
+  rest = q{{d}};
+#else
+  let q{{d}} = rest / p.reduced_shape_{{d}};
+  let c{{d}} = rest - q{{d}} * p.reduced_shape_{{d}};
+  rest = q{{d}};
+#endif
+  at.x += c{{d}} * p.reduced_x_{{d}};
+#if ARG
+  at.index += c{{d}} * p.reduced_index_{{d}};
+#endif
+#endfor
+  return at;
+}
+
+// The values of one load at element i of x, as one accumulator per four. `index` is that of the first value, and
+// `index_step` leads to that of its neighbour.
+fn load(i: u32, index: u32, index_step: u32) -> array<Acc, {{LOADS}}> {
+#if CHUNK == 8
+  let both = x_at8(p.x_off + i);
+#if INDEXED
+  let at = xi_at8(p.xi_off + i);
+#else
+  let at = array<I, 2>(I(index) + lane_numbers * index_step, I(index + 4u * index_step) + lane_numbers * index_step);
+#endif
+  return array<Acc, 2>(make_Acc(prepare(V(both[0])), at[0]), make_Acc(prepare(V(both[1])), at[1]));
+#else
+#let AT = CHUNK == 4 ? "at4" : "at"
+#if INDEXED
+  let at = xi_{{AT}}(p.xi_off + i);
+#else
+  let at = I(index) + lane_numbers * index_step;
+#endif
+  return array<Acc, 1>(make_Acc(prepare(V(x_{{AT}}(p.x_off + i))), at));
+#endif
+}
