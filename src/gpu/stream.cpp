@@ -22,6 +22,31 @@ void to_ranges(std::span<const Slice> bindings, std::vector<BindRange>& ranges) 
   }
 }
 
+namespace {
+
+/// WebGPU's rule: what one binding writes, no other binding of the dispatch may read, and two that
+/// write must not overlap. Fast mode leaves it to the kernel, for which disjoint ranges are enough.
+Status check_aliases(const KernelState& kernel, std::span<const Slice> bindings) {
+  const std::vector<Access>& access = kernel.layout->bindings;
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    for (std::size_t j = i + 1; j < bindings.size(); ++j) {
+      const Slice& a = bindings[i];
+      const Slice& b = bindings[j];
+      if (a.buffer != b.buffer || (access[i] == Access::read && access[j] == Access::read))
+        continue;
+      const bool apart = a.offset + a.size <= b.offset || b.offset + b.size <= a.offset;
+      if (access[i] == Access::write && access[j] == Access::write && apart) continue;
+      return fail(ErrorCode::invalid_argument,
+                  "Bindings {} and {} of the kernel \"{}\" have the same buffer, and one of them "
+                  "writes it; in safe mode that is not allowed.",
+                  i, j, kernel.label);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 StreamState::StreamState(std::shared_ptr<DeviceState> owner) : device(std::move(owner)) {}
 
 StreamState::~StreamState() {
@@ -85,7 +110,7 @@ Status StreamState::check(const KernelState& kernel, std::span<const Slice> bind
                   kernel.label, size, caps.max_binding);
     }
   }
-  return {};
+  return device->mode == Mode::safe ? check_aliases(kernel, bindings) : Status{};
 }
 
 Status StreamState::dispatch(const std::shared_ptr<const KernelState>& kernel,
@@ -198,8 +223,7 @@ Status StreamState::count_command() {
 Status StreamState::submit() {
   if (Status status = device->errors.take(); !status) {
     // What was recorded is given up: it belongs to a failed sequence.
-    pass_ = nullptr;
-    pipeline_ = nullptr;
+    close_pass();
     encoder_ = nullptr;
     batch_.reset();
     params_.clear();
