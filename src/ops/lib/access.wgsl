@@ -7,6 +7,7 @@
 //   NAME_put4, NAME_put8  store as many; the words must belong to this invocation alone
 //   NAME_put(i, v)        stores one element. With ATOMIC any invocation may own the rest of the word; without, the
 //                         whole word belongs to this invocation and its other elements are kept.
+//   NAME_add(i, v), NAME_max(i, v)   with ATOMIC and u32: atomically add to or raise element i
 #if DTYPE == "f32" || DTYPE == "f16" || DTYPE == "bf16"
 #let T = "f32"
 #elif DTYPE == "u32" || DTYPE == "u8"
@@ -101,6 +102,10 @@ fn {{NAME}}_put_bits(w: u32, mask: u32, bits: u32) {
     old = tried.old_value;
   }
 }
+#if DTYPE == "u32"
+fn {{NAME}}_add(i: u32, v: u32) { atomicAdd(&{{BUFFER}}[i], v); }
+fn {{NAME}}_max(i: u32, v: u32) { atomicMax(&{{BUFFER}}[i], v); }
+#endif
 #else
 #if UNIT == 1
 fn {{NAME}}_put_word(w: u32, v: u32) { {{BUFFER}}[w] = v; }
