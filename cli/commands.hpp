@@ -22,5 +22,6 @@ T value_or_exit(Result<T> result) {
 
 /// Each adds one subcommand with its options and what it does.
 void add_bench(CLI::App& app);
+void add_info(CLI::App& app);
 
 }  // namespace weft::cli

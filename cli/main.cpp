@@ -6,6 +6,7 @@
 int main(int argc, char** argv) {
   CLI::App app("Weft: one tensor engine for every GPU that WebGPU reaches", "weft");
   app.require_subcommand(1);
+  weft::cli::add_info(app);
   weft::cli::add_bench(app);
   try {
     app.parse(argc, argv);
