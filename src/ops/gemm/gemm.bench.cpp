@@ -1,0 +1,57 @@
+#include <format>
+
+#include "ops/gemm/cases.hpp"
+
+namespace weft::ops::gemm {
+namespace {
+
+void add(std::vector<Case>& out, Spec spec) {
+  spec.name = "bench_" + spec.name;
+  spec.fill = Fill::uniform;
+  Case test = make_case(spec);
+  test.test = false;
+  test.bench = true;
+  out.push_back(std::move(test));
+}
+
+Spec square(std::string name, std::uint64_t size, DType in, DType c) {
+  return {.name = std::move(name), .m = size, .n = size, .k = size, .a = in, .b = in, .c = c};
+}
+
+}  // namespace
+
+void add_benchmarks(std::vector<Case>& out) {
+  constexpr DType f32 = DType::f32;
+  constexpr DType f16 = DType::f16;
+  constexpr DType bf16 = DType::bf16;
+  for (const std::uint64_t size : {1024U, 4096U, 8192U}) {
+    add(out, square(std::format("f32_{}", size), size, f32, f32));
+    add(out, square(std::format("f16_f32_{}", size), size, f16, f32));
+    add(out, square(std::format("f16_f16_{}", size), size, f16, f16));
+    add(out, square(std::format("bf16_{}", size), size, bf16, bf16));
+    Spec turned = square(std::format("f16_f16_bt_{}", size), size, f16, f16);
+    turned.b_turned = true;
+    add(out, turned);
+  }
+  add(out, {.name = "batched_64x512_f16",
+            .m = 512,
+            .n = 512,
+            .k = 512,
+            .a = f16,
+            .b = f16,
+            .c = f16,
+            .a_batch = {64},
+            .b_batch = {64},
+            .batch = {64}});
+  for (std::size_t i = 0; i < register_sweep().size(); ++i) {
+    const RegisterTile& tile = register_sweep()[i];
+    Spec spec = square(std::format("sweep_tile_{}x{}x{}_{}x{}_s{}_u{}", tile.bm, tile.bn, tile.bk,
+                                   tile.tm, tile.tn, tile.stages, tile.unroll),
+                       4096, f32, f32);
+    spec.kernel = "tile";
+    spec.register_tile = tile;
+    add(out, spec);
+  }
+}
+
+}  // namespace weft::ops::gemm

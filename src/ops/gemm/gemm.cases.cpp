@@ -1,0 +1,347 @@
+#include <cmath>
+#include <format>
+#include <utility>
+
+#include "ops/case.hpp"
+#include "ops/gemm/cases.hpp"
+
+namespace weft::ops::gemm {
+namespace {
+
+/// Batches of a tensor in front of its two matrix dimensions.
+Shape with_batch(const Shape& batch, std::uint64_t rows, std::uint64_t columns) {
+  Shape shape = batch;
+  shape.push_back(rows);
+  shape.push_back(columns);
+  return shape;
+}
+
+/// The order of dimensions in memory with the last two swapped.
+std::vector<std::uint32_t> swapped(std::size_t rank) {
+  std::vector<std::uint32_t> order(rank);
+  for (std::uint32_t i = 0; i < rank; ++i) order[i] = i;
+  std::swap(order[rank - 1], order[rank - 2]);
+  return order;
+}
+
+/// Where index `i` of shape `full` lies in a tensor of `shape` that broadcasts to it.
+std::size_t broadcast_at(const Shape& shape, std::span<const std::uint64_t> i) {
+  const std::size_t missing = i.size() - shape.size();
+  std::size_t at = 0;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    at = at * shape[d] + (shape[d] == 1 ? 0 : i[d + missing]);
+  }
+  return at;
+}
+
+void reference(const Spec& spec, std::span<HostTensor> tensors) {
+  const HostTensor& a = tensors[0];
+  const HostTensor& b = tensors[1];
+  HostTensor& c = tensors[2];
+  const map::Function* act =
+      spec.activation == "none" ? nullptr : map::find_function(spec.activation);
+  const Shape a_batch(a.shape.begin(), a.shape.end() - 2);
+  const Shape b_batch(b.shape.begin(), b.shape.end() - 2);
+  const Shape c_batch(c.shape.begin(), c.shape.end() - 2);
+  std::size_t number = 0;
+  for (Index batch(c_batch); !batch.done(); batch.next(), ++number) {
+    const double* left = a.values.data() + broadcast_at(a_batch, batch.values()) * spec.m * spec.k;
+    const double* right = b.values.data() + broadcast_at(b_batch, batch.values()) * spec.k * spec.n;
+    std::vector<std::uint64_t> at(batch.values().begin(), batch.values().end());
+    at.resize(at.size() + 2);
+    for (std::uint64_t m = 0; m < spec.m; ++m) {
+      std::vector<double> row(spec.n, 0.0);
+      for (std::uint64_t k = 0; k < spec.k; ++k) {
+        const double factor = left[m * spec.k + k];
+        for (std::uint64_t n = 0; n < spec.n; ++n) row[n] += factor * right[k * spec.n + n];
+      }
+      for (std::uint64_t n = 0; n < spec.n; ++n) {
+        double& out = c.values[(number * spec.m + m) * spec.n + n];
+        double value = static_cast<double>(spec.alpha) * row[n];
+        if (spec.beta != 0) value += static_cast<double>(spec.beta) * out;
+        at[at.size() - 2] = m;
+        at[at.size() - 1] = n;
+        if (tensors.size() > 3) value += tensors[3].values[broadcast_at(tensors[3].shape, at)];
+        if (act != nullptr) value = act->reference(value, 0, 0, act->defaults);
+        out = value;  // not rounded: the sum on the device may lie on the other side of a tie
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Case make_case(const Spec& spec) {
+  Case test;
+  test.name = spec.name;
+  TensorSpec a{.dtype = spec.a, .shape = with_batch(spec.a_batch, spec.m, spec.k)};
+  TensorSpec b{.dtype = spec.b, .shape = with_batch(spec.b_batch, spec.k, spec.n)};
+  TensorSpec c{.dtype = spec.c, .shape = with_batch(spec.batch, spec.m, spec.n), .output = true};
+  if (spec.a_turned) a.order = swapped(a.shape.size());
+  if (spec.b_turned) b.order = swapped(b.shape.size());
+  if (spec.c_turned) c.order = swapped(c.shape.size());
+  for (TensorSpec* t : {&a, &b, &c}) {
+    t->pad = spec.pad;
+    t->offset = spec.offset;
+    t->step = spec.element_step;
+    t->fill = spec.fill;
+    if (spec.fill == Fill::integers) {  // small enough for exact sums, also in bf16
+      t->low = -3;
+      t->high = 3;
+    }
+  }
+  test.tensors = {a, b, c};
+  if (spec.bias) {
+    test.tensors.push_back({.dtype = spec.bias_type, .shape = *spec.bias, .fill = spec.fill});
+  }
+  // Rounding errors of a sum of K terms grow like the sum of their sizes at worst, like its root as a rule.
+  test.epsilons = 16 + std::sqrt(static_cast<double>(spec.k));
+  test.scale = 1 + std::sqrt(static_cast<double>(spec.k));
+  if (const map::Function* act = map::find_function(spec.activation))
+    test.epsilons += act->epsilons;
+  test.plan = [spec](std::span<const View> views, const Caps& caps) {
+    Args args{.a = views[0],
+              .b = views[1],
+              .c = views[2],
+              .alpha = spec.alpha,
+              .beta = spec.beta,
+              .activation = spec.activation,
+              .allow_f16 = spec.allow_f16,
+              .kernel = spec.kernel,
+              .register_tile = spec.register_tile,
+              .matrix_tile = spec.matrix_tile};
+    if (views.size() > 3) args.bias = views[3];
+    if (const map::Function* act = map::find_function(spec.activation))
+      args.scalars = act->defaults;
+    // Kernels that a device does not have are not tested there: the choice falls to the next one.
+    if (spec.kernel == "matrix" && !caps.subgroup_matrix) args.kernel = {};
+    return plan(args, caps);
+  };
+  test.reference = [spec](std::span<HostTensor> tensors) { reference(spec, tensors); };
+  test.flops =
+      2.0 * static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
+  for (const std::uint64_t extent : spec.batch) test.flops *= static_cast<double>(extent);
+  return test;
+}
+
+namespace {
+
+/// Every combination of transposes of a, b and c at sizes that leave edges everywhere.
+void add_layouts(std::vector<Case>& out, std::string_view kernel, DType a, DType b, DType c) {
+  for (int turned = 0; turned < 8; ++turned) {
+    Spec spec{.m = 70, .n = 41, .k = 37, .a = a, .b = b, .c = c, .kernel = kernel};
+    spec.a_turned = (turned & 1) != 0;
+    spec.b_turned = (turned & 2) != 0;
+    spec.c_turned = (turned & 4) != 0;
+    const std::string label = std::format("{}_{}_{}_{}_{}{}{}", kernel, name(a), name(b), name(c),
+                                          spec.a_turned ? 't' : 'n', spec.b_turned ? 't' : 'n',
+                                          spec.c_turned ? 't' : 'n');
+    spec.name = label + "_odd";
+    out.push_back(make_case(spec));
+    if (spec.c_turned && turned != 4) continue;
+    spec.m = 64;
+    spec.n = 96;
+    spec.k = 48;
+    spec.name = label + "_whole";
+    out.push_back(make_case(spec));
+    spec.m = 36;
+    spec.n = 44;
+    spec.k = 28;
+    spec.pad = 12;
+    spec.name = label + "_padded";
+    out.push_back(make_case(spec));
+  }
+}
+
+void add_sizes(std::vector<Case>& out, std::string_view kernel, DType type,
+               const std::vector<std::array<std::uint64_t, 3>>& sizes) {
+  for (const auto& [m, n, k] : sizes) {
+    out.push_back(make_case({.name = std::format("{}_{}_{}x{}x{}", kernel, name(type), m, n, k),
+                             .m = m,
+                             .n = n,
+                             .k = k,
+                             .a = type,
+                             .b = type,
+                             .c = type,
+                             .fill = Fill::uniform,
+                             .kernel = kernel}));
+  }
+}
+
+/// alpha, beta, bias and activation, for outputs that are stored by vectors and one by one.
+void add_epilogues(std::vector<Case>& out, std::string_view kernel, DType in, DType type) {
+  for (const std::uint64_t n : {64U, 43U}) {
+    const Spec base{.m = 35, .n = n, .k = 24, .a = in, .b = in, .c = type, .kernel = kernel};
+    const auto add = [&](std::string_view label, Spec spec) {
+      spec.name = std::format("{}_{}_{}_{}_n{}", kernel, label, name(in), name(type), n);
+      out.push_back(make_case(spec));
+    };
+    Spec spec = base;
+    spec.alpha = 0.5F;
+    spec.beta = -2;
+    add("alpha_beta", spec);
+    spec = base;
+    spec.bias = Shape{n};
+    spec.activation = "relu";
+    add("column_bias_relu", spec);
+    spec = base;
+    spec.bias = Shape{35, 1};
+    spec.bias_type = DType::f16;
+    spec.fill = Fill::uniform;
+    spec.activation = "gelu";
+    add("row_bias_gelu", spec);
+    spec = base;
+    spec.bias = Shape{35, n};
+    spec.bias_type = DType::bf16;
+    spec.alpha = 0.125F;
+    spec.beta = 1;
+    spec.activation = "leaky_relu";
+    add("full_bias_leaky", spec);
+  }
+}
+
+void add_batches(std::vector<Case>& out, std::string_view kernel, DType type) {
+  const auto add = [&](std::string_view label, Shape a, Shape b, Shape c, Spec spec) {
+    spec.a_batch = std::move(a);
+    spec.b_batch = std::move(b);
+    spec.batch = std::move(c);
+    spec.a = spec.b = spec.c = type;
+    spec.kernel = kernel;
+    spec.name = std::format("{}_{}_{}", kernel, label, name(type));
+    out.push_back(make_case(spec));
+  };
+  const Spec size{.m = 17, .n = 20, .k = 19};
+  add("batch", {3}, {3}, {3}, size);
+  add("batch_shared_b", {3}, {}, {3}, size);
+  add("batch_shared_a", {1}, {4}, {4}, size);
+  add("batch_2d", {2, 1}, {1, 3}, {2, 3}, size);
+  add("batch_3d", {2, 1, 2}, {3, 1}, {2, 3, 2}, size);
+  add("batch_4d", {2, 1, 2, 1}, {1, 3, 1, 2}, {2, 3, 2, 2}, {.m = 5, .n = 8, .k = 6});
+  Spec turned = size;
+  turned.b_turned = true;
+  turned.pad = 4;
+  add("batch_padded_bt", {2, 2}, {2, 1}, {2, 2}, turned);
+  Spec biased = size;
+  biased.bias = Shape{2, 1, 1, 20};
+  biased.beta = 1;
+  add("batch_bias", {2, 3}, {2, 3}, {2, 3}, biased);
+}
+
+void add_views(std::vector<Case>& out, std::string_view kernel) {
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    const auto add = [&](std::string_view label, Spec spec) {
+      spec.a = spec.b = spec.c = type;
+      spec.kernel = kernel;
+      spec.name = std::format("{}_{}_{}", kernel, label, name(type));
+      out.push_back(make_case(spec));
+    };
+    add("odd_offset", {.m = 33, .n = 34, .k = 20, .offset = 1});
+    add("odd_pad", {.m = 33, .n = 34, .k = 20, .pad = 3});
+    add("stepped", {.m = 21, .n = 18, .k = 20, .element_step = 2});
+  }
+}
+
+void add_edges(std::vector<Case>& out) {
+  out.push_back(make_case({.name = "k0", .m = 5, .n = 8, .k = 0, .beta = 2}));
+  out.push_back(make_case({.name = "k0_no_beta", .m = 5, .n = 7, .k = 0, .c = DType::f16}));
+  out.push_back(make_case(
+      {.name = "k0_bias_relu", .m = 6, .n = 5, .k = 0, .activation = "relu", .bias = Shape{5}}));
+  out.push_back(make_case({.name = "m0", .m = 0, .n = 8, .k = 4}));
+  out.push_back(make_case({.name = "n0", .m = 3, .n = 0, .k = 4}));
+  out.push_back(make_case({.name = "one", .m = 1, .n = 1, .k = 1}));
+  // Many batches: past 65,535 workgroups in z.
+  out.push_back(make_case({.name = "many_batches",
+                           .m = 2,
+                           .n = 2,
+                           .k = 3,
+                           .a_batch = {66000},
+                           .b_batch = {66000},
+                           .batch = {66000}}));
+}
+
+/// Tensors of more than 1 MiB: the run with small bindings has to cut them along rows, columns, batches and K.
+void add_large(std::vector<Case>& out) {
+  out.push_back(make_case({.name = "large_rows", .m = 1100, .n = 40, .k = 300}));
+  out.push_back(
+      make_case({.name = "large_columns_bt", .m = 20, .n = 1200, .k = 260, .b_turned = true}));
+  out.push_back(make_case({.name = "large_k_at",
+                           .m = 33,
+                           .n = 24,
+                           .k = 9000,
+                           .c = DType::f16,
+                           .a_turned = true,
+                           .alpha = 0.0625F,
+                           .activation = "relu",
+                           .bias = Shape{24}}));
+  out.push_back(make_case(
+      {.name = "large_k_b", .m = 17, .n = 64, .k = 5000, .beta = 1, .fill = Fill::uniform}));
+  out.push_back(make_case({.name = "large_c", .m = 600, .n = 500, .k = 8, .c = DType::f32}));
+  out.push_back(make_case({.name = "large_batch",
+                           .m = 40,
+                           .n = 36,
+                           .k = 50,
+                           .a_batch = {160},
+                           .b_batch = {160},
+                           .batch = {160}}));
+}
+
+void add_random(std::vector<Case>& out, Random& random) {
+  const std::vector<DType> types{DType::f32, DType::f16, DType::bf16};
+  for (int i = 0; i < 24; ++i) {
+    Spec spec{.name = std::format("random{}", i),
+              .m = random.between(1, random.pick(std::vector<std::uint64_t>{1, 9, 20, 130})),
+              .n = random.between(1, random.pick(std::vector<std::uint64_t>{1, 9, 20, 130})),
+              .k = random.between(1, 150),
+              .a = random.pick(types),
+              .b = random.pick(types),
+              .c = random.pick(types)};
+    spec.a_turned = random.between(0, 1) == 1;
+    spec.b_turned = random.between(0, 1) == 1;
+    spec.c_turned = random.between(0, 3) == 3;
+    spec.pad = random.pick(std::vector<std::uint64_t>{0, 0, 1, 8});
+    spec.offset = random.pick(std::vector<std::uint64_t>{0, 0, 1, 8});
+    spec.beta = random.between(0, 2) == 2 ? 0.5F : 0.0F;
+    out.push_back(make_case(spec));
+  }
+}
+
+std::vector<Case> cases(std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Case> out;
+  constexpr DType f32 = DType::f32;
+  constexpr DType f16 = DType::f16;
+  constexpr DType bf16 = DType::bf16;
+  add_layouts(out, "tile", f32, f32, f32);
+  add_layouts(out, "tile", f16, bf16, f16);
+  add_layouts(out, "naive", f16, f32, bf16);
+  const std::vector<std::array<std::uint64_t, 3>> sizes{{1, 1, 1},      {3, 2, 5},     {17, 33, 16},
+                                                        {33, 17, 15},   {63, 65, 64},  {65, 63, 33},
+                                                        {127, 129, 17}, {129, 127, 70}};
+  add_sizes(out, "tile", f32, sizes);
+  add_sizes(out, "tile", f16, sizes);
+  add_sizes(out, "split_k", f32, {{40, 36, 700}, {3, 5, 1000}, {33, 33, 37}});
+  for (const std::string_view kernel : {"tile", "naive", "split_k"}) {
+    add_epilogues(out, kernel, f32, f32);
+    add_epilogues(out, kernel, f32, f16);
+  }
+  add_batches(out, "tile", f32);
+  add_batches(out, "split_k", f32);
+  add_batches(out, "naive", f16);
+  add_views(out, "tile");
+  add_views(out, "naive");
+  add_edges(out);
+  add_large(out);
+  add_random(out, random);
+  add_benchmarks(out);
+  return out;
+}
+
+}  // namespace
+
+Op describe_op();
+Op describe_op() {
+  return {"gemm", "Matrix products C = act(alpha·A·B + beta·C + bias), batched and strided",
+          "f32 f16 bf16, mixed; sums in f32", cases};
+}
+
+}  // namespace weft::ops::gemm

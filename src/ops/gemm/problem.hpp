@@ -1,0 +1,116 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+
+#include "base/math.hpp"
+#include "ops/fields.hpp"
+#include "ops/gemm/gemm.hpp"
+#include "ops/plan.hpp"
+
+namespace weft::ops::gemm {
+
+/// Batch dimensions that a kernel walks by itself; further ones become further launches.
+inline constexpr std::uint32_t batch_rank = 3;
+
+/// A product in the form that kernels take: every view has rank 5, three batch dimensions in front of
+/// a [M,K], b [K,N], c [M,N] and bias (not given, or with the shape of c).
+struct Problem {
+  View a;
+  View b;
+  View c;
+  View bias;
+  float alpha = 1;
+  float beta = 0;
+  std::string_view activation = "copy";
+  map::Scalars scalars{};
+  std::uint32_t splits = 1;   ///< Parts of K that are summed into slices of c of their own.
+  std::uint64_t k_split = 0;  ///< Length of such a part.
+
+  [[nodiscard]] std::uint64_t m() const { return c.shape[3]; }
+  [[nodiscard]] std::uint64_t n() const { return c.shape[4]; }
+  [[nodiscard]] std::uint64_t k() const { return a.shape[4]; }
+  [[nodiscard]] std::uint64_t batches() const { return c.shape[0] * c.shape[1] * c.shape[2]; }
+  /// The same product as cᵀ = bᵀ·aᵀ.
+  [[nodiscard]] Problem transposed() const;
+};
+
+/// How a kernel reads an operand: `along_k` says which dimension neighbouring elements of a load follow, `vec`
+/// whether loads of `elements` of them are contiguous and aligned.
+struct Layout {
+  bool along_k = true;
+  bool vec = false;
+};
+Layout layout_of(const View& view, std::uint32_t k_dim, std::uint32_t elements);
+
+/// The launch choices that all kernels share. Everything here changes the shader text.
+struct Traits {
+  std::string_view activation = "copy";
+  bool beta = false;
+  std::string_view bias = "none";  // none, row (one value per row), any
+  bool batched = false;
+  bool split = false;
+  bool k_edge = false;
+  std::string_view a_dir = "k";
+  std::string_view b_dir = "k";
+  bool a_vec = false;
+  bool b_vec = false;
+  bool c_vec = false;
+  bool n_tail = false;  // N is not a multiple of 4
+
+  static constexpr auto fields =
+      std::tuple{field("FN", &Traits::activation), field("BETA", &Traits::beta),
+                 field("BIAS", &Traits::bias),     field("BATCHED", &Traits::batched),
+                 field("SPLIT", &Traits::split),   field("K_EDGE", &Traits::k_edge),
+                 field("A_DIR", &Traits::a_dir),   field("B_DIR", &Traits::b_dir),
+                 field("A_VEC", &Traits::a_vec),   field("B_VEC", &Traits::b_vec),
+                 field("C_VEC", &Traits::c_vec),   field("N_TAIL", &Traits::n_tail)};
+};
+
+/// Traits of a problem for a kernel that loads `elements` of a and b at once and steps through K by `step`.
+Traits traits_of(const Problem& problem, std::uint32_t elements, std::uint64_t step);
+
+/// Everything but constants, source and grid of a launch; `elements` as in traits_of.
+Launch launch_of(const Problem& problem, const Traits& traits, std::uint32_t elements);
+
+/// Constants of the traits and of a kernel's own Variant together.
+template <class Variant>
+wgsl::Constants merged(const Traits& traits, const Variant& variant) {
+  wgsl::Constants out = constants_of(traits);
+  out.merge(constants_of(variant));
+  return out;
+}
+
+/// What a caller may force, and the device.
+struct Context {
+  const Caps& caps;
+  const Args& args;
+};
+
+/// One kernel of the op's list. `can` says why it cannot run a problem at all, `worth` whether it is a good choice,
+/// `parts` into how many parts of K it would like to cut the work, `launch` makes the dispatch.
+struct Kernel {
+  std::string_view name;
+  Status (*can)(const Problem&, const Context&);
+  bool (*worth)(const Problem&, const Context&);
+  std::uint32_t (*parts)(const Problem&, const Context&);
+  std::uint64_t (*step)(const Problem&, const Context&);  ///< Parts of K are multiples of this.
+  Result<Dispatch> (*launch)(const Problem&, const Context&);
+};
+
+extern const Kernel matrix_kernel;
+extern const Kernel tile_kernel;
+extern const Kernel matvec_kernel;
+extern const Kernel thin_kernel;
+extern const Kernel naive_kernel;
+
+/// Parts of K so that `workgroups` grow to what keeps the device busy, each at least `least` long.
+std::uint32_t parts_for(std::uint64_t workgroups, std::uint64_t k, std::uint64_t least,
+                        const Caps& caps);
+
+/// c = act(alpha·Σ parts + beta·c + bias) over the f32 slices `partial` [parts, batch…, M, N].
+Result<Dispatch> launch_reduce(const Problem& problem, const View& partial, const Caps& caps);
+
+}  // namespace weft::ops::gemm

@@ -1,0 +1,197 @@
+#include "ops/gemm/tiles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <format>
+
+#include "base/math.hpp"
+
+namespace weft::ops::gemm {
+namespace {
+
+// Largest first: a problem takes the first that gives the device enough workgroups, or else the last.
+constexpr std::array register_tiles{
+    RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8},
+    RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8},
+    RegisterTile{.bm = 32, .bn = 32, .bk = 16, .tm = 4, .tn = 4},
+};
+
+constexpr std::array matrix_tiles{
+    MatrixTile{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2},
+    MatrixTile{.bm = 64, .bn = 128, .bk = 32, .sm = 1, .sn = 4},
+    MatrixTile{.bm = 64, .bn = 64, .bk = 32, .sm = 2, .sn = 2},
+    MatrixTile{.bm = 32, .bn = 64, .bk = 32, .sm = 1, .sn = 4},
+};
+
+// Devices with 8x8x8 matrices.
+constexpr std::array small_matrix_tiles{
+    MatrixTile{.bm = 32, .bn = 32, .bk = 16, .sm = 2, .sn = 2, .mm = 8, .mn = 8, .mk = 8},
+};
+
+constexpr MatrixTile sweep_base{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2};
+
+constexpr MatrixTile with(MatrixTile tile, std::uint32_t bm, std::uint32_t bn, std::uint32_t bk,
+                          std::uint32_t sm, std::uint32_t sn) {
+  tile.bm = bm;
+  tile.bn = bn;
+  tile.bk = bk;
+  tile.sm = sm;
+  tile.sn = sn;
+  return tile;
+}
+
+constexpr MatrixTile narrow(MatrixTile tile) {
+  tile.mn = 8;
+  return tile;
+}
+
+constexpr MatrixTile staged(MatrixTile tile) {
+  tile.stages = 2;
+  return tile;
+}
+
+constexpr MatrixTile preloaded(MatrixTile tile) {
+  tile.preload = true;
+  return tile;
+}
+
+constexpr MatrixTile banded(MatrixTile tile, std::uint32_t band) {
+  tile.band = band;
+  return tile;
+}
+
+constexpr MatrixTile padded(MatrixTile tile, std::uint32_t pad) {
+  tile.pad = pad;
+  return tile;
+}
+
+constexpr std::array matrix_sweep_list{
+    sweep_base,
+    banded(sweep_base, 4),
+    banded(sweep_base, 16),
+    padded(sweep_base, 0),
+    padded(sweep_base, 3),
+    preloaded(sweep_base),
+    staged(sweep_base),
+    preloaded(staged(sweep_base)),
+    narrow(sweep_base),
+    preloaded(narrow(sweep_base)),
+    staged(narrow(sweep_base)),
+    with(sweep_base, 128, 128, 32, 2, 4),
+    with(sweep_base, 128, 128, 32, 4, 2),
+    staged(with(sweep_base, 128, 128, 32, 2, 4)),
+    narrow(with(sweep_base, 128, 128, 32, 2, 4)),
+    preloaded(with(sweep_base, 128, 128, 32, 2, 4)),
+    with(sweep_base, 128, 128, 64, 2, 4),
+    with(sweep_base, 128, 128, 64, 2, 2),
+    with(sweep_base, 128, 256, 32, 2, 4),
+    staged(with(sweep_base, 128, 256, 32, 2, 4)),
+    narrow(with(sweep_base, 128, 256, 32, 2, 4)),
+    with(sweep_base, 256, 128, 32, 4, 2),
+    with(sweep_base, 256, 128, 32, 4, 4),
+    with(sweep_base, 128, 128, 16, 2, 2),
+    staged(with(sweep_base, 128, 128, 16, 2, 2)),
+    with(sweep_base, 64, 128, 32, 1, 2),
+    with(sweep_base, 64, 256, 32, 1, 4),
+    with(sweep_base, 128, 64, 64, 2, 2),
+};
+
+constexpr std::array register_sweep_list{
+    RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8},
+    RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8, .unroll = 4},
+    RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8, .stages = 2},
+    RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8, .stages = 2, .unroll = 4},
+    RegisterTile{.bm = 128, .bn = 128, .bk = 8, .tm = 8, .tn = 8, .stages = 2, .unroll = 2},
+    RegisterTile{.bm = 128, .bn = 128, .bk = 8, .tm = 8, .tn = 8, .unroll = 2},
+    RegisterTile{.bm = 128, .bn = 128, .bk = 32, .tm = 8, .tn = 8},
+    RegisterTile{.bm = 128, .bn = 64, .bk = 16, .tm = 8, .tn = 8},
+    RegisterTile{.bm = 64, .bn = 128, .bk = 16, .tm = 8, .tn = 8, .unroll = 4},
+    RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8, .unroll = 4},
+    RegisterTile{.bm = 128, .bn = 256, .bk = 16, .tm = 8, .tn = 16},
+    RegisterTile{.bm = 128, .bn = 256, .bk = 8, .tm = 16, .tn = 8, .unroll = 2},
+    RegisterTile{.bm = 256, .bn = 128, .bk = 16, .tm = 8, .tn = 8},
+};
+
+template <class Tile>
+std::uint64_t workgroups(const Tile& tile, std::uint64_t m, std::uint64_t n,
+                         std::uint64_t batches) {
+  return ceil_div<std::uint64_t>(m, tile.bm) * ceil_div<std::uint64_t>(n, tile.bn) * batches;
+}
+
+/// The first valid tile with enough workgroups and little waste, or else the last valid one.
+template <class Tile>
+std::optional<Tile> choose(std::span<const Tile> tiles, std::uint64_t m, std::uint64_t n,
+                           std::uint64_t batches, const Caps& caps) {
+  std::optional<Tile> last;
+  for (const Tile& tile : tiles) {
+    if (!tile.valid(caps)) continue;
+    last = tile;
+    // Software devices gain nothing from large tiles, and compile them slowly.
+    if (!caps.software && workgroups(tile, m, n, batches) >= busy_workgroups(caps)) break;
+  }
+  return last;
+}
+
+}  // namespace
+
+bool RegisterTile::valid(const Caps& caps) const {
+  if (bm == 0 || bn == 0 || bk == 0 || tm == 0 || tn == 0 || stages == 0 || unroll == 0 ||
+      band == 0) {
+    return false;
+  }
+  return tm % 4 == 0 && tn % 4 == 0 && bm % 32 == 0 && bn % 32 == 0 && bk % 4 == 0 &&
+         bm % tm == 0 && bn % tn == 0 && (bn / tn) % 8 == 0 && (bm / tm) % 4 == 0 &&
+         (bk / 4) % unroll == 0 && stages <= 2 && invocations() <= caps.workgroup_invocations &&
+         workgroup_bytes() <= caps.workgroup_bytes;
+}
+
+std::uint32_t MatrixTile::words4(bool a_along_k, bool b_along_k) const {
+  const std::uint32_t a = a_along_k ? bm * (bk / 8 + pad) : bk * (bm / 8 + pad);
+  const std::uint32_t b = b_along_k ? bn * (bk / 8 + pad) : bk * (bn / 8 + pad);
+  return stages * (a + b);
+}
+
+std::uint32_t MatrixTile::epilogue_words4() const { return sm * sn * mm * (bn / sn / 4 + 1); }
+
+std::uint32_t MatrixTile::workgroup_bytes() const {
+  const std::uint32_t words = std::max(
+      {words4(true, true), words4(true, false), words4(false, true), words4(false, false)});
+  return 16 * std::max(words, epilogue_words4());
+}
+
+bool MatrixTile::valid(const Caps& caps) const {
+  if (bm == 0 || bn == 0 || bk == 0 || sm == 0 || sn == 0 || stages == 0 || stages > 2) {
+    return false;
+  }
+  if (!caps.subgroup_matrix || !caps.f16 || !caps.subgroups) return false;
+  if (caps.subgroup_min != caps.subgroup_max || caps.subgroup_max == 0) return false;
+  const MatrixConfig config{MatrixType::f16, MatrixType::f32, mm, mn, mk};
+  if (!std::ranges::contains(caps.matrix_configs, config)) return false;
+  const std::uint32_t threads = sm * sn * caps.subgroup_max;
+  return mm % 8 == 0 && mn % 8 == 0 && mk % 8 == 0 && bm % (sm * mm) == 0 && bn % (sn * mn) == 0 &&
+         bk % mk == 0 && (bm * bk / 8) % threads == 0 && (bn * bk / 8) % threads == 0 &&
+         threads <= caps.workgroup_invocations && workgroup_bytes() <= caps.workgroup_bytes;
+}
+
+std::string MatrixTile::label() const {
+  return std::format("{}x{}x{}_{}x{}_n{}_g{}_s{}_p{}{}", bm, bn, bk, sm, sn, mn, band, stages, pad,
+                     preload ? "_pre" : "");
+}
+
+std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,
+                                                 std::uint64_t batches, const Caps& caps) {
+  return choose(std::span<const RegisterTile>(register_tiles), m, n, batches, caps);
+}
+
+std::optional<MatrixTile> choose_matrix_tile(std::uint64_t m, std::uint64_t n,
+                                             std::uint64_t batches, const Caps& caps) {
+  const auto large = choose(std::span<const MatrixTile>(matrix_tiles), m, n, batches, caps);
+  if (large) return large;
+  return choose(std::span<const MatrixTile>(small_matrix_tiles), m, n, batches, caps);
+}
+
+std::span<const MatrixTile> matrix_sweep() { return matrix_sweep_list; }
+
+std::span<const RegisterTile> register_sweep() { return register_sweep_list; }
+
+}  // namespace weft::ops::gemm

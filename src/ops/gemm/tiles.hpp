@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "device/caps.hpp"
+
+namespace weft::ops::gemm {
+
+/// How the register-tile kernel cuts its work: a workgroup computes bm x bn of C in steps of bk, an invocation
+/// tm x tn of it.
+struct RegisterTile {
+  std::uint32_t bm = 0;
+  std::uint32_t bn = 0;
+  std::uint32_t bk = 0;
+  std::uint32_t tm = 0;
+  std::uint32_t tn = 0;
+  std::uint32_t stages = 1;  ///< Copies of the workgroup tile: 2 needs one barrier per step.
+  std::uint32_t unroll = 1;  ///< Groups of four k values that are written out in the text.
+  std::uint32_t band = 8;    ///< Row tiles that are walked together, for the cache.
+
+  [[nodiscard]] std::uint32_t invocations() const { return (bm / tm) * (bn / tn); }
+  [[nodiscard]] std::uint32_t workgroup_bytes() const { return stages * bk * (bm + bn) * 4; }
+  /// Whether the kernel can be written for this tile on this device.
+  [[nodiscard]] bool valid(const Caps& caps) const;
+};
+
+/// How the subgroup-matrix kernel cuts its work: sm x sn subgroups share a bm x bn tile of C and multiply
+/// mm x mk by mk x mn matrices.
+struct MatrixTile {
+  std::uint32_t bm = 0;
+  std::uint32_t bn = 0;
+  std::uint32_t bk = 0;
+  std::uint32_t sm = 0;
+  std::uint32_t sn = 0;
+  std::uint32_t mm = 16;
+  std::uint32_t mn = 16;
+  std::uint32_t mk = 16;
+  std::uint32_t band = 8;    ///< Row tiles that are walked together, for the cache; 0: plain order.
+  std::uint32_t stages = 1;  ///< Copies of the workgroup tile: 2 needs one barrier per step.
+  std::uint32_t pad = 1;     ///< Unused groups of 8 halves behind each row of the workgroup tile.
+  bool preload = false;      ///< Load the operands of the next k step before this one's multiplies.
+
+  /// Groups of 8 halves in the workgroup tile; the layout is along k ("k") or across it ("x").
+  [[nodiscard]] std::uint32_t words4(bool a_along_k, bool b_along_k) const;
+  /// Groups of 4 floats that the epilogue needs to hand results from matrices to invocations.
+  [[nodiscard]] std::uint32_t epilogue_words4() const;
+  [[nodiscard]] std::uint32_t workgroup_bytes() const;
+  [[nodiscard]] bool valid(const Caps& caps) const;
+  /// "128x128x32_2x2_m16n16k16_g8_s1_p1": for benchmark names.
+  [[nodiscard]] std::string label() const;
+};
+
+/// The tile for a problem of that size, if the device can run one at all.
+std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,
+                                                 std::uint64_t batches, const Caps& caps);
+std::optional<MatrixTile> choose_matrix_tile(std::uint64_t m, std::uint64_t n,
+                                             std::uint64_t batches, const Caps& caps);
+
+/// Tiles worth measuring on a large device, for the sweep benchmarks.
+std::span<const MatrixTile> matrix_sweep();
+std::span<const RegisterTile> register_sweep();
+
+/// Workgroups that keep a device busy.
+constexpr std::uint64_t busy_workgroups(const Caps& caps) { return caps.software ? 4 : 128; }
+
+}  // namespace weft::ops::gemm
