@@ -11,7 +11,7 @@
 namespace weft::ops {
 
 /// The smallest piece of a row that a workgroup of a split row takes; bounds the scratch of a plan from above.
-inline constexpr std::uint64_t smallest_row_block = 128;
+inline constexpr std::uint64_t smallest_row_block = 64;
 
 /// Rows that one set of bindings covers, cut into `segment` elements per launch. The last dimension of every view is
 /// the row.

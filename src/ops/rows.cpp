@@ -73,25 +73,31 @@ class Planner {
       }
       return true;
     };
+    // Chunks of 8 are for rows of 16-bit elements: 16 bytes per access, and no more.
     bool all_narrow = true;
-    bool narrow_output = false;
     for (std::size_t i = 0; i < job.views.size(); ++i) {
-      const bool narrow = size_of(job.views[i].dtype) == 2;
-      if (operand(i).role == RowRole::output) narrow_output = narrow_output || narrow;
-      if (operand(i).role == RowRole::output || operand(i).name == "x") {
-        all_narrow = all_narrow && narrow;
-      }
+      const bool counts = operand(i).role == RowRole::output || operand(i).role == RowRole::input;
+      if (counts) all_narrow &= size_of(job.views[i].dtype) == 2;
     }
     if (all_narrow && fits(8)) return 8;
     if (fits(4)) return 4;
-    return narrow_output && fits(2) ? 2 : 1;
+    return has_narrow_output(job) && fits(2) ? 2 : 1;
+  }
+
+  [[nodiscard]] bool has_narrow_output(const RowJob& job) const {
+    for (std::size_t i = 0; i < job.views.size(); ++i) {
+      if (operand(i).role == RowRole::output && size_of(job.views[i].dtype) == 2) return true;
+    }
+    return false;
   }
 
   [[nodiscard]] RowTile choose_tile(const RowJob& job) const {
     RowTile tile{.chunk = choose_chunk(job)};
     const View& y = job.views.front();
     const std::uint64_t chunks = job.segment / tile.chunk;
-    const std::uint32_t most = tile.chunk == 8 ? 4 : tile.chunk == 4 ? 8 : 16;
+    // Single 16-bit elements are stored by compare-and-swap loops: long texts, so fewer of them.
+    const bool swaps = tile.chunk == 1 && has_narrow_output(job);
+    const std::uint32_t most = tile.chunk == 8 ? 4 : tile.chunk == 4 || swaps ? 8 : 16;
     const std::uint64_t target = tile.chunk >= 4 ? 4 : 8;
     const std::uint32_t next = y.rank - 2;  // the outer dimension with the smallest steps
     tile.across = tile.chunk == 1 && y.stride[y.rank - 1] > 1 && y.shape[next] > 1 &&

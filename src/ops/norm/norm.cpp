@@ -1,0 +1,207 @@
+#include "ops/norm/norm.hpp"
+
+#include <algorithm>
+#include <format>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/math.hpp"
+#include "ops/map/map.hpp"
+#include "ops/rows.hpp"
+
+namespace weft::ops::norm {
+namespace {
+
+struct Variant {
+  std::string_view norm;  // layer, rms or l2; groups are layers of other rows
+  std::string_view r_kind = "none";
+  std::string_view w_kind = "none";
+  std::string_view b_kind = "none";
+  std::string_view s_kind = "none";
+
+  static constexpr auto fields =
+      std::tuple{field("NORM", &Variant::norm), field("R_KIND", &Variant::r_kind),
+                 field("W_KIND", &Variant::w_kind), field("B_KIND", &Variant::b_kind),
+                 field("S_KIND", &Variant::s_kind)};
+};
+
+struct Params {
+  float eps = 0;
+  float length = 0;  // elements of a whole row
+
+  static constexpr auto fields =
+      std::tuple{field("eps", &Params::eps), field("length", &Params::length)};
+};
+
+Status check(const Args& args) {
+  const auto shape = args.x.extents();
+  if (const Status ok = check_float_tensor(args.x, "x", shape, false); !ok) return ok;
+  if (const Status ok = check_float_tensor(args.y, "y", shape, true); !ok) return ok;
+  const std::uint32_t least = args.kind == Kind::group ? 2 : 1;
+  if (args.x.rank < least) {
+    return fail(ErrorCode::invalid_argument,
+                "A {} norm needs a tensor with at least {} dimensions; x is {}.", name(args.kind),
+                least, describe(args.x));
+  }
+  if (args.residual.given()) {
+    if (const Status ok = check_float_tensor(args.residual, "residual", shape, false); !ok)
+      return ok;
+  }
+  if (args.sum.given()) {
+    if (const Status ok = check_float_tensor(args.sum, "sum", shape, true); !ok) return ok;
+    const ByteRange a = args.sum.bytes();
+    const ByteRange b = args.y.bytes();
+    if (args.sum.slot == args.y.slot && a.begin < b.end && b.begin < a.end) {
+      return fail(ErrorCode::invalid_argument, "The outputs `sum` ({}) and `y` ({}) overlap.",
+                  describe(args.sum), describe(args.y));
+    }
+  }
+  for (const auto& [view, label] : {std::pair{args.weight, "weight"}, {args.bias, "bias"}}) {
+    if (!view.given()) continue;
+    const std::uint64_t channels[] = {args.x.rank > 1 ? args.x.shape[1] : 1};
+    const auto wanted =
+        args.kind == Kind::group ? std::span<const std::uint64_t>(channels) : view.extents();
+    if (const Status ok = check_float_tensor(view, label, wanted, false); !ok) return ok;
+  }
+  for (const auto& [output, output_name] : {std::pair{args.y, "y"}, {args.sum, "sum"}}) {
+    for (const auto& [input, input_name] : {std::pair{args.x, "x"},
+                                            {args.residual, "residual"},
+                                            {args.weight, "weight"},
+                                            {args.bias, "bias"}}) {
+      if (const Status ok = check_in_place(input, input_name, output, output_name); !ok) return ok;
+    }
+  }
+  if (args.kind == Kind::group && (args.groups == 0 || args.x.shape[1] % args.groups != 0)) {
+    return fail(ErrorCode::invalid_argument,
+                "{} groups do not divide the {} channels of x ({}) evenly.", args.groups,
+                args.x.shape[1], describe(args.x));
+  }
+  return {};
+}
+
+/// [batch, channels, …] as [batch, groups, channels of a group and all that follows], where the strides allow it.
+std::optional<View> as_groups(const View& view, std::uint64_t groups) {
+  View out{.dtype = view.dtype, .slot = view.slot, .rank = 3, .offset = view.offset};
+  const std::uint64_t channels = view.shape[1] / groups;
+  out.shape = {view.shape[0], groups, 1};
+  out.stride = {view.stride[0], view.stride[1] * channels, 1};
+  for (std::uint32_t i = view.rank; i-- > 1;) {
+    const std::uint64_t extent = i == 1 ? channels : view.shape[i];
+    if (extent == 1) continue;
+    if (out.shape[2] == 1) out.stride[2] = view.stride[i];
+    if (view.stride[i] != out.stride[2] * out.shape[2]) return std::nullopt;
+    out.shape[2] *= extent;
+  }
+  return out;
+}
+
+/// The row operands of weight and bias.
+Result<RowOperand> affine_operand(std::string_view operand_name, const View& view, const Args& args,
+                                  const View& rows) {
+  RowOperand operand{.name = operand_name, .role = RowRole::late};
+  if (args.kind != Kind::group) {
+    const auto whole = view.broadcast_to(args.x.extents());
+    if (!whole) return std::unexpected(whole.error());
+    operand.view = *whole;
+    return operand;
+  }
+  const std::uint64_t channels = args.x.shape[1] / args.groups;
+  operand.view = rows;
+  operand.view.dtype = view.dtype;
+  operand.view.slot = view.slot;
+  operand.view.offset = view.offset;
+  operand.view.stride = {0, channels * view.stride[0], 0};
+  operand.span = rows.shape[2] / channels;
+  operand.parts = channels;
+  operand.part_stride = view.stride[0];
+  return operand;
+}
+
+/// Groups whose channels do not lie behind one another (channels innermost, say) go through dense copies.
+Result<Plan> plan_by_copies(const Args& args, const Caps& caps) {
+  Plan plan;
+  Args dense = args;
+  // While the parts are put together, copies have slots below those of scratch, which append() leaves alone.
+  std::vector<std::uint64_t> copies;
+  const auto slot_of_copy = [](std::size_t i) {
+    return first_scratch_slot - 1 - static_cast<int>(i);
+  };
+  const auto scratch = [&](const View& like) {
+    const View view = View::dense(like.dtype, like.extents(), slot_of_copy(copies.size()));
+    copies.push_back(round_up<std::uint64_t>(view.bytes().end, 16));
+    return view;
+  };
+  const auto copy = [&](const View& from, const View& to) -> Status {
+    auto copied = map::plan({.function = "copy", .inputs = {from}, .y = to}, caps);
+    if (!copied) return std::unexpected(copied.error());
+    plan.append(std::move(*copied));
+    return {};
+  };
+  for (View* view : {&dense.x, &dense.residual}) {
+    if (!view->given()) continue;
+    const View given = *view;
+    *view = scratch(given);
+    if (const Status ok = copy(given, *view); !ok) return std::unexpected(ok.error());
+  }
+  for (View* view : {&dense.y, &dense.sum}) {
+    if (view->given()) *view = scratch(*view);
+  }
+  auto inner = ops::norm::plan(dense, caps);
+  if (!inner) return inner;
+  plan.append(std::move(*inner));
+  for (const auto& [from, to] : {std::pair{dense.y, args.y}, {dense.sum, args.sum}}) {
+    if (!to.given()) continue;
+    if (const Status ok = copy(from, to); !ok) return std::unexpected(ok.error());
+  }
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const int slot = plan.add_scratch(copies[i]);
+    for (Dispatch& dispatch : plan.dispatches) {
+      for (BoundRange& range : dispatch.ranges) {
+        if (range.slot == slot_of_copy(i)) range.slot = slot;
+      }
+    }
+  }
+  return plan;
+}
+
+}  // namespace
+
+Result<Plan> plan(const Args& args, const Caps& caps) {
+  const std::string doing = std::format("planning {} norm", name(args.kind));
+  if (const Status ok = check(args); !ok) return wrap(ok.error(), doing);
+  if (args.x.empty()) return Plan{};
+
+  const bool grouped = args.kind == Kind::group;
+  RowKernel kernel;
+  kernel.source = "norm/norm.wgsl";
+  kernel.label = std::format("{} norm {}", name(args.kind), name(args.x.dtype));
+  kernel.constants = constants_of(Variant{.norm = grouped ? "layer" : name(args.kind)});
+  kernel.state_words = grouped || args.kind == Kind::layer ? 3 : 1;
+  for (const auto& [operand_name, view, role] : {std::tuple{"x", args.x, RowRole::input},
+                                                 {"r", args.residual, RowRole::input},
+                                                 {"y", args.y, RowRole::output},
+                                                 {"s", args.sum, RowRole::output}}) {
+    if (!view.given()) continue;
+    std::optional<View> rows = view;
+    if (grouped) rows = as_groups(view, args.groups);
+    if (!rows) return plan_by_copies(args, caps);
+    kernel.operands.push_back({.name = operand_name, .view = *rows, .role = role});
+  }
+  const View rows = kernel.operands.front().view;
+  for (const auto& [operand_name, view] : {std::pair{"w", args.weight}, {"b", args.bias}}) {
+    if (!view.given()) continue;
+    auto operand = affine_operand(operand_name, view, args, rows);
+    if (!operand) return wrap(operand.error(), doing);
+    kernel.operands.push_back(*operand);
+  }
+  kernel.params =
+      block_of(Params{.eps = args.eps, .length = static_cast<float>(rows.shape[rows.rank - 1])});
+  auto planned = plan_rows(kernel, caps);
+  if (!planned) return wrap(planned.error(), doing);
+  return planned;
+}
+
+}  // namespace weft::ops::norm
