@@ -177,6 +177,21 @@ void add_cast_cases(std::vector<Case>& out) {
   }
 }
 
+/// Values past 32 bits survive a copy, also where every dimension is in use.
+void add_i64_cases(std::vector<Case>& out) {
+  const Function& copy = *find_function("copy");
+  for (const Shape& shape : {Shape{37}, Shape{6, 7}, Shape{2, 3, 2, 3, 2, 2, 3, 2}}) {
+    auto tensors = same_shape(copy, DType::i64, shape);
+    for (std::uint32_t i = static_cast<std::uint32_t>(shape.size()); i-- > 0;) {
+      tensors[0].order.push_back(i);
+    }
+    Case test = make_case(copy, std::format("i64_values_rank{}", shape.size()), tensors);
+    test.tensors[0].low = -0x1p45;
+    test.tensors[0].high = 0x1p45;
+    out.push_back(std::move(test));
+  }
+}
+
 void add_transpose_cases(std::vector<Case>& out) {
   const Function& copy = *find_function("copy");
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
@@ -272,6 +287,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   for (const Function& function : functions()) add_function_cases(out, function);
   add_layout_cases(out, random);
   add_cast_cases(out);
+  add_i64_cases(out);
   add_transpose_cases(out);
   add_large_cases(out);
   add_benchmarks(out);

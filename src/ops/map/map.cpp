@@ -139,7 +139,6 @@ Chunking choose_chunking(std::span<const View> views) {
 /// so that no float unit can change a denormal or a NaN.
 void copy_as_bits(std::vector<View>& views) {
   const DType type = views.front().dtype;
-  if (type == DType::i64 && views.front().rank == max_rank) return;
   for (View& view : views) {
     if (type == DType::f32) view.dtype = DType::u32;
     if (type == DType::f16) view.dtype = DType::bf16;
@@ -222,6 +221,22 @@ Status check_overlap(const View& input, const View& y, std::string_view input_na
       input_name, describe(input), describe(y));
 }
 
+/// Copies of i64 need a dimension for the two words of an element; with none to spare, each slice of the shortest
+/// dimension is copied on its own.
+Result<Plan> copy_slices(std::span<const View> views, const Caps& caps) {
+  const auto extents = views[0].extents();
+  const auto dim = static_cast<std::uint32_t>(std::ranges::min_element(extents) - extents.begin());
+  Plan whole;
+  for (std::uint64_t i = 0; i < extents[dim]; ++i) {
+    auto part = plan(
+        {.function = "copy", .inputs = {views[1].slice(dim, i, 1)}, .y = views[0].slice(dim, i, 1)},
+        caps);
+    if (!part) return part;
+    whole.append(std::move(*part));
+  }
+  return whole;
+}
+
 }  // namespace
 
 Result<Plan> plan(const Args& args, const Caps& caps) {
@@ -244,11 +259,13 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
                   .domain = domain_of(*function, args.inputs, args.y),
                   .inputs = function->inputs,
                   .arange = function->name == "arange"};
+  collapse(views);
   if (variant.function == "copy" && views[0].dtype == views[1].dtype) {
+    if (views[0].dtype == DType::i64 && views[0].rank == max_rank) return copy_slices(views, caps);
     copy_as_bits(views);
     variant.domain = domain_of(views[0].dtype);
+    collapse(views);
   }
-  collapse(views);
 
   const Status done = for_each_piece(views, caps, [&](std::span<const View> given) -> Status {
     std::vector<View> piece(given.begin(), given.end());
