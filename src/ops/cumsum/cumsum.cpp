@@ -1,0 +1,385 @@
+#include "ops/cumsum/cumsum.hpp"
+
+#include <algorithm>
+#include <array>
+#include <format>
+#include <tuple>
+#include <utility>
+
+#include "base/math.hpp"
+#include "ops/iterate.hpp"
+
+namespace weft::ops::cumsum {
+namespace {
+
+constexpr std::uint32_t group_size = 256;
+constexpr std::uint32_t rounds = 4;  // chunks per invocation in one block of a row
+
+struct Variant {
+  std::string_view domain;
+  std::string_view mode;  // "scan" writes y; "sums" only the total of each segment
+  bool exclusive = false;
+  bool reverse = false;
+  bool carried = false;  // segments start from the sums of those before them
+  std::uint32_t kept_rank = 1;
+  std::uint32_t chunk = 1;  // rows: neighbours along the scan; columns: neighbours across it
+  std::uint32_t lanes = 1;  // rows: invocations per row
+  bool shuffle = false;     // rows: use subgroup operations
+  bool tail = false;        // rows: the last chunk in memory is partial
+
+  static constexpr auto fields =
+      std::tuple{field("DOMAIN", &Variant::domain),       field("MODE", &Variant::mode),
+                 field("EXCLUSIVE", &Variant::exclusive), field("REVERSE", &Variant::reverse),
+                 field("CARRIED", &Variant::carried),     field("KEPT_RANK", &Variant::kept_rank),
+                 field("CHUNK", &Variant::chunk),         field("LANES", &Variant::lanes),
+                 field("SHUFFLE", &Variant::shuffle),     field("TAIL", &Variant::tail)};
+};
+
+struct Params {
+  std::uint32_t groups = 0;         // rows: workgroups with work
+  std::uint32_t rows = 0;           // sequences to sum (columns: chunks of them)
+  std::uint32_t count = 0;          // elements of a sequence
+  std::uint32_t chunks = 0;         // the same in chunks (rows only; the last one may be partial)
+  std::uint32_t span = 0;           // chunks (columns: elements) per segment
+  std::uint32_t segments = 1;       // in this launch
+  std::uint32_t first_segment = 0;  // of this launch, in the direction of the sum
+  std::uint32_t first_element = 0;  // where x and y are bound along the sequence
+  std::uint32_t sum_row = 0;        // steps in the table of segment sums
+  std::uint32_t sum_segment = 0;
+  std::uint32_t scan_x = 0;  // steps along the sequence
+  std::uint32_t scan_y = 0;
+  std::array<std::uint32_t, max_rank> kept_shape{};
+  std::array<std::uint32_t, max_rank> kept_x{};
+  std::array<std::uint32_t, max_rank> kept_y{};
+
+  static constexpr auto fields = std::tuple{field("groups", &Params::groups),
+                                            field("rows", &Params::rows),
+                                            field("count", &Params::count),
+                                            field("chunks", &Params::chunks),
+                                            field("span", &Params::span),
+                                            field("segments", &Params::segments),
+                                            field("first_segment", &Params::first_segment),
+                                            field("first_element", &Params::first_element),
+                                            field("sum_row", &Params::sum_row),
+                                            field("sum_segment", &Params::sum_segment),
+                                            field("scan_x", &Params::scan_x),
+                                            field("scan_y", &Params::scan_y),
+                                            field("kept_shape", &Params::kept_shape),
+                                            field("kept_x", &Params::kept_x),
+                                            field("kept_y", &Params::kept_y)};
+};
+
+std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+
+/// One scan in normal form.
+struct Job {
+  std::array<View, 2> kept;  // the other dimensions, in x and in y
+  std::uint64_t count = 0;
+  std::uint64_t scan_x = 0;
+  std::uint64_t scan_y = 0;
+  std::string_view domain;
+  bool exclusive = false;
+  bool reverse = false;
+
+  /// Elements [first, last) of every sequence, in x or y.
+  [[nodiscard]] View part(std::size_t k, std::uint64_t first, std::uint64_t last) const {
+    View view = kept[k];
+    view.rank = 0;
+    for (std::uint32_t i = 0; i < kept[k].rank; ++i) {
+      if (kept[k].shape[i] == 1) continue;
+      view.shape[view.rank] = kept[k].shape[i];
+      view.stride[view.rank++] = kept[k].stride[i];
+    }
+    const std::uint64_t step = k == 0 ? scan_x : scan_y;
+    view.offset += first * step * size_of(view.dtype);
+    view.shape[view.rank] = last - first;
+    view.stride[view.rank++] = step;
+    return view;
+  }
+};
+
+bool aligned(const View& view, std::uint64_t bytes, std::int64_t except) {
+  if (view.offset % bytes != 0) return false;
+  for (std::uint32_t i = 0; i < view.rank; ++i) {
+    if (i == except || view.shape[i] == 1) continue;
+    if (view.stride[i] * size_of(view.dtype) % bytes != 0) return false;
+  }
+  return true;
+}
+
+/// How the work of a job is cut.
+struct Shape {
+  bool by_rows = true;
+  std::uint32_t chunk = 1;
+  std::uint32_t lanes = group_size;
+  std::uint64_t span = 0;      // chunks (columns: elements) per segment
+  std::uint64_t segments = 1;  // per sequence
+};
+
+Shape choose_shape(const Job& job, std::uint64_t budget) {
+  Shape shape;
+  const View& x = job.kept[0];
+  const View& y = job.kept[1];
+  const std::uint64_t rows = x.count();
+  const std::uint32_t inner = x.rank - 1;
+  shape.by_rows = rows == 1 || (job.scan_x <= x.stride[inner] && job.count > 8);
+  // Elements of one sequence that fit in a binding next to those of the others.
+  std::uint64_t most = job.count;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const std::uint64_t size = size_of(job.kept[k].dtype);
+    const std::uint64_t step = std::max<std::uint64_t>(1, k == 0 ? job.scan_x : job.scan_y);
+    const std::uint64_t others = job.kept[k].bytes().size();
+    most = std::min(most, 1 + (budget > others ? budget - others : 0) / (step * size));
+  }
+  if (shape.by_rows) {
+    for (const std::uint32_t chunk : {8U, 4U}) {
+      const bool wide = chunk * std::min(size_of(x.dtype), size_of(y.dtype)) <= 16 &&
+                        job.count >= chunk && job.scan_x == 1 && job.scan_y == 1;
+      if (!wide || !aligned(x, std::min(16U, chunk * size_of(x.dtype)), -1) ||
+          !aligned(y, std::min(16U, chunk * size_of(y.dtype)), -1))
+        continue;
+      shape.chunk = chunk;
+      break;
+    }
+    const std::uint64_t chunks = ceil_div<std::uint64_t>(job.count, shape.chunk);
+    shape.lanes = chunks <= 32 ? 8 : chunks <= 128 ? 32 : group_size;
+    constexpr std::uint64_t block = std::uint64_t{group_size} * rounds;
+    const std::uint64_t blocks = ceil_div(chunks, block);
+    shape.span = chunks;
+    // One workgroup per sequence leaves a large device idle when there are few sequences.
+    if (rows < 512 && blocks >= 4)
+      shape.span = ceil_div(blocks, std::min(blocks, ceil_div<std::uint64_t>(1024, rows))) * block;
+    const std::uint64_t fitting = most / shape.chunk;
+    if (shape.span > fitting)
+      shape.span =
+          std::max<std::uint64_t>(1, fitting > block ? round_down(fitting, block) : fitting);
+    shape.segments = ceil_div(chunks, shape.span);
+    return shape;
+  }
+  if (size_of(y.dtype) == 2 && x.stride[inner] == 1 && y.stride[inner] == 1 &&
+      x.shape[inner] % 2 == 0 && aligned(x, size_of(x.dtype) * 2, inner) && aligned(y, 4, inner)) {
+    shape.chunk = 2;
+  }
+  const std::uint64_t lanes = rows / shape.chunk;
+  constexpr std::uint64_t many_lanes = 1 << 17;
+  shape.span = job.count;
+  if (lanes < many_lanes && job.count >= 64) {
+    const std::uint64_t parts = std::min(ceil_div(many_lanes, lanes), job.count / 32);
+    shape.span = ceil_div(job.count, parts);
+  }
+  shape.span = std::min(shape.span, most);
+  shape.segments = ceil_div(job.count, shape.span);
+  return shape;
+}
+
+/// Launches segments [first, last) of every sequence; `sums` is the table of segment sums where there is one.
+Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::string_view mode,
+                       std::uint64_t first, std::uint64_t last, const View& sums,
+                       const Caps& caps) {
+  const View& x = job.kept[0];
+  const View& y = job.kept[1];
+  const bool scan = mode == "scan";
+  const std::uint64_t rows = x.count();
+  Variant variant{.domain = job.domain,
+                  .mode = mode,
+                  .exclusive = scan && job.exclusive,
+                  .reverse = job.reverse,
+                  .carried = scan && sums.given(),
+                  .kept_rank = x.rank,
+                  .chunk = shape.chunk};
+  Params params;
+  params.rows = narrow(shape.by_rows ? rows : rows / shape.chunk);
+  params.count = narrow(job.count);
+  params.chunks = narrow(ceil_div<std::uint64_t>(job.count, shape.chunk));
+  params.span = narrow(shape.span);
+  params.segments = narrow(last - first);
+  params.first_segment = narrow(first);
+  params.scan_x = narrow(job.scan_x);
+  params.scan_y = narrow(job.scan_y);
+  for (std::uint32_t i = 0; i < x.rank; ++i) {
+    params.kept_shape[i] = narrow(x.shape[i]);
+    params.kept_x[i] = narrow(x.stride[i]);
+    params.kept_y[i] = narrow(y.stride[i]);
+  }
+  if (!shape.by_rows) params.kept_shape[x.rank - 1] /= shape.chunk;
+  // The elements of these segments, wherever the sum starts.
+  const std::uint64_t unit = shape.by_rows ? shape.chunk : 1;
+  const std::uint64_t units = ceil_div(job.count, unit);
+  const std::uint64_t ahead = std::min(units, first * shape.span);
+  const std::uint64_t behind = std::min(units, last * shape.span);
+  const std::uint64_t low = (job.reverse ? units - behind : ahead) * unit;
+  const std::uint64_t high = std::min(job.count, (job.reverse ? units - ahead : behind) * unit);
+  params.first_element = narrow(low);
+
+  Launch launch;
+  const auto words = [&](const View& view) {
+    return std::clamp(shape.chunk * size_of(view.dtype) / 4, 1U, 4U);
+  };
+  launch.operands.push_back({.name = "x", .view = job.part(0, low, high), .unit = words(x)});
+  if (scan) {
+    const bool shares_words = size_of(y.dtype) < 4 && shape.chunk == 1;
+    launch.operands.push_back({.name = "y",
+                               .view = job.part(1, low, high),
+                               .access = shares_words ? Access::atomic : Access::write,
+                               .unit = words(y)});
+  }
+  if (sums.given()) {
+    params.sum_row = narrow(sums.stride[shape.by_rows ? 0 : 1]);
+    params.sum_segment = narrow(sums.stride[shape.by_rows ? 1 : 0]);
+    launch.operands.push_back(
+        {.name = "sums", .view = sums, .access = scan ? Access::read : Access::write});
+  }
+  if (shape.by_rows) {
+    variant.lanes = shape.lanes;
+    variant.tail = job.count % shape.chunk != 0;
+    variant.shuffle =
+        caps.subgroups && (shape.lanes == group_size || shape.lanes <= caps.subgroup_min);
+    launch.features.subgroups = variant.shuffle;
+    params.groups =
+        narrow(ceil_div<std::uint64_t>(rows, group_size / shape.lanes) * params.segments);
+    launch.grid = grid_1d(params.groups, caps);
+  } else {
+    params.groups =
+        narrow(ceil_div<std::uint64_t>(std::uint64_t{params.rows} * params.segments, group_size));
+    launch.grid = grid_1d(params.groups, caps);
+  }
+  launch.source = shape.by_rows ? "cumsum/rows.wgsl" : "cumsum/columns.wgsl";
+  launch.label = std::format("cumsum {} {}", mode, name(x.dtype));
+  launch.constants = constants_of(variant);
+  launch.params = block_of(params);
+  auto dispatch = make_dispatch(std::move(launch), caps);
+  if (!dispatch) return std::unexpected(dispatch.error());
+  plan.dispatches.push_back(std::move(*dispatch));
+  return {};
+}
+
+Status emit(Plan& plan, Job job, const Caps& caps) {
+  collapse(job.kept);
+  const std::uint64_t budget = caps.max_binding > 2ULL * caps.binding_alignment
+                                   ? caps.max_binding - caps.binding_alignment
+                                   : caps.max_binding;
+  // Sequences are independent: split between them where that is what makes a view large.
+  const bool too_many = job.kept[0].count() * job.count >= (1ULL << 31);
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (job.part(k, 0, job.count).bytes().size() <= budget && !too_many) continue;
+    std::uint32_t dim = 0;
+    std::uint64_t widest = 0;
+    for (std::uint32_t i = 0; i < job.kept[k].rank; ++i) {
+      const std::uint64_t spread = (job.kept[k].shape[i] - 1) * job.kept[k].stride[i];
+      if (spread > widest) std::tie(dim, widest) = std::tuple{i, spread};
+    }
+    if (widest == 0 || widest < (job.count - 1) * (k == 0 ? job.scan_x : job.scan_y)) continue;
+    const std::uint64_t extent = job.kept[k].shape[dim];
+    const std::uint64_t half = extent >= 16 ? round_down<std::uint64_t>(extent / 2, 8) : extent / 2;
+    Job front = job;
+    Job back = job;
+    for (View& view : front.kept) view = view.slice(dim, 0, half);
+    for (View& view : back.kept) view = view.slice(dim, half, extent - half);
+    if (const Status ok = emit(plan, std::move(front), caps); !ok) return ok;
+    return emit(plan, std::move(back), caps);
+  }
+  if (too_many) {
+    return fail(
+        ErrorCode::unsupported,
+        "cumsum of {} sequences of {} elements has no dimension along which it can be split.",
+        job.kept[0].count(), job.count);
+  }
+
+  const Shape shape = choose_shape(job, budget);
+  const std::uint64_t rows = job.kept[0].count();
+  if (shape.segments == 1) return launch_segments(plan, job, shape, "scan", 0, 1, {}, caps);
+  // Sums of the segments, running sums of those, and then every segment on top of the ones before it.
+  const DType type = job.domain == "f32"   ? DType::f32
+                     : job.domain == "i32" ? DType::i32
+                                           : DType::u32;
+  View sums = shape.by_rows ? View::dense(type, {rows, shape.segments})
+                            : View::dense(type, {shape.segments, rows});
+  sums.slot = plan.add_scratch(round_up<std::uint64_t>(sums.bytes().size(), 16));
+  const auto all_segments = [&](std::string_view mode) -> Status {
+    // As many segments per launch as the bindings hold.
+    const std::uint64_t length = shape.span * (shape.by_rows ? shape.chunk : 1);
+    std::uint64_t most = shape.segments;
+    for (std::size_t k = 0; k < 2; ++k) {
+      while (most > 1 && job.part(k, 0, std::min(job.count, most * length)).bytes().size() > budget)
+        --most;
+    }
+    for (std::uint64_t s = 0; s < shape.segments; s += most) {
+      const std::uint64_t last = std::min(shape.segments, s + most);
+      if (const Status ok = launch_segments(plan, job, shape, mode, s, last, sums, caps); !ok)
+        return ok;
+    }
+    return {};
+  };
+  if (const Status ok = all_segments("sums"); !ok) return ok;
+  View other = sums;
+  other.rank = 1;
+  other.shape[0] = rows;
+  other.stride[0] = sums.stride[shape.by_rows ? 0 : 1];
+  const std::uint64_t step = sums.stride[shape.by_rows ? 1 : 0];
+  const Job of_sums{.kept = {other, other},
+                    .count = shape.segments,
+                    .scan_x = step,
+                    .scan_y = step,
+                    .domain = job.domain,
+                    .exclusive = true,
+                    .reverse = false};
+  if (const Status ok = emit(plan, of_sums, caps); !ok) return ok;
+  return all_segments("scan");
+}
+
+bool supported(DType type) { return is_float(type) || type == DType::i32 || type == DType::u32; }
+
+Status check(const Args& args) {
+  if (const Status ok = validate(args.x, "x"); !ok) return ok;
+  if (const Status ok = validate(args.y, "y"); !ok) return ok;
+  if (!supported(args.x.dtype) || !supported(args.y.dtype) ||
+      (is_float(args.x.dtype) && !is_float(args.y.dtype))) {
+    return fail(ErrorCode::unsupported, "cumsum does not turn {} into {}.", name(args.x.dtype),
+                name(args.y.dtype));
+  }
+  if (!std::ranges::equal(args.x.extents(), args.y.extents())) {
+    return fail(ErrorCode::invalid_argument, "cumsum needs an output of the shape of {}; it is {}.",
+                describe(args.x), describe(args.y));
+  }
+  if (args.axis >= args.x.rank) {
+    return fail(ErrorCode::invalid_argument, "cumsum along dimension {} of {}: there is none.",
+                args.axis, describe(args.x));
+  }
+  bool same = args.x.offset == args.y.offset && args.x.dtype == args.y.dtype;
+  for (std::uint32_t i = 0; i < args.y.rank; ++i) {
+    if (args.y.stride[i] == 0 && args.y.shape[i] > 1) {
+      return fail(ErrorCode::invalid_argument,
+                  "The output {} of cumsum repeats elements along dimension {}.", describe(args.y),
+                  i);
+    }
+    same = same && (args.x.shape[i] == 1 || args.x.stride[i] == args.y.stride[i]);
+  }
+  const ByteRange a = args.x.bytes();
+  const ByteRange b = args.y.bytes();
+  if (args.x.slot == args.y.slot && a.begin < b.end && b.begin < a.end && !same) {
+    return fail(ErrorCode::invalid_argument,
+                "The output {} of cumsum overlaps its input {} without being the same view.",
+                describe(args.y), describe(args.x));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> plan(const Args& args, const Caps& caps) {
+  if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
+  Plan plan;
+  if (args.x.empty()) return plan;
+  Job job{.kept = {args.x, args.y},
+          .count = args.x.shape[args.axis],
+          .scan_x = args.x.stride[args.axis],
+          .scan_y = args.y.stride[args.axis],
+          .domain = is_float(args.x.dtype) ? "f32" : name(args.x.dtype),
+          .exclusive = args.exclusive,
+          .reverse = args.reverse};
+  for (View& view : job.kept) view.shape[args.axis] = 1;
+  if (const Status ok = emit(plan, job, caps); !ok) return wrap(ok.error(), "planning cumsum");
+  return plan;
+}
+
+}  // namespace weft::ops::cumsum
