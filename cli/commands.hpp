@@ -22,6 +22,7 @@ T value_or_exit(Result<T> result) {
 
 /// Each adds one subcommand with its options and what it does.
 void add_bench(CLI::App& app);
+void add_docs(CLI::App& app);
 void add_info(CLI::App& app);
 
 }  // namespace weft::cli

@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   weft::cli::add_info(app);
   weft::cli::add_bench(app);
+  weft::cli::add_docs(app);
   try {
     app.parse(argc, argv);
     return 0;

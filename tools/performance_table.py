@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Writes docs/performance.md from docs/performance.json, and takes a new measurement in.
+
+usage: performance_table.py                     writes the page anew from docs/performance.json
+       performance_table.py REPORT.json [--date YYYY-MM-DD] [--commit ID] [--command TEXT]
+                                                keeps what `tools/gpu_report.py --json` wrote, then writes the page
+
+A report that has no date, commit or command of its own needs them as options.
+"""
+import argparse
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+JSON = ROOT / "docs/performance.json"
+PAGE = ROOT / "docs/performance.md"
+FACTS = ["date", "commit", "command"]
+
+FAMILIES = {
+    "map": "Elementwise functions, copies and casts",
+    "reduce": "Reductions",
+    "cumsum": "Cumulative sums",
+    "softmax": "Softmax",
+    "norm": "Norms",
+    "gemm": "Matrix products",
+    "rows": "Rows by index",
+    "shape": "Slices, joins and repetitions",
+}
+
+
+class Measured:
+    """One report, by name of benchmark."""
+
+    def __init__(self, report: dict):
+        self.report = report
+        self.rows = {row["name"]: row for row in report["results"]}
+
+    def rate(self, name: str, peer: bool = False) -> float | None:
+        """Bytes per second of a benchmark, or of PyTorch on the same work."""
+        row = self.rows.get(name)
+        key = "torch_seconds" if peer else "seconds"
+        return row["bytes"] / row[key] if row and row.get(key) else None
+
+    def flops(self, name: str) -> float | None:
+        row = self.rows.get(name)
+        return row["flops"] / row["seconds"] if row and row["flops"] else None
+
+
+# A bar takes a report to (what was measured, as text; whether that is enough, None where it is not in the report).
+Verdict = tuple[str, bool | None]
+NOT_MEASURED: Verdict = ("not measured", None)
+
+
+def against_peer(name: str, share: float, copy: str = ""):
+    """At least `share` of PyTorch's rate on the same work, or of its rate at the benchmark `copy`."""
+    def judge(m: Measured) -> Verdict:
+        mine, peer = m.rate(name), m.rate(copy or name, True)
+        if mine is None or peer is None:
+            return NOT_MEASURED
+        return f"{mine * 1e-9:.0f} GB/s, PyTorch {peer * 1e-9:.0f} ({mine / peer * 100:.1f}%)", mine >= share * peer
+    return judge
+
+
+def against_copy(name: str, share: float):
+    """At least `share` of the rate of our own copy."""
+    def judge(m: Measured) -> Verdict:
+        mine, copy = m.rate(name), m.report["copy_bytes_per_second"]
+        if mine is None:
+            return NOT_MEASURED
+        return f"{mine * 1e-9:.0f} GB/s, copy {copy * 1e-9:.0f} ({mine / copy * 100:.1f}%)", mine >= share * copy
+    return judge
+
+
+def arithmetic(name: str, teraflops: float):
+    def judge(m: Measured) -> Verdict:
+        mine = m.flops(name)
+        return (f"{mine * 1e-12:.1f} TFLOP/s", mine >= teraflops * 1e12) if mine else NOT_MEASURED
+    return judge
+
+
+def launch(where: str, microseconds: float):
+    def judge(m: Measured) -> Verdict:
+        mine = m.report["dispatch"][where] * 1e6
+        return f"{mine:.2f} µs", mine <= microseconds
+    return judge
+
+
+def bars() -> list[tuple[str, str, list]]:
+    """What has to be reached: (work, bar, [(benchmark, judge)])."""
+    moves = [(f"map/{f}_16M_{t}", f"map/copy_16M_{t}") for t in ("f32", "f16", "bf16") for f in ("copy", "fill")]
+    moves += [(f"map/copy_cast_{c}_16M", "map/copy_16M_f32") for c in ("f32_to_f16", "f16_to_f32")]
+    moves += [("map/copy_512M_f32", "map/copy_512M_f32")]
+    elementwise = [f"map/{f}_16M_{t}" for t in ("f32", "f16") for f in ("gelu", "silu", "exp", "add", "mul")]
+    rows = ["reduce/sum_all", "reduce/sum_rows", "reduce/sum_columns", "softmax/softmax", "norm/rms", "norm/layer"]
+    square = [f"{name}_4096x4096_f32" for name in rows]
+    transpose = "map/copy_transpose_4096x4096_f32"
+    matvec = "gemm/matvec_f16_16384"
+    return [
+        ("copy, fill, cast", "≥ 97% of PyTorch's copy", [(n, against_peer(n, 0.97, copy)) for n, copy in moves]),
+        ("unary, binary, gelu, add; f32 and f16, 16M elements", "≥ PyTorch", [(n, against_peer(n, 1)) for n in elementwise]),
+        ("the same", "≥ 85% of our copy", [(n, against_copy(n, 0.85)) for n in elementwise]),
+        ("sums, softmax, norms of 4096²", "≥ PyTorch", [(n, against_peer(n, 1)) for n in square]),
+        ("transpose of 4096²", "≥ PyTorch", [(transpose, against_peer(transpose, 1))]),
+        ("f16 matrix times vector, 16384²", "≥ 97% of PyTorch", [(matvec, against_peer(matvec, 0.97))]),
+        ("GEMM f16, sums in f32", "≥ 300 TFLOP/s", [(f"gemm/f16_f32_{n}", arithmetic(f"gemm/f16_f32_{n}", 300)) for n in (4096, 8192)]),
+        ("GEMM f32", "≥ 40 TFLOP/s", [("gemm/f32_4096", arithmetic("gemm/f32_4096", 40))]),
+        ("replayed tiny launches", "≤ 2 µs each", [("on the GPU", launch("gpu", 2)), ("on the host", launch("host", 2))]),
+    ]
+
+
+def bars_table(m: Measured) -> list[str]:
+    lines = ["| work | bar | benchmark | measured | |", "|---|---|---|---|---|"]
+    met = total = 0
+    for work, bar, parts in bars():
+        for name, judge in parts:
+            text, good = judge(m)
+            verdict = {True: "met", False: "**missed**", None: "–"}[good]
+            lines.append(f"| {work} | {bar} | {name} | {text} | {verdict} |")
+            met += good is True
+            total += 1
+    return [f"{met} of {total} are met.", "", *lines]
+
+
+def time_text(seconds: float) -> str:
+    return f"{seconds * 1e6:.1f} µs" if seconds < 1e-3 else f"{seconds * 1e3:.2f} ms"
+
+
+def row_line(row: dict, report: dict) -> str:
+    bounded_by_arithmetic = row["flops"] > 20 * row["bytes"]
+    seconds = row["seconds"]
+    if bounded_by_arithmetic:
+        rate, best = row["flops"] / seconds, report["best_flops"]
+        cells = [f"{rate * 1e-12:.1f} TFLOP/s", f"{rate / best * 100:.0f}% of GEMM" if best else ""]
+    else:
+        rate = row["bytes"] / seconds
+        cells = [f"{rate * 1e-9:.0f} GB/s", f"{rate / report['copy_bytes_per_second'] * 100:.0f}% of copy"]
+    peer = row.get("torch_seconds")
+    cells += [time_text(peer), f"{peer / seconds:.2f}"] if peer else ["", ""]
+    return f"| {row['name'].split('/', 1)[1]} | {time_text(seconds)} | " + " | ".join(cells) + " |"
+
+
+def page(report: dict) -> str:
+    m = Measured(report)
+    lines = [
+        "<!-- Written by tools/performance_table.py from performance.json. -->",
+        "# Performance",
+        "",
+        "One run on one machine; PyTorch was timed in the same run, on the same shapes, through CUDA graphs.",
+        "",
+        f"- date: {report['date']}",
+        f"- commit: {report['commit']}",
+        f"- command: `{report['command']}`",
+        f"- device: {report['device']}, driver {report['driver']}",
+        f"- PyTorch: {report.get('torch', 'not measured')}",
+        f"- our copy of 16M f32: {report['copy_bytes_per_second'] * 1e-9:.0f} GB/s; best GEMM: "
+        f"{report['best_flops'] * 1e-12:.1f} TFLOP/s",
+        f"- a replayed launch of an empty kernel: {report['dispatch']['gpu'] * 1e6:.2f} µs on the GPU, "
+        f"{report['dispatch']['host'] * 1e6:.2f} µs on the host",
+        "",
+        "Times are medians on the GPU's own clock. GB/s counts the fewest bytes that the work has to move. Tensors that would",
+        "fit into the caches rotate among several sets of buffers, for PyTorch too.",
+        "",
+        "## What was aimed for",
+        "",
+        *bars_table(m),
+    ]
+    families = list(dict.fromkeys(row["name"].split("/")[0] for row in report["results"]))
+    for family in families:
+        lines += ["", f"## {FAMILIES.get(family, family)}", "", "| benchmark | time | rate | share | PyTorch | times as fast |",
+                  "|---|---|---|---|---|---|"]
+        lines += [row_line(row, report) for row in report["results"] if row["name"].split("/")[0] == family]
+    return "\n".join(lines) + "\n"
+
+
+def self_test() -> None:
+    """A bar must be able to be missed, to be met and to be left open."""
+    report = {"copy_bytes_per_second": 100.0, "dispatch": {"gpu": 3e-6, "host": 1e-6},
+              "results": [{"name": "a", "bytes": 100, "flops": 5e12, "seconds": 1.0, "torch_seconds": 0.98},
+                          {"name": "b", "bytes": 80, "flops": 0, "seconds": 1.0}]}
+    m = Measured(report)
+    assert [j(m)[1] for j in (against_peer("a", 0.97), against_peer("a", 1), against_peer("b", 1), against_peer("b", 0.97, "a"),
+                              against_copy("a", 0.85), against_copy("b", 0.85), against_copy("c", 0.85), arithmetic("a", 5),
+                              arithmetic("a", 6), arithmetic("b", 1), launch("gpu", 2), launch("host", 2))] == \
+        [True, False, None, False, True, False, None, True, False, None, False, True]
+
+
+def main() -> int:
+    self_test()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("report", nargs="?", default=str(JSON))
+    for fact in FACTS:
+        parser.add_argument(f"--{fact}")
+    arguments = parser.parse_args()
+    report = json.loads(Path(arguments.report).read_text())
+    for fact in FACTS:
+        report[fact] = getattr(arguments, fact) or report.get(fact)
+        if not report[fact]:
+            print(f"{arguments.report} does not say its {fact}; give it with --{fact}.", file=sys.stderr)
+            return 2
+    JSON.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
+    PAGE.write_text(page(report))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
