@@ -54,6 +54,9 @@ Result<wgsl::Expanded> render(const KernelSpec& kernel) {
         "WRITE={} ATOMIC={}\n",
         operand.name, operand.binding, name(operand.dtype), binding.unit,
         operand.access != Access::read ? 1 : 0, binding.atomic ? 1 : 0);
+    // For builtins that take a pointer to the array itself, such as subgroupMatrixStore.
+    text += std::format("#let {0}_BUFFER = \"buffer_{1}\"\n#let {0}_UNIT = {2}\n", operand.name,
+                        operand.binding, binding.unit);
   }
   text += std::format("#include \"{}\"\n", kernel.source);
 

@@ -41,6 +41,7 @@ struct Spec {
   std::string_view kernel = {};
   std::optional<RegisterTile> register_tile{};
   std::optional<MatrixTile> matrix_tile{};
+  bool bench = false;
 };
 
 /// The case of a product, with its reference in double.

@@ -8,6 +8,7 @@ namespace {
 void add(std::vector<Case>& out, Spec spec) {
   spec.name = "bench_" + spec.name;
   spec.fill = Fill::uniform;
+  spec.bench = true;
   Case test = make_case(spec);
   test.test = false;
   test.bench = true;
@@ -43,8 +44,13 @@ void add_benchmarks(std::vector<Case>& out) {
             .a_batch = {64},
             .b_batch = {64},
             .batch = {64}});
-  for (std::size_t i = 0; i < register_sweep().size(); ++i) {
-    const RegisterTile& tile = register_sweep()[i];
+  for (const MatrixTile& tile : matrix_sweep()) {
+    Spec spec = square("sweep_matrix_" + tile.label(), 4096, f16, f32);
+    spec.kernel = "matrix";
+    spec.matrix_tile = tile;
+    add(out, spec);
+  }
+  for (const RegisterTile& tile : register_sweep()) {
     Spec spec = square(std::format("sweep_tile_{}x{}x{}_{}x{}_s{}_u{}", tile.bm, tile.bn, tile.bk,
                                    tile.tm, tile.tn, tile.stages, tile.unroll),
                        4096, f32, f32);

@@ -115,6 +115,7 @@ Case make_case(const Spec& spec) {
       args.scalars = act->defaults;
     // Kernels that a device does not have are not tested there: the choice falls to the next one.
     if (spec.kernel == "matrix" && !caps.subgroup_matrix) args.kernel = {};
+    if (!spec.bench && args.matrix_tile && !args.matrix_tile->valid(caps)) args.matrix_tile = {};
     return plan(args, caps);
   };
   test.reference = [spec](std::span<HostTensor> tensors) { reference(spec, tensors); };
@@ -138,7 +139,9 @@ void add_layouts(std::vector<Case>& out, std::string_view kernel, DType a, DType
                                           spec.c_turned ? 't' : 'n');
     spec.name = label + "_odd";
     out.push_back(make_case(spec));
+    // c is turned by turning the whole product, so one such case of the other sizes is enough.
     if (spec.c_turned && turned != 4) continue;
+    if (kernel == "naive") continue;  // one kernel text for all layouts
     spec.m = 64;
     spec.n = 96;
     spec.k = 48;
@@ -227,8 +230,8 @@ void add_batches(std::vector<Case>& out, std::string_view kernel, DType type) {
   add("batch_bias", {2, 3}, {2, 3}, {2, 3}, biased);
 }
 
-void add_views(std::vector<Case>& out, std::string_view kernel) {
-  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+void add_views(std::vector<Case>& out, std::string_view kernel, const std::vector<DType>& types) {
+  for (const DType type : types) {
     const auto add = [&](std::string_view label, Spec spec) {
       spec.a = spec.b = spec.c = type;
       spec.kernel = kernel;
@@ -239,6 +242,75 @@ void add_views(std::vector<Case>& out, std::string_view kernel) {
     add("odd_pad", {.m = 33, .n = 34, .k = 20, .pad = 3});
     add("stepped", {.m = 21, .n = 18, .k = 20, .element_step = 2});
   }
+}
+
+/// f32 and bf16 operands through matrix units, with values that f16 holds exactly.
+void add_rounded(std::vector<Case>& out) {
+  for (const auto& [a, b] : {std::pair{DType::f32, DType::f16}, {DType::bf16, DType::f32}}) {
+    for (const bool turned : {false, true}) {
+      out.push_back(make_case(
+          {.name = std::format("matrix_rounded_{}_{}{}", name(a), name(b), turned ? "_bt" : ""),
+           .m = 40,
+           .n = 48,
+           .k = 29,
+           .a = a,
+           .b = b,
+           .b_turned = turned,
+           .allow_f16 = true,
+           .kernel = "matrix"}));
+    }
+  }
+}
+
+/// Tiles that the device's own choice would not reach. Those of other devices fall back to what this one has.
+void add_tiles(std::vector<Case>& out) {
+  MatrixTile small{.bm = 32, .bn = 32, .bk = 16, .sm = 2, .sn = 2, .mm = 8, .mn = 8, .mk = 8};
+  const auto matrix = [&](std::string_view label, const MatrixTile& tile, bool turned) {
+    out.push_back(make_case({.name = std::format("matrix_tile_{}", label),
+                             .m = 64,
+                             .n = 96,
+                             .k = 80,
+                             .a = DType::f16,
+                             .b = DType::f16,
+                             .a_turned = turned,
+                             .b_turned = turned,
+                             .kernel = "matrix",
+                             .matrix_tile = tile}));
+  };
+  MatrixTile tile = small;
+  tile.stages = 2;
+  matrix("2x2_each", small, false);
+  matrix("staged", tile, false);
+  tile.preload = true;
+  matrix("staged_preload", tile, true);
+  tile = small;
+  tile.preload = true;
+  tile.pad = 0;
+  matrix("preload_no_pad", tile, false);
+  tile = small;
+  tile.band = 0;
+  tile.sm = 1;
+  tile.bn = 16;
+  tile.bm = 16;
+  matrix("plain_order", tile, true);
+  for (const std::uint32_t unroll : {1U, 2U}) {
+    out.push_back(make_case(
+        {.name = std::format("tile_tile_staged_u{}", unroll),
+         .m = 70,
+         .n = 129,
+         .k = 45,
+         .b_turned = unroll == 2,
+         .kernel = "tile",
+         .register_tile = RegisterTile{
+             .bm = 32, .bn = 64, .bk = 8, .tm = 4, .tn = 8, .stages = 2, .unroll = unroll}}));
+  }
+  out.push_back(
+      make_case({.name = "tile_tile_128",
+                 .m = 150,
+                 .n = 128,
+                 .k = 33,
+                 .kernel = "tile",
+                 .register_tile = RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8}}));
 }
 
 void add_edges(std::vector<Case>& out) {
@@ -314,21 +386,30 @@ std::vector<Case> cases(std::uint64_t seed) {
   add_layouts(out, "tile", f32, f32, f32);
   add_layouts(out, "tile", f16, bf16, f16);
   add_layouts(out, "naive", f16, f32, bf16);
+  add_layouts(out, "matrix", f16, f16, f32);
   const std::vector<std::array<std::uint64_t, 3>> sizes{{1, 1, 1},      {3, 2, 5},     {17, 33, 16},
                                                         {33, 17, 15},   {63, 65, 64},  {65, 63, 33},
                                                         {127, 129, 17}, {129, 127, 70}};
   add_sizes(out, "tile", f32, sizes);
-  add_sizes(out, "tile", f16, sizes);
+  add_sizes(out, "tile", f16, {{17, 33, 16}, {129, 127, 70}});
+  add_sizes(out, "matrix", f16, sizes);
+  add_sizes(out, "split_k", f16, {{40, 36, 700}, {3, 5, 1000}});
   add_sizes(out, "split_k", f32, {{40, 36, 700}, {3, 5, 1000}, {33, 33, 37}});
   for (const std::string_view kernel : {"tile", "naive", "split_k"}) {
     add_epilogues(out, kernel, f32, f32);
     add_epilogues(out, kernel, f32, f16);
   }
+  add_epilogues(out, "matrix", f16, f32);
+  add_epilogues(out, "matrix", f16, f16);
   add_batches(out, "tile", f32);
+  add_batches(out, "matrix", f16);
   add_batches(out, "split_k", f32);
   add_batches(out, "naive", f16);
-  add_views(out, "tile");
-  add_views(out, "naive");
+  add_views(out, "tile", {f32, f16, bf16});
+  add_views(out, "matrix", {f16});
+  add_rounded(out);
+  add_tiles(out);
+  add_views(out, "naive", {f32, f16});
   add_edges(out);
   add_large(out);
   add_random(out, random);

@@ -12,7 +12,7 @@ namespace weft::ops::gemm {
 namespace {
 
 // In order of preference: the first that can run a problem and is worth it there wins.
-constexpr std::array kernels{&naive_kernel, &tile_kernel};
+constexpr std::array kernels{&naive_kernel, &matrix_kernel, &tile_kernel};
 constexpr std::string_view split_k_name = "split_k";
 
 const Kernel* find_kernel(std::string_view name) {
@@ -28,7 +28,7 @@ Result<const Kernel*> choose_kernel(const Problem& problem, const Context& conte
   parts = 1;
   if (problem.k() == 0) return &naive_kernel;
   if (forced == split_k_name) {
-    const Kernel* inner = &tile_kernel;
+    const Kernel* inner = matrix_kernel.can(problem, context) ? &matrix_kernel : &tile_kernel;
     if (const Status can = inner->can(problem, context); !can) return std::unexpected(can.error());
     parts = std::max(2U, inner->parts(problem, context));
     return inner;

@@ -23,9 +23,10 @@ constexpr std::array matrix_tiles{
     MatrixTile{.bm = 32, .bn = 64, .bk = 32, .sm = 1, .sn = 4},
 };
 
-// Devices with 8x8x8 matrices.
+// Devices with 8x8x8 matrices. The last one is quick to compile, for software devices.
 constexpr std::array small_matrix_tiles{
-    MatrixTile{.bm = 32, .bn = 32, .bk = 16, .sm = 2, .sn = 2, .mm = 8, .mn = 8, .mk = 8},
+    MatrixTile{.bm = 64, .bn = 64, .bk = 32, .sm = 2, .sn = 2, .mm = 8, .mn = 8, .mk = 8},
+    MatrixTile{.bm = 16, .bn = 16, .bk = 16, .sm = 2, .sn = 2, .mm = 8, .mn = 8, .mk = 8},
 };
 
 constexpr MatrixTile sweep_base{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2};

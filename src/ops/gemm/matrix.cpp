@@ -1,0 +1,126 @@
+#include <format>
+
+#include "ops/gemm/problem.hpp"
+
+namespace weft::ops::gemm {
+namespace {
+
+constexpr std::uint32_t load_width = 8;  // elements per load
+
+struct Variant {
+  std::uint32_t bm = 0;
+  std::uint32_t bn = 0;
+  std::uint32_t bk = 0;
+  std::uint32_t sm = 0;
+  std::uint32_t sn = 0;
+  std::uint32_t mm = 0;
+  std::uint32_t mn = 0;
+  std::uint32_t mk = 0;
+  std::uint32_t band = 0;
+  std::uint32_t stages = 1;
+  std::uint32_t pad = 1;
+  bool preload = false;
+  std::uint32_t subgroup = 0;  // invocations of a subgroup
+  bool a_f16 = true;
+  bool b_f16 = true;
+  bool direct = false;  // full tiles go to c without an epilogue
+  bool edge = false;    // M or N is not a multiple of the tile
+
+  static constexpr auto fields =
+      std::tuple{field("BM", &Variant::bm),       field("BN", &Variant::bn),
+                 field("BK", &Variant::bk),       field("SM", &Variant::sm),
+                 field("SN", &Variant::sn),       field("MM", &Variant::mm),
+                 field("MN", &Variant::mn),       field("MK", &Variant::mk),
+                 field("BAND", &Variant::band),   field("STAGES", &Variant::stages),
+                 field("PAD", &Variant::pad),     field("PRELOAD", &Variant::preload),
+                 field("SG", &Variant::subgroup), field("A_F16", &Variant::a_f16),
+                 field("B_F16", &Variant::b_f16), field("DIRECT", &Variant::direct),
+                 field("EDGE", &Variant::edge)};
+};
+
+/// Rows of c should step by 1, so that matrices and vectors of it are stored at once.
+Problem oriented(const Problem& problem) {
+  return problem.c.stride[4] != 1 && problem.c.stride[3] == 1 ? problem.transposed() : problem;
+}
+
+std::optional<MatrixTile> tile_for(const Problem& problem, const Context& context) {
+  if (context.args.matrix_tile) return context.args.matrix_tile;
+  return choose_matrix_tile(problem.m(), problem.n(), problem.batches(), context.caps);
+}
+
+Status can(const Problem& given, const Context& context) {
+  const Problem problem = oriented(given);
+  const bool halves = problem.a.dtype == DType::f16 && problem.b.dtype == DType::f16;
+  if (!halves && !context.args.allow_f16) {
+    return fail(ErrorCode::unsupported,
+                "Matrix units multiply f16; the operands are {} and {} and rounding them was not "
+                "allowed.",
+                name(problem.a.dtype), name(problem.b.dtype));
+  }
+  const auto tile = tile_for(problem, context);
+  if (!tile || !tile->valid(context.caps)) {
+    return fail(ErrorCode::unsupported,
+                "This device has no subgroup matrices that multiply f16 into f32, or no tile of "
+                "them fits {} invocations and {} bytes of memory per workgroup.",
+                context.caps.workgroup_invocations, context.caps.workgroup_bytes);
+  }
+  return {};
+}
+
+/// Software devices emulate matrix units, slowly.
+bool worth(const Problem&, const Context& context) { return !context.caps.software; }
+
+std::uint32_t parts(const Problem& given, const Context& context) {
+  const Problem problem = oriented(given);
+  const auto tile = tile_for(problem, context);
+  if (!tile) return 1;
+  const std::uint64_t tiles = ceil_div<std::uint64_t>(problem.m(), tile->bm) *
+                              ceil_div<std::uint64_t>(problem.n(), tile->bn) * problem.batches();
+  return parts_for(tiles, problem.k(), 512, context.caps);
+}
+
+std::uint64_t step(const Problem& problem, const Context& context) {
+  const auto tile = tile_for(oriented(problem), context);
+  return tile ? tile->bk : 1;
+}
+
+Result<Dispatch> launch(const Problem& given, const Context& context) {
+  const Problem problem = oriented(given);
+  const MatrixTile tile = *tile_for(problem, context);
+  const Traits traits = traits_of(problem, load_width, tile.bk);
+  const Variant variant{.bm = tile.bm,
+                        .bn = tile.bn,
+                        .bk = tile.bk,
+                        .sm = tile.sm,
+                        .sn = tile.sn,
+                        .mm = tile.mm,
+                        .mn = tile.mn,
+                        .mk = tile.mk,
+                        .band = tile.band,
+                        .stages = tile.stages,
+                        .pad = tile.pad,
+                        .preload = tile.preload,
+                        .subgroup = context.caps.subgroup_max,
+                        .a_f16 = problem.a.dtype == DType::f16,
+                        .b_f16 = problem.b.dtype == DType::f16,
+                        .direct = problem.c.dtype == DType::f32 && traits.c_vec && !traits.beta &&
+                                  traits.bias == "none" && traits.activation == "copy" &&
+                                  problem.alpha == 1.0F,
+                        .edge = problem.m() % tile.bm != 0 || problem.n() % tile.bn != 0};
+  Launch out = launch_of(problem, traits, load_width);
+  if (variant.direct && !variant.edge) out.operands[2].unit = 1;
+  out.source = "gemm/matrix.wgsl";
+  out.label = std::format("gemm matrix {}x{}x{}", tile.bm, tile.bn, tile.bk);
+  out.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
+  out.constants = merged(traits, variant);
+  out.grid = {static_cast<std::uint32_t>(ceil_div<std::uint64_t>(problem.n(), tile.bn)),
+              static_cast<std::uint32_t>(ceil_div<std::uint64_t>(problem.m(), tile.bm)),
+              static_cast<std::uint32_t>(problem.batches()) * problem.splits};
+  return make_dispatch(std::move(out), context.caps);
+}
+
+}  // namespace
+
+constinit const Kernel matrix_kernel{"matrix", can, worth, parts, step, launch};
+
+}  // namespace weft::ops::gemm

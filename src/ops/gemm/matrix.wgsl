@@ -1,0 +1,163 @@
+// C = A·B through subgroup matrices: f16 operands, f32 sums. A workgroup of SM x SN subgroups computes a BM x BN tile
+// of C in steps of BK; a subgroup keeps its part as MM x MN matrices in registers. Every loop over matrices is written
+// out: arrays of matrices indexed by WGSL loops were measured 7 times slower.
+// Workgroup memory: STAGES tiles of a and b, 8 halves per element, rows padded by PAD elements; a row runs along k or
+// across it just as the operand does in memory, so tiles are moved by 16-byte copies and the matrix loads transpose.
+// The epilogue reuses it, a strip of MM rows per subgroup at a time. DIRECT stores matrices straight to c.
+// Assumes: subgroups of SG invocations, invocations numbered subgroup by subgroup, an operand tile divides evenly
+// among them. Any strides, any M, N (EDGE); K_EDGE where K is not a multiple of BK.
+#include "gemm/place.wgsl"
+#include "gemm/epilogue.wgsl"
+#include "gemm/halves.wgsl" with NAME="a" DIR=A_DIR VEC=A_VEC F16=A_F16
+#include "gemm/halves.wgsl" with NAME="b" DIR=B_DIR VEC=B_VEC F16=B_F16
+#let THREADS = SM * SN * SG
+#let WM = BM / SM
+#let WN = BN / SN
+#let TM = WM / MM
+#let TN = WN / MN
+#let A_ROW = (A_DIR == "k" ? BK : BM) / 8
+#let B_ROW = (B_DIR == "k" ? BK : BN) / 8
+#let LDA = A_ROW + PAD
+#let LDB = B_ROW + PAD
+#let A_SIZE = (A_DIR == "k" ? BM : BK) * LDA
+#let STAGE = A_SIZE + (B_DIR == "k" ? BN : BK) * LDB
+#let A_LOADS = BM * BK / 8 / THREADS
+#let B_LOADS = BN * BK / 8 / THREADS
+#let STRIP_ROW = WN / 4 + 1
+#let STRIP = MM * STRIP_ROW
+#let NEEDS_STRIPS = !DIRECT || EDGE
+#let LEFT = "subgroup_matrix_left<f16, {{MK}}, {{MM}}>"
+#let RIGHT = "subgroup_matrix_right<f16, {{MN}}, {{MK}}>"
+#let SUMS = "subgroup_matrix_result<f32, {{MN}}, {{MM}}>"
+#let A_ORDER = A_DIR == "k" ? "row_major" : "col_major"
+#let B_ORDER = B_DIR == "k" ? "col_major" : "row_major"
+
+var<workgroup> tile: array<vec4<u32>, {{NEEDS_STRIPS ? max(STAGES * STAGE, SM * SN * STRIP) : STAGES * STAGE}}>;
+
+#if NEEDS_STRIPS
+// Hands a strip of MM rows, which the matrices of this subgroup were stored to, to the epilogue.
+fn flush(at: Place, m0: u32, n0: u32, strip: u32, lane: u32) {
+  for (var q = lane; q < {{MM * WN / 4}}u; q += {{SG}}u) {
+    let m = m0 + q / {{WN / 4}}u;
+    let n = n0 + q % {{WN / 4}}u * 4u;
+    if (m < p.m && n < p.n) {
+      emit4(at, m, n, bitcast<vec4<f32>>(tile[strip + q / {{WN / 4}}u * {{STRIP_ROW}}u + q % {{WN / 4}}u]));
+    }
+  }
+}
+#endif
+
+@compute @workgroup_size({{THREADS}})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) t: u32, @builtin(subgroup_id) sg: u32,
+        @builtin(subgroup_invocation_id) lane: u32) {
+  let at = place(group.z);
+  let tile_at = {{BAND > 0 ? "banded(group, groups, {{BAND}}u)" : "group.yx"}};
+  let m0 = tile_at.x * {{BM}}u;
+  let n0 = tile_at.y * {{BN}}u;
+  let sub_m = sg % {{SM}}u;
+  let sub_n = sg / {{SM}}u;
+#for i in 0..TM
+#for j in 0..TN
+  var c{{i}}_{{j}} = {{SUMS}}();
+#endfor
+#endfor
+#for i in 0..A_LOADS
+  let a_row{{i}} = (t + {{i * THREADS}}u) / {{A_ROW}}u;
+  let a_col{{i}} = (t + {{i * THREADS}}u) % {{A_ROW}}u;
+  let a_slot{{i}} = a_row{{i}} * {{LDA}}u + a_col{{i}};
+  let a_k{{i}} = {{A_DIR == "k" ? "a_col{{i}} * 8u" : "a_row{{i}}"}};
+  let a_x{{i}} = {{A_DIR == "k" ? "min(m0 + a_row{{i}}, p.m - 1u)" : "min(m0 + a_col{{i}} * 8u, (p.m - 1u) / 8u * 8u)"}};
+  let a_base{{i}} = at.a + a_x{{i}} * p.a_x;
+  var ra{{i}} = a_halves(a_base{{i}}, p.m - 1u - a_x{{i}}, at.k_begin + a_k{{i}}, at.k_end);
+#endfor
+#for i in 0..B_LOADS
+  let b_row{{i}} = (t + {{i * THREADS}}u) / {{B_ROW}}u;
+  let b_col{{i}} = (t + {{i * THREADS}}u) % {{B_ROW}}u;
+  let b_slot{{i}} = {{A_SIZE}}u + b_row{{i}} * {{LDB}}u + b_col{{i}};
+  let b_k{{i}} = {{B_DIR == "k" ? "b_col{{i}} * 8u" : "b_row{{i}}"}};
+  let b_x{{i}} = {{B_DIR == "k" ? "min(n0 + b_row{{i}}, p.n - 1u)" : "min(n0 + b_col{{i}} * 8u, (p.n - 1u) / 8u * 8u)"}};
+  let b_base{{i}} = at.b + b_x{{i}} * p.b_x;
+  var rb{{i}} = b_halves(b_base{{i}}, p.n - 1u - b_x{{i}}, at.k_begin + b_k{{i}}, at.k_end);
+#endfor
+  for (var k = at.k_begin; k < at.k_end; k += {{STAGES * BK}}u) {
+#for s in 0..STAGES
+#if s > 0
+    if (k + {{s * BK}}u < at.k_end) {
+#else
+    {
+#endif
+#if STAGES == 1
+      workgroupBarrier();
+#endif
+#for i in 0..A_LOADS
+      tile[{{s * STAGE}}u + a_slot{{i}}] = ra{{i}};
+#endfor
+#for i in 0..B_LOADS
+      tile[{{s * STAGE}}u + b_slot{{i}}] = rb{{i}};
+#endfor
+      workgroupBarrier();
+      let next = k + {{(s + 1) * BK}}u;
+      if (next < at.k_end) {  // fetch the next tile while this one is multiplied
+#for i in 0..A_LOADS
+        ra{{i}} = a_halves(a_base{{i}}, p.m - 1u - a_x{{i}}, next + a_k{{i}}, at.k_end);
+#endfor
+#for i in 0..B_LOADS
+        rb{{i}} = b_halves(b_base{{i}}, p.n - 1u - b_x{{i}}, next + b_k{{i}}, at.k_end);
+#endfor
+      }
+#for step in 0..BK / MK
+      // k step {{step}}; with PRELOAD its operands were loaded before the multiplies of the step before.
+#for ahead in (PRELOAD && step > 0 ? step + 1 : step)..(PRELOAD ? min(step + 2, BK / MK) : step + 1)
+#let KK = ahead * MK
+#for i in 0..TM
+#let AT = A_DIR == "k" ? "(sub_m * {{WM}}u + {{i * MM}}u) * {{LDA}}u + {{KK / 8}}u" : "{{KK * LDA}}u + sub_m * {{WM / 8}}u + {{i * MM / 8}}u"
+      let a{{ahead}}_{{i}} = subgroupMatrixLoad<{{LEFT}}, {{A_ORDER}}>(&tile, {{s * STAGE}}u + {{AT}}, {{LDA}}u);
+#endfor
+#for j in 0..TN
+#let AT = B_DIR == "k" ? "(sub_n * {{WN}}u + {{j * MN}}u) * {{LDB}}u + {{KK / 8}}u" : "{{KK * LDB}}u + sub_n * {{WN / 8}}u + {{j * MN / 8}}u"
+      let b{{ahead}}_{{j}} = subgroupMatrixLoad<{{RIGHT}}, {{B_ORDER}}>(&tile, {{s * STAGE + A_SIZE}}u + {{AT}}, {{LDB}}u);
+#if !PRELOAD
+#for i in 0..TM
+      c{{i}}_{{j}} = subgroupMatrixMultiplyAccumulate(a{{ahead}}_{{i}}, b{{ahead}}_{{j}}, c{{i}}_{{j}});
+#endfor
+#endif
+#endfor
+#endfor
+#if PRELOAD
+#for j in 0..TN
+#for i in 0..TM
+      c{{i}}_{{j}} = subgroupMatrixMultiplyAccumulate(a{{step}}_{{i}}, b{{step}}_{{j}}, c{{i}}_{{j}});
+#endfor
+#endfor
+#endif
+#endfor
+    }
+#endfor
+  }
+#if DIRECT
+#if EDGE
+  if (m0 + {{BM}}u <= p.m && n0 + {{BN}}u <= p.n) {
+#else
+  {
+#endif
+#for i in 0..TM
+#for j in 0..TN
+    subgroupMatrixStore<row_major>(&{{c_BUFFER}}, (at.c + (m0 + sub_m * {{WM}}u + {{i * MM}}u) * p.c_m + n0 + sub_n * {{WN}}u + {{j * MN}}u) / {{c_UNIT}}u, c{{i}}_{{j}}, p.c_m / {{c_UNIT}}u);
+#endfor
+#endfor
+    return;
+  }
+#endif
+#if NEEDS_STRIPS
+  let strip = sg * {{STRIP}}u;
+#for i in 0..TM
+  workgroupBarrier();
+#for j in 0..TN
+  subgroupMatrixStore<row_major>(&tile, strip + {{j * MN / 4}}u, c{{i}}_{{j}}, {{STRIP_ROW}}u);
+#endfor
+  workgroupBarrier();
+  flush(at, m0 + sub_m * {{WM}}u + {{i * MM}}u, n0 + sub_n * {{WN}}u, strip, lane);
+#endfor
+#endif
+}
