@@ -1,0 +1,265 @@
+// Splits a scatter_add into launches and chooses their kernel.
+#include "ops/gather/scatter.hpp"
+
+#include <algorithm>
+#include <format>
+#include <tuple>
+#include <utility>
+
+#include "base/math.hpp"
+#include "ops/iterate.hpp"
+
+namespace weft::ops::gather {
+namespace {
+
+constexpr std::uint32_t group_size = 256;
+
+struct Variant {
+  std::string_view domain;
+  bool has_status = false;
+  std::uint32_t rank = 1;   // dimensions of the lines
+  std::uint32_t chunk = 1;  // columns per invocation (groups only)
+  bool entries_inner =
+      false;  // neighbouring invocations take neighbouring entries, not lines (singles only)
+
+  static constexpr auto fields =
+      std::tuple{field("DOMAIN", &Variant::domain), field("HAS_STATUS", &Variant::has_status),
+                 field("RANK", &Variant::rank), field("CHUNK", &Variant::chunk),
+                 field("ENTRIES_INNER", &Variant::entries_inner)};
+};
+
+struct Params {
+  std::uint32_t total = 0;  // groups: workgroups; singles: invocations
+  std::uint32_t line_count = 0;
+  std::uint32_t entries = 0;
+  std::uint32_t columns = 0;  // in chunks
+  std::uint32_t blocks = 0;   // groups: workgroups along the columns
+  std::uint32_t rows = 0;     // of all of y
+  std::uint32_t first_row = 0;
+  std::uint32_t piece_rows = 0;
+  std::uint32_t y_row = 0;
+  std::uint32_t y_column = 0;
+  std::uint32_t source_entry = 0;
+  std::uint32_t source_column = 0;
+  std::uint32_t index_entry = 0;
+  std::uint32_t first_position = 0;
+  std::array<std::uint32_t, max_rank> shape{};
+  std::array<std::uint32_t, max_rank> y_line{};
+  std::array<std::uint32_t, max_rank> source_line{};
+  std::array<std::uint32_t, max_rank> index_line{};
+  std::array<std::uint32_t, max_rank> position_line{};
+
+  static constexpr auto fields = std::tuple{field("total", &Params::total),
+                                            field("line_count", &Params::line_count),
+                                            field("entries", &Params::entries),
+                                            field("columns", &Params::columns),
+                                            field("blocks", &Params::blocks),
+                                            field("rows", &Params::rows),
+                                            field("first_row", &Params::first_row),
+                                            field("piece_rows", &Params::piece_rows),
+                                            field("y_row", &Params::y_row),
+                                            field("y_column", &Params::y_column),
+                                            field("source_entry", &Params::source_entry),
+                                            field("source_column", &Params::source_column),
+                                            field("index_entry", &Params::index_entry),
+                                            field("first_position", &Params::first_position),
+                                            field("shape", &Params::shape),
+                                            field("y_line", &Params::y_line),
+                                            field("source_line", &Params::source_line),
+                                            field("index_line", &Params::index_line),
+                                            field("position_line", &Params::position_line)};
+};
+
+std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+
+struct Dim {
+  std::uint64_t extent = 1;
+  std::uint64_t stride = 0;
+};
+
+/// A view of the lines with further dimensions, without those that do not move it.
+View with(const View& lines, std::initializer_list<Dim> further) {
+  View view = lines;
+  view.rank = 0;
+  const auto add = [&](std::uint64_t extent, std::uint64_t stride) {
+    if (extent <= 1 || stride == 0) return;
+    view.shape[view.rank] = extent;
+    view.stride[view.rank++] = stride;
+  };
+  for (std::uint32_t i = 0; i < lines.rank; ++i) add(lines.shape[i], lines.stride[i]);
+  for (const Dim& dim : further) add(dim.extent, dim.stride);
+  return view;
+}
+
+View whole_y(const ScatterJob& job) {
+  View view = with(job.lines[0], {{job.piece_rows, job.y_row}, {job.columns, job.y_column}});
+  view.offset += job.first_row * job.y_row * size_of(view.dtype);
+  return view;
+}
+
+View whole_source(const ScatterJob& job) {
+  return with(job.lines[1], {{job.entries, job.source_entry}, {job.columns, job.source_column}});
+}
+
+View whole_index(const ScatterJob& job) {
+  return with(job.lines[2], {{job.entries, job.index_entry}});
+}
+
+/// Chunks of columns are aligned in `view`, whose columns have stride 1.
+bool aligned(const View& view, std::uint64_t chunk) {
+  const std::uint64_t bytes = chunk * size_of(view.dtype);
+  if (view.offset % bytes != 0) return false;
+  for (std::uint32_t i = 0; i < view.rank; ++i) {
+    if (view.stride[i] != 1 && view.stride[i] * size_of(view.dtype) % bytes != 0) return false;
+  }
+  return true;
+}
+
+Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
+  std::array<View, 4> lines = job.lines;
+  collapse(lines);
+  const View y = whole_y(job);
+  const View source = whole_source(job);
+  const bool groups = job.columns >= 32;
+  Variant variant{.domain = is_float(y.dtype) ? "f32" : "i32",
+                  .has_status = job.status.given() && job.report && job.first_row == 0,
+                  .rank = lines[0].rank};
+  if (groups && job.columns % 4 == 0 && job.y_column == 1 && job.source_column == 1 &&
+      aligned(y, 4) && aligned(source, 4)) {
+    variant.chunk = 4;
+  }
+  const std::uint64_t inner_line = lines[2].stride[lines[2].rank - 1];
+  variant.entries_inner = !groups && job.index_entry <= inner_line;
+  Params params;
+  params.line_count = narrow(lines[0].count());
+  params.entries = narrow(job.entries);
+  params.columns = narrow(job.columns / variant.chunk);
+  params.blocks = narrow(ceil_div<std::uint64_t>(params.columns, group_size));
+  params.rows = narrow(job.rows);
+  params.first_row = narrow(job.first_row);
+  params.piece_rows = narrow(job.piece_rows);
+  params.y_row = narrow(job.y_row);
+  params.y_column = narrow(job.y_column * variant.chunk);
+  params.source_entry = narrow(job.source_entry);
+  params.source_column = narrow(job.source_column * variant.chunk);
+  params.index_entry = narrow(job.index_entry);
+  params.first_position = narrow(job.first_position);
+  for (std::uint32_t i = 0; i < variant.rank; ++i) {
+    params.shape[i] = narrow(lines[0].shape[i]);
+    params.y_line[i] = narrow(lines[0].stride[i]);
+    params.source_line[i] = narrow(lines[1].stride[i]);
+    params.index_line[i] = narrow(lines[2].stride[i]);
+    params.position_line[i] = narrow(lines[3].stride[i]);
+  }
+  const std::uint64_t pairs = std::uint64_t{params.line_count} * params.entries;
+  params.total = narrow(pairs * (groups ? params.blocks : params.columns));
+
+  const auto words = [&](const View& view) {
+    return std::clamp(variant.chunk * size_of(view.dtype) / 4, 1U, 4U);
+  };
+  const bool shares_words = size_of(y.dtype) < 4 && variant.chunk == 1;
+  Launch launch;
+  launch.source = groups ? "gather/scatter_rows.wgsl" : "gather/scatter.wgsl";
+  launch.label = std::format("scatter_add {}", name(y.dtype));
+  launch.operands = {{.name = "index", .view = whole_index(job)},
+                     {.name = "source", .view = source, .unit = words(source)},
+                     {.name = "y",
+                      .view = y,
+                      .access = shares_words ? Access::atomic : Access::write,
+                      .unit = words(y)}};
+  if (variant.has_status)
+    launch.operands.push_back({.name = "status", .view = job.status, .access = Access::atomic});
+  launch.grid =
+      grid_1d(groups ? params.total : ceil_div<std::uint64_t>(params.total, group_size), caps);
+  launch.constants = constants_of(variant);
+  launch.params = block_of(params);
+  auto dispatch = make_dispatch(std::move(launch), caps);
+  if (!dispatch) return std::unexpected(dispatch.error());
+  plan.dispatches.push_back(std::move(*dispatch));
+  return {};
+}
+
+std::uint64_t spread(std::uint64_t extent, std::uint64_t stride) { return (extent - 1) * stride; }
+
+/// Halves of a job along a dimension of its lines, its entries, its rows or its columns.
+std::pair<ScatterJob, ScatterJob> split_lines(const ScatterJob& job, std::uint32_t dim) {
+  std::pair halves{job, job};
+  const std::uint64_t extent = job.lines[0].shape[dim];
+  const std::uint64_t half = extent / 2;
+  halves.second.first_position += half * job.lines[3].stride[dim];
+  for (View& view : halves.first.lines) view = view.slice(dim, 0, half);
+  for (View& view : halves.second.lines) view = view.slice(dim, half, extent - half);
+  return halves;
+}
+
+std::pair<ScatterJob, ScatterJob> split_entries(const ScatterJob& job) {
+  std::pair halves{job, job};
+  auto& [front, back] = halves;
+  front.entries = job.entries / 2;
+  back.entries -= front.entries;
+  back.first_position += front.entries;
+  back.lines[1].offset += front.entries * job.source_entry * size_of(job.lines[1].dtype);
+  back.lines[2].offset += front.entries * job.index_entry * size_of(job.lines[2].dtype);
+  return halves;
+}
+
+std::pair<ScatterJob, ScatterJob> split_rows(const ScatterJob& job) {
+  std::pair halves{job, job};
+  auto& [front, back] = halves;
+  front.piece_rows = job.piece_rows / 2;
+  back.piece_rows -= front.piece_rows;
+  back.first_row += front.piece_rows;
+  return halves;
+}
+
+std::pair<ScatterJob, ScatterJob> split_columns(const ScatterJob& job) {
+  std::pair halves{job, job};
+  auto& [front, back] = halves;
+  front.columns =
+      job.columns >= 8 ? round_down<std::uint64_t>(job.columns / 2, 4) : job.columns / 2;
+  back.columns -= front.columns;
+  back.lines[0].offset += front.columns * job.y_column * size_of(job.lines[0].dtype);
+  back.lines[1].offset += front.columns * job.source_column * size_of(job.lines[1].dtype);
+  back.report = false;
+  return halves;
+}
+
+}  // namespace
+
+Status emit(Plan& plan, const ScatterJob& job, const Caps& caps) {
+  const std::uint64_t budget = caps.max_binding > 2ULL * caps.binding_alignment
+                                   ? caps.max_binding - caps.binding_alignment
+                                   : caps.max_binding;
+  const auto both = [&](const std::pair<ScatterJob, ScatterJob>& halves) {
+    return emit(plan, halves.first, caps).and_then([&] { return emit(plan, halves.second, caps); });
+  };
+  const std::array sizes{whole_y(job).bytes().size(), whole_source(job).bytes().size(),
+                         whole_index(job).bytes().size()};
+  const bool too_many = job.lines[0].count() * job.entries * job.columns >= (1ULL << 31);
+  const std::array along{job.y_row, job.source_entry, job.index_entry};
+  const std::array across{job.y_column, job.source_column, std::uint64_t{0}};
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (sizes[k] <= budget && !(too_many && k == 1)) continue;
+    const auto step = [&](std::uint64_t stride) {
+      return too_many ? std::max<std::uint64_t>(stride, 1) : stride;
+    };
+    std::uint32_t dim = 0;
+    std::uint64_t widest = 0;
+    for (std::uint32_t i = 0; i < job.lines[k].rank; ++i) {
+      const std::uint64_t mine = spread(job.lines[k].shape[i], step(job.lines[k].stride[i]));
+      if (mine > widest) std::tie(dim, widest) = std::tuple{i, mine};
+    }
+    const std::uint64_t length =
+        k == 0 ? spread(job.piece_rows, along[k]) : spread(job.entries, step(along[k]));
+    const std::uint64_t columns = spread(job.columns, step(across[k]));
+    if (widest > 0 && widest >= std::max(length, columns)) return both(split_lines(job, dim));
+    if (length > 0 && length >= columns) return both(k == 0 ? split_rows(job) : split_entries(job));
+    if (columns > 0) return both(split_columns(job));
+    return fail(ErrorCode::unsupported,
+                "One element of {} needs more than the {} bytes that this device binds.",
+                describe(job.lines[k]), caps.max_binding);
+  }
+  return launch_job(plan, job, caps);
+}
+
+}  // namespace weft::ops::gather
