@@ -21,14 +21,14 @@ wgpu::BindGroup make_bind_group(const wgpu::Device& device, const KernelState& k
   std::vector<wgpu::BindGroupEntry> entries(ranges.size());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     entries[i].binding = static_cast<std::uint32_t>(i);
-    entries[i].buffer = ranges[i].buffer;
+    entries[i].buffer = *ranges[i].buffer;
     entries[i].offset = ranges[i].offset;
     entries[i].size = ranges[i].size;
   }
   if (params.buffer != nullptr) {
     wgpu::BindGroupEntry& entry = entries.emplace_back();
     entry.binding = static_cast<std::uint32_t>(ranges.size());
-    entry.buffer = params.buffer;
+    entry.buffer = *params.buffer;
     entry.size = kernel.layout->params_size;
   }
   wgpu::BindGroupDescriptor descriptor;

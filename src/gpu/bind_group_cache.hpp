@@ -13,9 +13,10 @@ namespace weft::gpu {
 
 struct KernelState;
 
-/// One buffer range of a bind group.
+/// One buffer range of a bind group; it borrows the buffer, because counting references for every
+/// binding of every dispatch costs more than the rest of a cache hit.
 struct BindRange {
-  wgpu::Buffer buffer;
+  const wgpu::Buffer* buffer = nullptr;
   std::uint64_t id = 0;  ///< The block's id: the same for all handles that use the block in turn.
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
@@ -23,7 +24,7 @@ struct BindRange {
 
 /// Where a kernel's parameters lie; `buffer` is null for a kernel without any.
 struct ParamsRange {
-  wgpu::Buffer buffer;
+  const wgpu::Buffer* buffer = nullptr;
   std::uint64_t id = 0;
 };
 

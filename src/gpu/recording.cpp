@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <chrono>
-#include <map>
 #include <utility>
 
 #include "base/math.hpp"
@@ -49,7 +49,7 @@ Result<Recording> Stream::end_recording() {
     descriptor.usage = wgpu::BufferUsage::Uniform | wgpu::BufferUsage::CopyDst;
     recording->params = device.device.CreateBuffer(&descriptor);
     device.queue.WriteBuffer(recording->params, 0, draft.params.data(), draft.params.size());
-    params = {recording->params, next_id()};
+    params = {&recording->params, next_id()};
   }
   // The groups belong to the recording and not to the device's cache, which might drop them.
   BindGroupCache groups(device.device, recording->steps.size() + 1);
@@ -157,7 +157,9 @@ Result<double> StreamState::time_replay(const RecordingState& recording, std::ui
   const Result<std::vector<std::uint64_t>> ticks =
       read_queries(*device, encoder, writes.querySet, 2);
   if (!ticks) return std::unexpected(ticks.error());
-  return static_cast<double>((*ticks)[1] - (*ticks)[0]) * 1e-9;
+  const std::uint64_t begin = ticks->front();
+  const std::uint64_t end = std::max(ticks->back(), begin);
+  return static_cast<double>(end - begin) * 1e-9;
 }
 
 Status Stream::replay(const Recording& recording, std::uint32_t times) {

@@ -17,7 +17,7 @@ void to_ranges(std::span<const Slice> bindings, std::vector<BindRange>& ranges) 
   ranges.clear();
   for (const Slice& slice : bindings) {
     const BufferState& buffer = *Unwrap::state(slice.buffer);
-    ranges.push_back({buffer.block.buffer, buffer.block.id, slice.offset,
+    ranges.push_back({&buffer.block.buffer, buffer.block.id, slice.offset,
                       round_up<std::uint64_t>(slice.size, 4)});
   }
 }
@@ -149,7 +149,7 @@ Status StreamState::encode(const KernelState& kernel, std::span<const Slice> bin
   if (params_size > 0) {
     params_.resize(offset + params_size);
     std::memcpy(params_.data() + offset, params.data(), params.size());
-    params_range = {page_.buffer, page_.id};
+    params_range = {&page_.buffer, page_.id};
   }
   thread_local std::vector<BindRange> ranges;
   to_ranges(bindings, ranges);
