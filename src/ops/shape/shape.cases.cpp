@@ -51,7 +51,8 @@ std::string label(const Shape& shape) {
   return text;
 }
 
-Case slice_case(std::string name, TensorSpec x, Shape first, Shape step, TensorSpec y) {
+Case slice_case(std::string name, TensorSpec x, const Shape& first, const Shape& step,
+                TensorSpec y) {
   Case test = exact("slice_" + std::move(name), {std::move(x), std::move(y)});
   test.plan = [first, step](std::span<const View> v, const Caps& caps) {
     return plan(Slice{.x = v[0], .first = first, .step = step, .y = v[1]}, caps);
@@ -136,7 +137,7 @@ Case repeat_case(std::string name, TensorSpec x, TensorSpec y) {
   return test;
 }
 
-Case contiguous_case(std::string name, TensorSpec x, std::vector<std::uint32_t> order,
+Case contiguous_case(std::string name, TensorSpec x, const std::vector<std::uint32_t>& order,
                      TensorSpec y) {
   Case test = exact("contiguous_" + std::move(name), {std::move(x), std::move(y)});
   test.plan = [order](std::span<const View> v, const Caps& caps) {
