@@ -41,6 +41,7 @@ struct Spec {
   std::string_view kernel = {};
   std::optional<RegisterTile> register_tile{};
   std::optional<MatrixTile> matrix_tile{};
+  std::optional<VectorTile> vector_tile{};
   bool bench = false;
 };
 

@@ -44,6 +44,29 @@ void add_benchmarks(std::vector<Case>& out) {
             .a_batch = {64},
             .b_batch = {64},
             .batch = {64}});
+  const auto vector = [&](std::string name, std::uint64_t m, std::uint64_t n, std::uint64_t k,
+                          bool turned, std::optional<VectorTile> tile = {}) {
+    Spec spec{.name = std::move(name), .m = m, .n = n, .k = k, .b = f16, .b_turned = turned};
+    spec.vector_tile = tile;
+    add(out, spec);
+    out.back().flops = 0;  // bound by reading b
+  };
+  vector("matvec_f16_16384_bt", 1, 16384, 16384, true);
+  vector("matvec_f16_16384", 1, 16384, 16384, false);
+  vector("matvec_f16_4096x14336_bt", 1, 4096, 14336, true);
+  vector("matvec_f16_14336x4096_bt", 1, 14336, 4096, true);
+  vector("matvec_f16_4096x14336", 1, 4096, 14336, false);
+  vector("thin2_f16_4096x14336_bt", 2, 4096, 14336, true);
+  vector("thin8_f16_4096x14336_bt", 8, 4096, 14336, true);
+  vector("thin8_f16_4096x14336", 8, 4096, 14336, false);
+  vector("thin16_f16_4096x14336_bt", 16, 4096, 14336, true);
+  for (const VectorTile& tile : vector_sweep()) {
+    for (const bool turned : {true, false}) {
+      vector(std::format("sweep_matvec_t{}_team{}_ky{}_u{}{}", tile.threads, tile.team, tile.ky,
+                         tile.unroll, turned ? "_bt" : ""),
+             1, 16384, 16384, turned, tile);
+    }
+  }
   for (const MatrixTile& tile : matrix_sweep()) {
     Spec spec = square("sweep_matrix_" + tile.label(), 4096, f16, f32);
     spec.kernel = "matrix";

@@ -109,7 +109,8 @@ Case make_case(const Spec& spec) {
               .allow_f16 = spec.allow_f16,
               .kernel = spec.kernel,
               .register_tile = spec.register_tile,
-              .matrix_tile = spec.matrix_tile};
+              .matrix_tile = spec.matrix_tile,
+              .vector_tile = spec.vector_tile};
     if (views.size() > 3) args.bias = views[3];
     if (const map::Function* act = map::find_function(spec.activation))
       args.scalars = act->defaults;
@@ -313,6 +314,66 @@ void add_tiles(std::vector<Case>& out) {
                  .register_tile = RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8}}));
 }
 
+/// Products with one or a few rows or columns, b along k and along n, aligned and not.
+void add_vectors(std::vector<Case>& out, Random& random) {
+  struct Few {
+    std::uint64_t rows;
+    std::uint64_t others;
+    std::uint64_t k;
+    DType a;
+    DType b;
+    DType c;
+  };
+  constexpr DType f32 = DType::f32;
+  constexpr DType f16 = DType::f16;
+  constexpr DType bf16 = DType::bf16;
+  const Few all[] = {{1, 67, 513, f32, f16, f32},  {1, 64, 256, f16, f16, f16},
+                     {1, 1, 3000, f32, f32, f32},  {1, 9, 5, bf16, f32, bf16},
+                     {2, 50, 264, f32, f16, f32},  {5, 36, 72, f16, bf16, f16},
+                     {8, 130, 128, f32, f16, f32}, {16, 33, 300, f32, f32, f16}};
+  for (const Few& few : all) {
+    for (const bool turned : {false, true}) {
+      for (const bool swap : {false, true}) {
+        Spec spec{.m = few.rows, .n = few.others, .k = few.k, .a = few.a, .b = few.b, .c = few.c};
+        spec.b_turned = turned;
+        if (swap) {
+          std::swap(spec.m, spec.n);
+          std::swap(spec.a, spec.b);
+          std::swap(spec.a_turned, spec.b_turned);
+        }
+        spec.kernel = few.rows == 1 ? "matvec" : "thin";
+        spec.name = std::format("{}_{}_{}_{}_{}x{}x{}{}", spec.kernel, name(spec.a), name(spec.b),
+                                name(spec.c), spec.m, spec.n, spec.k, turned ? "_turned" : "");
+        if (random.between(0, 1) == 1) spec.bias = Shape{spec.n};
+        out.push_back(make_case(spec));
+      }
+    }
+  }
+  for (const bool turned : {false, true}) {
+    out.push_back(make_case({.name = std::format("matvec_batch{}", turned ? "_turned" : ""),
+                             .m = 1,
+                             .n = 40,
+                             .k = 48,
+                             .b = f16,
+                             .a_batch = {2, 1},
+                             .b_batch = {2, 3},
+                             .batch = {2, 3},
+                             .b_turned = turned,
+                             .beta = 1,
+                             .activation = "silu",
+                             .kernel = "matvec"}));
+    out.push_back(make_case({.name = std::format("matvec_wide{}", turned ? "_turned" : ""),
+                             .m = 1,
+                             .n = 600,
+                             .k = 1030,
+                             .b = f16,
+                             .b_turned = turned,
+                             .fill = Fill::uniform,
+                             .kernel = "matvec",
+                             .vector_tile = VectorTile{}}));
+  }
+}
+
 void add_edges(std::vector<Case>& out) {
   out.push_back(make_case({.name = "k0", .m = 5, .n = 8, .k = 0, .beta = 2}));
   out.push_back(make_case({.name = "k0_no_beta", .m = 5, .n = 7, .k = 0, .c = DType::f16}));
@@ -407,6 +468,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   add_batches(out, "naive", f16);
   add_views(out, "tile", {f32, f16, bf16});
   add_views(out, "matrix", {f16});
+  add_vectors(out, random);
   add_rounded(out);
   add_tiles(out);
   add_views(out, "naive", {f32, f16});

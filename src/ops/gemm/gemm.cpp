@@ -12,7 +12,8 @@ namespace weft::ops::gemm {
 namespace {
 
 // In order of preference: the first that can run a problem and is worth it there wins.
-constexpr std::array kernels{&naive_kernel, &matrix_kernel, &tile_kernel};
+constexpr std::array kernels{&naive_kernel, &matvec_kernel, &thin_kernel, &matrix_kernel,
+                             &tile_kernel};
 constexpr std::string_view split_k_name = "split_k";
 
 const Kernel* find_kernel(std::string_view name) {
@@ -44,6 +45,7 @@ Result<const Kernel*> choose_kernel(const Problem& problem, const Context& conte
     if (const Status can = kernel->can(problem, context); !can) {
       return wrap(can.error(), std::format("choosing kernel `{}`", forced));
     }
+    if (kernel == &matvec_kernel || kernel == &thin_kernel) parts = kernel->parts(problem, context);
     return kernel;
   }
   for (const Kernel* kernel : kernels) {

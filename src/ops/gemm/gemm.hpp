@@ -24,6 +24,7 @@ struct Args {
   std::string_view kernel = {};  ///< Forces a kernel by its name; empty: the first that fits.
   std::optional<RegisterTile> register_tile{};  ///< Forces the tile of kernel `tile`.
   std::optional<MatrixTile> matrix_tile{};      ///< Forces the tile of kernel `matrix`.
+  std::optional<VectorTile> vector_tile{};      ///< Forces the tile of `matvec` and `thin`.
 };
 
 /// The launches for `args`, or why there are none.

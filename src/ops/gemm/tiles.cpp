@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <format>
 
 #include "base/math.hpp"
@@ -113,6 +114,18 @@ constexpr std::array register_sweep_list{
     RegisterTile{.bm = 256, .bn = 128, .bk = 16, .tm = 8, .tn = 8},
 };
 
+constexpr std::array vector_sweep_list{
+    VectorTile{},
+    VectorTile{.unroll = 1},
+    VectorTile{.unroll = 4},
+    VectorTile{.team = 128},
+    VectorTile{.team = 64, .ky = 16},
+    VectorTile{.team = 32, .ky = 8},
+    VectorTile{.threads = 128, .team = 128, .ky = 16},
+    VectorTile{.threads = 64, .team = 64, .ky = 8},
+    VectorTile{.threads = 512, .team = 512, .ky = 64},
+};
+
 template <class Tile>
 std::uint64_t workgroups(const Tile& tile, std::uint64_t m, std::uint64_t n,
                          std::uint64_t batches) {
@@ -134,6 +147,12 @@ std::optional<Tile> choose(std::span<const Tile> tiles, std::uint64_t m, std::ui
 }
 
 }  // namespace
+
+bool VectorTile::valid(const Caps& caps) const {
+  return std::has_single_bit(threads) && std::has_single_bit(team) && std::has_single_bit(ky) &&
+         team <= threads && ky >= 2 && ky <= threads && unroll >= 1 &&
+         threads <= caps.workgroup_invocations && threads * 32 <= caps.workgroup_bytes;
+}
 
 bool RegisterTile::valid(const Caps& caps) const {
   if (bm == 0 || bn == 0 || bk == 0 || tm == 0 || tn == 0 || stages == 0 || unroll == 0 ||
@@ -194,5 +213,7 @@ std::optional<MatrixTile> choose_matrix_tile(std::uint64_t m, std::uint64_t n,
 std::span<const MatrixTile> matrix_sweep() { return matrix_sweep_list; }
 
 std::span<const RegisterTile> register_sweep() { return register_sweep_list; }
+
+std::span<const VectorTile> vector_sweep() { return vector_sweep_list; }
 
 }  // namespace weft::ops::gemm

@@ -53,6 +53,17 @@ struct MatrixTile {
   [[nodiscard]] std::string label() const;
 };
 
+/// How the kernels for few rows cut their work. Along k (weights stored [N,K]) a team of invocations makes four columns;
+/// along n (weights stored [K,N]) ky rows of invocations share 8 columns each.
+struct VectorTile {
+  std::uint32_t threads = 256;
+  std::uint32_t team = 256;
+  std::uint32_t ky = 32;
+  std::uint32_t unroll = 2;  ///< Groups of loads in flight per invocation.
+
+  [[nodiscard]] bool valid(const Caps& caps) const;
+};
+
 /// The tile for a problem of that size, if the device can run one at all.
 std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,
                                                  std::uint64_t batches, const Caps& caps);
@@ -62,6 +73,7 @@ std::optional<MatrixTile> choose_matrix_tile(std::uint64_t m, std::uint64_t n,
 /// Tiles worth measuring on a large device, for the sweep benchmarks.
 std::span<const MatrixTile> matrix_sweep();
 std::span<const RegisterTile> register_sweep();
+std::span<const VectorTile> vector_sweep();
 
 /// Workgroups that keep a device busy.
 constexpr std::uint64_t busy_workgroups(const Caps& caps) { return caps.software ? 4 : 128; }

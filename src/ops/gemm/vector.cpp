@@ -1,0 +1,150 @@
+// The kernels for one row (matvec) or a few rows (thin) of a: bound by reading b, which they read once.
+#include <algorithm>
+#include <bit>
+#include <format>
+
+#include "ops/gemm/problem.hpp"
+
+namespace weft::ops::gemm {
+namespace {
+
+constexpr std::uint32_t load_width = 8;  // elements per load
+constexpr std::uint64_t max_rows = 16;
+
+struct RowsVariant {
+  std::uint32_t threads = 256;
+  std::uint32_t team = 256;
+  std::uint32_t unroll = 1;
+  std::uint32_t cols = 1;
+  std::uint32_t subgroup_min = 0;  // 0: no subgroups
+
+  static constexpr auto fields =
+      std::tuple{field("THREADS", &RowsVariant::threads), field("TEAM", &RowsVariant::team),
+                 field("UNROLL", &RowsVariant::unroll), field("COLS", &RowsVariant::cols),
+                 field("SG_MIN", &RowsVariant::subgroup_min)};
+};
+
+struct ColumnsVariant {
+  std::uint32_t threads = 256;
+  std::uint32_t ky = 32;
+  std::uint32_t unroll = 1;
+  std::uint32_t cols = 1;
+
+  static constexpr auto fields =
+      std::tuple{field("THREADS", &ColumnsVariant::threads), field("KY", &ColumnsVariant::ky),
+                 field("UNROLL", &ColumnsVariant::unroll), field("COLS", &ColumnsVariant::cols)};
+};
+
+/// The product with no more rows than columns, so that b is the large operand.
+Problem oriented(const Problem& problem) {
+  return problem.n() < problem.m() ? problem.transposed() : problem;
+}
+
+std::uint32_t accumulators(const Problem& problem) {
+  return std::bit_ceil(static_cast<std::uint32_t>(problem.m()));
+}
+
+bool along_k(const Problem& problem) { return layout_of(problem.b, 3, load_width).along_k; }
+
+VectorTile tile_for(const Problem& problem, const Context& context) {
+  if (context.args.vector_tile) return *context.args.vector_tile;
+  const Caps& caps = context.caps;
+  VectorTile tile;
+  if (caps.software) return {.threads = 64, .team = 32, .ky = 8, .unroll = 1};
+  // At least two chunks per invocation of a team, so that starting it pays.
+  while (tile.team > 32 && problem.k() < std::uint64_t{tile.team} * 16) tile.team /= 2;
+  if (caps.subgroups && caps.subgroup_max <= tile.threads) {
+    tile.team = std::max(tile.team, caps.subgroup_max);
+  }
+  tile.unroll = problem.m() <= 2 ? tile.unroll : 1;
+  return tile;
+}
+
+std::uint64_t workgroups(const Problem& problem, const VectorTile& tile) {
+  const std::uint64_t columns =
+      along_k(problem) ? 4ULL * (tile.threads / tile.team) : 8ULL * (tile.threads / tile.ky);
+  return ceil_div(problem.n(), columns);
+}
+
+Status can_rows(const Problem& given, const Context& context, std::uint64_t most) {
+  const Problem problem = oriented(given);
+  if (problem.m() > most) {
+    return fail(ErrorCode::unsupported,
+                "This kernel is for products with at most {} rows or columns; c is {}.", most,
+                describe(given.c));
+  }
+  const VectorTile tile = tile_for(problem, context);
+  if (!tile.valid(context.caps)) {
+    return fail(ErrorCode::unsupported,
+                "A workgroup of {} invocations in teams of {} does not fit this device.",
+                tile.threads, tile.team);
+  }
+  return {};
+}
+
+std::uint32_t parts(const Problem& given, const Context& context) {
+  const Problem problem = oriented(given);
+  return parts_for(workgroups(problem, tile_for(problem, context)) * problem.batches(), problem.k(),
+                   2048, context.caps);
+}
+
+std::uint64_t step(const Problem&, const Context&) { return load_width; }
+
+Result<Dispatch> launch_rows(const Problem& problem, const Context& context, const VectorTile& tile,
+                             Launch out, const Traits& traits) {
+  const Caps& caps = context.caps;
+  RowsVariant variant{.threads = tile.threads,
+                      .team = tile.team,
+                      .unroll = tile.unroll,
+                      .cols = accumulators(problem)};
+  // A team adds up through subgroups where these do not reach across teams.
+  if (caps.subgroups && caps.subgroup_min >= 4 && tile.team % caps.subgroup_max == 0 &&
+      tile.threads / caps.subgroup_min * variant.cols * 16 <= caps.workgroup_bytes) {
+    variant.subgroup_min = caps.subgroup_min;
+    out.features.subgroups = true;
+  }
+  out.source = "gemm/rows.wgsl";
+  out.label = std::format("gemm rows {}", variant.cols);
+  out.constants = merged(traits, variant);
+  return make_dispatch(std::move(out), caps);
+}
+
+Result<Dispatch> launch(const Problem& given, const Context& context) {
+  const Problem problem = oriented(given);
+  const VectorTile tile = tile_for(problem, context);
+  const Traits traits = traits_of(problem, load_width, load_width);
+  Launch out = launch_of(problem, traits, load_width);
+  out.grid = grid_1d(workgroups(problem, tile), context.caps);
+  out.grid.z = static_cast<std::uint32_t>(problem.batches()) * problem.splits;
+  if (along_k(problem)) return launch_rows(problem, context, tile, std::move(out), traits);
+  const ColumnsVariant variant{.threads = tile.threads,
+                               .ky = tile.ky,
+                               .unroll = tile.unroll * (problem.m() == 1 ? 4 : 2),
+                               .cols = accumulators(problem)};
+  out.source = "gemm/columns.wgsl";
+  out.label = std::format("gemm columns {}", variant.cols);
+  out.constants = merged(traits, variant);
+  return make_dispatch(std::move(out), context.caps);
+}
+
+Status can_matvec(const Problem& problem, const Context& context) {
+  return can_rows(problem, context, 1);
+}
+
+Status can_thin(const Problem& problem, const Context& context) {
+  return can_rows(problem, context, max_rows);
+}
+
+bool worth_matvec(const Problem&, const Context&) { return true; }
+
+/// Matrix units overtake this kernel beyond 8 rows.
+bool worth_thin(const Problem& problem, const Context& context) {
+  return oriented(problem).m() <= 8 || !matrix_kernel.can(problem, context);
+}
+
+}  // namespace
+
+constinit const Kernel matvec_kernel{"matvec", can_matvec, worth_matvec, parts, step, launch};
+constinit const Kernel thin_kernel{"thin", can_thin, worth_thin, parts, step, launch};
+
+}  // namespace weft::ops::gemm
