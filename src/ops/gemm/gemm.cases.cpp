@@ -115,7 +115,7 @@ Case make_case(const Spec& spec) {
     if (const map::Function* act = map::find_function(spec.activation))
       args.scalars = act->defaults;
     // Kernels that a device does not have are not tested there: the choice falls to the next one.
-    if (spec.kernel == "matrix" && !caps.subgroup_matrix) args.kernel = {};
+    if (spec.kernel == "matrix" && !choose_matrix_tile(spec.m, spec.n, 1, caps)) args.kernel = {};
     if (!spec.bench && args.matrix_tile && !args.matrix_tile->valid(caps)) args.matrix_tile = {};
     return plan(args, caps);
   };
