@@ -14,11 +14,11 @@ View first_part(const View& view, std::uint64_t length) {
   return view.slice(view.rank - 1, 0, length);
 }
 
-/// A cut below `extent` that keeps both sides aligned where possible.
+/// About half of `extent` (at least 2), rounded so that both sides stay aligned where possible. Rounding up never
+/// leaves a third piece behind.
 std::uint64_t half_of(std::uint64_t extent) {
   const std::uint64_t half = extent / 2;
-  return half >= 4096 ? round_down<std::uint64_t>(half, 4096)
-                      : std::max<std::uint64_t>(1, std::bit_floor(half));
+  return half >= 4096 ? round_up<std::uint64_t>(half, 4096) : std::bit_floor(half);
 }
 
 std::uint32_t widest_dim(const View& view) {

@@ -1,7 +1,7 @@
 // Access to operand NAME of a row kernel, by chunks. Included with NAME, KIND and STORE.
 //   NAME_row(row)              where a row starts
 //   NAME_load(start, c)        chunk c of the row that starts there
-//   NAME_store(start, c, v)    writes it (with STORE)
+//   NAME_store(start, c, v, live, invocation)   writes it where `live` (with STORE); call it from uniform control flow
 // Kinds: "vec" rows are contiguous and aligned to chunks; "step" elements lie NAME_inner apart; "group": one element
 // per NAME_span elements of the row, which a chunk never straddles; "each": the same, but chunks may straddle.
 // "number" is no memory: NAME_row is the number that its strides give.
@@ -22,7 +22,24 @@ fn {{NAME}}_row(row: u32) -> u32 {
 }
 
 #if STORE
-fn {{NAME}}_store(start: u32, c: u32, v: Chunk) {
+fn {{NAME}}_store(start: u32, c: u32, v: Chunk, live: bool, invocation: u32) {
+#if CHUNK == 1 && NARROW && PAIRS > 0
+  // Two neighbouring invocations often hold both halves of a word: the one with the lower half stores both. Others
+  // (at row ends and at the ends of PAIRS aligned invocations) swap their half in. No element has number `nowhere`.
+  const nowhere = 0xfffffff0u;
+  let at = select(nowhere, start + c * p.{{NAME}}_inner, live);
+  let next = subgroupShuffleDown(v[0], 1u);
+  let next_at = subgroupShuffleDown(at, 1u);
+  let previous_at = subgroupShuffleUp(at, 1u);
+  if (!live) { return; }
+  let place = invocation % {{PAIRS}}u;
+  if ((at & 1u) == 0u && place != {{PAIRS - 1}}u && next_at == at + 1u) {
+    {{NAME}}_put2(at, vec2<f32>(v[0], next));
+  } else if ((at & 1u) == 0u || place == 0u || previous_at + 1u != at) {
+    {{NAME}}_put(at, v[0]);
+  }
+#else
+  if (!live) { return; }
 #if CHUNK == 8
   {{NAME}}_put8(start + c * 8u, v[0], v[1]);
 #elif CHUNK == 4
@@ -34,6 +51,7 @@ fn {{NAME}}_store(start: u32, c: u32, v: Chunk) {
   {{NAME}}_put(start + c * 2u + 1u, v[0].y);
 #else
   {{NAME}}_put(start + c * p.{{NAME}}_inner, v[0]);
+#endif
 #endif
 }
 #elif KIND == "vec" && CHUNK == 8

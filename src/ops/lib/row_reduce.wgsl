@@ -53,17 +53,13 @@ fn {{NAME}}_reduce(own: {{TYPE}}, invocation: u32) -> {{TYPE}} {
 #elif LANES > 1
   {{NAME}}_shared[invocation] = v;
   workgroupBarrier();
-#let STEP = LANES / 2
-#for level in 0..10
-#if STEP > 0
-  if (lane_of(invocation) < {{STEP}}u) {
-    v = {{NAME}}_merge(v, {{NAME}}_shared[invocation + {{STEP * (ACROSS ? ROWS : 1)}}u]);
-    {{NAME}}_shared[invocation] = v;
+  for (var step = {{LANES / 2}}u; step > 0u; step /= 2u) {
+    if (lane_of(invocation) < step) {
+      v = {{NAME}}_merge(v, {{NAME}}_shared[invocation + step{{ACROSS ? " * " + ROWS + "u" : ""}}]);
+      {{NAME}}_shared[invocation] = v;
+    }
+    workgroupBarrier();
   }
-  workgroupBarrier();
-#let STEP = STEP / 2
-#endif
-#endfor
   v = {{NAME}}_shared[{{ACROSS ? "row_of(invocation)" : "row_of(invocation) * " + LANES + "u"}}];
 #endif
   return v;

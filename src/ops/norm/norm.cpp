@@ -10,7 +10,7 @@
 
 #include "base/math.hpp"
 #include "ops/map/map.hpp"
-#include "ops/rows.hpp"
+#include "ops/row_kernel.hpp"
 
 namespace weft::ops::norm {
 namespace {

@@ -1,11 +1,11 @@
-// y = normalised(x + r) * w + b over rows; the tile is that of lib/rows.wgsl.
+// y = normalised(x + r) * w + b over rows; the tile is that of lib/row_tile.wgsl.
 // Phases: "whole" reads, reduces and writes a row at once; "partial" reduces a split of a row to the state scratch;
 // "merge" merges the states of a row into one; "apply" merges the states it finds and writes a split of the row.
 // A row's state is the sum of squares (rms, l2) or, with CENTERED (layer, group), the count, the mean and the sum of
 // squared differences from that mean. What a workgroup holds is centered in two passes over registers; splits are
 // merged by the parallel-variance formula. Workgroup memory: at most 12 bytes per subgroup (or per invocation without
 // subgroups).
-#include "lib/rows.wgsl"
+#include "lib/row_tile.wgsl"
 #let CENTERED = NORM == "layer"
 #let WRITES = PHASE == "whole" || PHASE == "apply"
 #let READS = PHASE == "whole" || PHASE == "partial"
@@ -88,7 +88,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
   if (block >= p.blocks) { return; }
   let wanted = block * {{ROWS}}u + row_of(invocation);
+#if ROWS == 1
+  const row_live = true;
+  let row = wanted;
+#else
+  let row_live = wanted < p.rows;
   let row = min(wanted, p.rows - 1u);
+#endif
   let l = lane_of(invocation);
   let first = {{PHASE == "whole" ? "" : "split * " + LANES * CHUNKS + "u + "}}l;
   let x_start = x_row(row);
@@ -117,12 +123,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #endfor
 #if S_KIND != "none" && WRITES
-  if (wanted < p.rows) {
-    let s_start = s_row(row);
+  let s_start = s_row(row);
 #for j in 0..CHUNKS
-    if (live{{j}}) { s_store(s_start, c{{j}}, Chunk(v{{j}}_0{{HALVES == 2 ? ", v" + j + "_1" : ""}})); }
+  s_store(s_start, c{{j}}, Chunk(v{{j}}_0{{HALVES == 2 ? ", v" + j + "_1" : ""}}), live{{j}} && row_live, invocation);
 #endfor
-  }
 #endif
 
 #if READS
@@ -167,7 +171,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
 
 #if PHASE == "partial"
-  if (l == 0u && wanted < p.rows) {
+  if (l == 0u && row_live) {
     let at = p.state_off + (row * p.splits_total + p.splits_first + split) * {{WORDS}}u;
 #if CENTERED
     state_put(at, count);
@@ -183,7 +187,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #else
   let factor = inverseSqrt(spread / p.length + p.eps);
 #endif
-  if (wanted >= p.rows) { return; }
   let y_start = y_row(row);
 #if W_KIND != "none"
   let w_start = w_row(row);
@@ -198,12 +201,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #endif
 #for j in 0..CHUNKS
-  if (live{{j}}) {
 #for h in 0..HALVES
-    let o{{h}} = v{{j}}_{{h}} * factor{{W_KIND == "none" ? "" : " * w" + j + "[" + h + "]"}}{{B_KIND == "none" ? "" : " + b" + j + "[" + h + "]"}};
+  let o{{j}}_{{h}} = v{{j}}_{{h}} * factor{{W_KIND == "none" ? "" : " * w" + j + "[" + h + "]"}}{{B_KIND == "none" ? "" : " + b" + j + "[" + h + "]"}};
 #endfor
-    y_store(y_start, c{{j}}, Chunk(o0{{HALVES == 2 ? ", o1" : ""}}));
-  }
+  y_store(y_start, c{{j}}, Chunk(o{{j}}_0{{HALVES == 2 ? ", o" + j + "_1" : ""}}), live{{j}} && row_live, invocation);
 #endfor
 #endif
 #endif

@@ -166,7 +166,8 @@ void add_shape_cases(std::vector<Case>& out) {
 }
 
 void add_layout_cases(std::vector<Case>& out, Random& random) {
-  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+  // bf16 differs from f16 in packing alone, which the shapes cover.
+  for (const DType type : {DType::f32, DType::f16}) {
     const auto add = [&](std::string_view label, const Setup& setup) {
       out.push_back(make_case(std::format("{}_{}", label, name(type)), setup));
     };
@@ -245,6 +246,7 @@ void add_mask_cases(std::vector<Case>& out) {
     add("all_repeat", with({4, 6, 8, 40}, {2, 3, 4, 40}));
     add("broadcast_heads", with({2, 3, 4, 100}, {2, 1, 4, 100}));
     add("rows_fully_masked", with({3, 50, 2}, {50, 2}));
+    if (mask != DType::f16) continue;  // the rest does not depend on the mask's type
     Setup half = with({2, 4, 5, 128}, {1, 1, 5, 128});
     half.x.dtype = half.y.dtype = DType::f16;
     add("half_x", half);

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "ops/rows.hpp"
+#include "ops/row_kernel.hpp"
 
 namespace weft::ops::softmax {
 namespace {

@@ -1,11 +1,11 @@
-// softmax or log_softmax of z = scale * x + slope * mask over rows; the tile is that of lib/rows.wgsl.
+// softmax or log_softmax of z = scale * x + slope * mask over rows; the tile is that of lib/row_tile.wgsl.
 // Phases: "whole" reads, reduces and writes a row at once; "partial" reduces a split of a row to the state scratch;
 // "merge" merges the states of a row into one; "apply" merges the states it finds and writes a split of the row.
 // A row's state is (m, s): the largest logit and the sum of exp(z - m). Workgroup memory: 8 bytes per subgroup (or per
 // invocation without subgroups).
 // The smallest float stands in for -infinity where a maximum starts: a row of -infinity keeps it, all its exp are 0,
 // and the sum 0 is caught where outputs are made.
-#include "lib/rows.wgsl"
+#include "lib/row_tile.wgsl"
 #let WRITES = PHASE == "whole" || PHASE == "apply"
 const lowest = -3.4028234e38;
 
@@ -67,7 +67,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
   if (block >= p.blocks) { return; }
   let wanted = block * {{ROWS}}u + row_of(invocation);
+#if ROWS == 1
+  const row_live = true;
+  let row = wanted;
+#else
+  let row_live = wanted < p.rows;
   let row = min(wanted, p.rows - 1u);
+#endif
   let l = lane_of(invocation);
   let first = {{PHASE == "whole" ? "" : "split * " + LANES * CHUNKS + "u + "}}l;
   let x_start = x_row(row);
@@ -125,7 +131,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
 
 #if PHASE == "partial"
-  if (l == 0u && wanted < p.rows) {
+  if (l == 0u && row_live) {
     let at = p.state_off + (row * p.splits_total + p.splits_first + split) * 2u;
     state_put(at, state.x);
     state_put(at + 1u, state.y);
@@ -143,21 +149,18 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let factor = exp(own - state.x) * share;
 #endif
 #endif
-  if (wanted >= p.rows) { return; }
   let y_start = y_row(row);
 #for j in 0..CHUNKS
-  if (live{{j}}) {
 #for h in 0..HALVES
 #if LOG
-    let r{{h}} = (z{{j}}_{{h}} - state.x) - log_sum;
+  let r{{j}}_{{h}} = (z{{j}}_{{h}} - state.x) - log_sum;
 #elif PHASE == "whole"
-    let r{{h}} = e{{j}}_{{h}} * factor;
+  let r{{j}}_{{h}} = e{{j}}_{{h}} * factor;
 #else
-    let r{{h}} = exp(z{{j}}_{{h}} - state.x) * share;
+  let r{{j}}_{{h}} = exp(z{{j}}_{{h}} - state.x) * share;
 #endif
 #endfor
-    y_store(y_start, c{{j}}, Chunk(r0{{HALVES == 2 ? ", r1" : ""}}));
-  }
+  y_store(y_start, c{{j}}, Chunk(r{{j}}_0{{HALVES == 2 ? ", r" + j + "_1" : ""}}), live{{j}} && row_live, invocation);
 #endfor
 #endif
 #endif

@@ -12,7 +12,7 @@
 
 namespace weft::ops {
 
-/// How a row kernel (lib/rows.wgsl) maps rows to invocations. A workgroup holds `size / lanes` rows; a row has `lanes`
+/// How a row kernel (lib/row_tile.wgsl) maps rows to invocations. A workgroup holds `size / lanes` rows; a row has `lanes`
 /// invocations, each of which keeps `chunks` chunks of `chunk` elements in registers, `lanes` chunks apart.
 struct RowTile {
   std::uint32_t chunk = 1;    ///< Elements per memory access: 8, 4, 2 or 1.
@@ -21,6 +21,8 @@ struct RowTile {
   std::uint32_t chunks = 1;   ///< Chunks per invocation.
   std::uint32_t subgroup =
       0;  ///< Aligned groups of so many invocations reduce by shuffles; 0: by memory.
+  std::uint32_t pairs =
+      0;  ///< Aligned groups of so many invocations share words of 16-bit outputs; 0: they do not.
   bool across =
       false;  ///< Neighbouring invocations take neighbouring rows, not neighbouring elements of a row.
   bool exact = false;  ///< Every chunk of every invocation lies inside the row.
@@ -28,8 +30,8 @@ struct RowTile {
   static constexpr auto fields =
       std::tuple{field("CHUNK", &RowTile::chunk),       field("SIZE", &RowTile::size),
                  field("LANES", &RowTile::lanes),       field("CHUNKS", &RowTile::chunks),
-                 field("SUBGROUP", &RowTile::subgroup), field("ACROSS", &RowTile::across),
-                 field("EXACT", &RowTile::exact)};
+                 field("SUBGROUP", &RowTile::subgroup), field("PAIRS", &RowTile::pairs),
+                 field("ACROSS", &RowTile::across),     field("EXACT", &RowTile::exact)};
 };
 
 /// What a row kernel does with an operand.

@@ -1,4 +1,4 @@
-// What kernels over rows share (rows.hpp plans them). SIZE invocations hold SIZE / LANES rows; lane l of a row keeps
+// What kernels over rows share (row_kernel.hpp plans them). SIZE invocations hold SIZE / LANES rows; lane l of a row keeps
 // chunks l, l + LANES, … (CHUNKS of them, CHUNK elements each) in registers. With ACROSS neighbouring invocations are
 // neighbouring rows, otherwise neighbouring lanes of one row. Past the end of a row or behind the last row, indices
 // are clamped: such values are loaded twice, masked out and never stored, so that every invocation reaches every
@@ -22,5 +22,10 @@ fn vec_max(v: Vec) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }
 alias Chunk = array<Vec, {{HALVES}}>;
 
 // Which row of its workgroup, and which lane of that row, an invocation is.
+#if ROWS == 1
+fn row_of(invocation: u32) -> u32 { return 0u; }
+fn lane_of(invocation: u32) -> u32 { return invocation; }
+#else
 fn row_of(invocation: u32) -> u32 { return invocation {{ACROSS ? "%" : "/"}} {{ACROSS ? ROWS : LANES}}u; }
 fn lane_of(invocation: u32) -> u32 { return invocation {{ACROSS ? "/" : "%"}} {{ACROSS ? ROWS : LANES}}u; }
+#endif

@@ -1,4 +1,4 @@
-#include "ops/rows.hpp"
+#include "ops/row_kernel.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,6 +14,8 @@ namespace weft::ops {
 namespace {
 
 constexpr std::uint32_t group_size = 256;
+/// Below so many rows a workgroup takes as many invocations as it can use.
+constexpr std::uint64_t few_rows = 1024;
 /// Splits that the writing launch merges by itself; above, a launch of its own does it once per row.
 constexpr std::uint64_t splits_to_merge_late = 64;
 
@@ -108,10 +110,15 @@ class Planner {
     } else {
       const std::uint64_t least = std::min<std::uint64_t>(std::bit_ceil(chunks), 8);
       tile.lanes = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, least, group_size));
-      // A wider workgroup keeps a longer row in registers, which saves reading it twice.
+      // A wider workgroup keeps a longer row in registers, which saves reading it twice; few rows need wide
+      // workgroups to fill the device.
+      const std::uint64_t per_lane =
+          row_count(y) < few_rows && chunks <= std::uint64_t{caps_.workgroup_invocations} * target
+              ? target
+              : most;
       for (std::uint32_t wide = group_size; wide <= std::min(1024U, caps_.workgroup_invocations);
            wide *= 2) {
-        if (tile.lanes < group_size || chunks > std::uint64_t{wide} * most) continue;
+        if (tile.lanes < group_size || chunks > std::uint64_t{wide} * per_lane) continue;
         tile.size = tile.lanes = wide;
         break;
       }
@@ -125,16 +132,16 @@ class Planner {
       each = round_up<std::uint64_t>(each, 2);
     }
     tile.chunks = static_cast<std::uint32_t>(each);
-    choose_reduction(tile);
+    choose_subgroups(tile, swaps);
     return tile;
   }
 
-  void choose_reduction(RowTile& tile) const {
+  void choose_subgroups(RowTile& tile, bool swaps) const {
     const bool usable = caps_.subgroups && std::has_single_bit(caps_.subgroup_min) &&
                         caps_.subgroup_min > 1 && caps_.subgroup_min <= 128;
-    if (usable && !tile.across && tile.lanes > 1) {
-      tile.subgroup = std::min(tile.lanes, caps_.subgroup_min);
-    }
+    if (!usable) return;
+    if (!tile.across && tile.lanes > 1) tile.subgroup = std::min(tile.lanes, caps_.subgroup_min);
+    if (swaps) tile.pairs = caps_.subgroup_min;
   }
 
   Status emit_job(const RowJob& given) {
@@ -215,6 +222,7 @@ class Planner {
     const std::uint64_t block_chunks = std::uint64_t{tile.lanes} * tile.chunks;
     tile.exact = chunks % block_chunks == 0;
     const bool writes = phase != "partial";
+    if (!writes) tile.pairs = 0;
 
     Launch launch;
     launch.constants = kernel_.constants;
@@ -279,7 +287,7 @@ class Planner {
     }
     launch.source = kernel_.source;
     launch.label = phase == "whole" ? kernel_.label : std::format("{} {}", kernel_.label, phase);
-    launch.features.subgroups = tile.subgroup > 0;
+    launch.features.subgroups = tile.subgroup > 0 || tile.pairs > 0;
     launch.grid = grid_1d(blocks * my_splits, caps_);
     return push(std::move(launch));
   }
@@ -287,7 +295,7 @@ class Planner {
   Status emit_merge(std::uint64_t rows, std::uint64_t splits, const View& state,
                     const View& merged) {
     RowTile tile{.chunk = 1, .size = group_size, .lanes = group_size};
-    choose_reduction(tile);
+    choose_subgroups(tile, false);
     Launch launch;
     launch.constants = kernel_.constants;
     launch.constants.merge(constants_of(tile));
@@ -367,7 +375,7 @@ Status check_float_tensor(const View& view, std::string_view name,
     return fail(ErrorCode::invalid_argument, "Tensor `{}` is {}; its shape should be {}.", name,
                 describe(view), describe(shape));
   }
-  for (std::uint32_t i = 0; output && i < view.rank; ++i) {
+  for (std::uint32_t i = 0; output && !view.empty() && i < view.rank; ++i) {
     if (view.stride[i] == 0 && view.shape[i] > 1) {
       return fail(ErrorCode::invalid_argument,
                   "The output `{}` ({}) repeats elements along dimension {}; every element of an "
