@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kInvocations = 64;
 constexpr std::uint32_t kWordsPerInvocation = 4;
-constexpr std::uint64_t kBytesPerWorkgroup = 4 * kInvocations * kWordsPerInvocation;
+constexpr std::uint64_t kBytesPerWorkgroup = std::uint64_t{4} * kInvocations * kWordsPerInvocation;
 // Temporary bytes for a copy inside one buffer.
 constexpr std::uint64_t kBounceBytes = std::uint64_t{16} << 20;
 
