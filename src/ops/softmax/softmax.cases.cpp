@@ -321,10 +321,13 @@ void add_benchmarks(std::vector<Case>& out) {
     bench(std::format("softmax_mask_32x512x512_{}", name(type)), mask);
   }
   bench("softmax_odd_4096x4095_f32", plain(DType::f32, {4096, 4095}));
+  bench("softmax_odd_96x197x197_f16", plain(DType::f16, {96, 197, 197}));
   bench("softmax_vocabulary_512x128256_f32", plain(DType::f32, {512, 128256}));
-  Setup columns = plain(DType::f32, {4096, 4096});
-  columns.axis = 0;
-  bench("softmax_columns_4096x4096_f32", columns);
+  for (const DType type : {DType::f32, DType::f16}) {
+    Setup columns = plain(type, {4096, 4096});
+    columns.axis = 0;
+    bench(std::format("softmax_columns_4096x4096_{}", name(type)), columns);
+  }
 }
 
 std::vector<Case> cases(std::uint64_t seed) {
