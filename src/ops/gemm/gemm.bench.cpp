@@ -73,6 +73,16 @@ void add_benchmarks(std::vector<Case>& out) {
     spec.matrix_tile = tile;
     add(out, spec);
   }
+  // The table's smaller tiles at a size where workgroups are few.
+  for (const MatrixTile& tile : {MatrixTile{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2},
+                                 MatrixTile{.bm = 64, .bn = 128, .bk = 32, .sm = 1, .sn = 4},
+                                 MatrixTile{.bm = 64, .bn = 64, .bk = 32, .sm = 2, .sn = 2},
+                                 MatrixTile{.bm = 32, .bn = 64, .bk = 32, .sm = 1, .sn = 4}}) {
+    Spec spec = square("sweep1024_matrix_" + tile.label(), 1024, f16, f32);
+    spec.kernel = "matrix";
+    spec.matrix_tile = tile;
+    add(out, spec);
+  }
   for (const RegisterTile& tile : register_sweep()) {
     Spec spec = square(std::format("sweep_tile_{}x{}x{}_{}x{}_s{}_u{}", tile.bm, tile.bn, tile.bk,
                                    tile.tm, tile.tn, tile.stages, tile.unroll),

@@ -19,6 +19,7 @@ struct Variant {
   std::uint32_t band = 0;
   std::uint32_t stages = 1;
   std::uint32_t pad = 1;
+  bool prefetch = true;
   bool preload = false;
   std::uint32_t subgroup = 0;  // invocations of a subgroup
   bool a_f16 = true;
@@ -27,15 +28,15 @@ struct Variant {
   bool edge = false;    // M or N is not a multiple of the tile
 
   static constexpr auto fields =
-      std::tuple{field("BM", &Variant::bm),       field("BN", &Variant::bn),
-                 field("BK", &Variant::bk),       field("SM", &Variant::sm),
-                 field("SN", &Variant::sn),       field("MM", &Variant::mm),
-                 field("MN", &Variant::mn),       field("MK", &Variant::mk),
-                 field("BAND", &Variant::band),   field("STAGES", &Variant::stages),
-                 field("PAD", &Variant::pad),     field("PRELOAD", &Variant::preload),
-                 field("SG", &Variant::subgroup), field("A_F16", &Variant::a_f16),
-                 field("B_F16", &Variant::b_f16), field("DIRECT", &Variant::direct),
-                 field("EDGE", &Variant::edge)};
+      std::tuple{field("BM", &Variant::bm),           field("BN", &Variant::bn),
+                 field("BK", &Variant::bk),           field("SM", &Variant::sm),
+                 field("SN", &Variant::sn),           field("MM", &Variant::mm),
+                 field("MN", &Variant::mn),           field("MK", &Variant::mk),
+                 field("BAND", &Variant::band),       field("STAGES", &Variant::stages),
+                 field("PAD", &Variant::pad),         field("PREFETCH", &Variant::prefetch),
+                 field("PRELOAD", &Variant::preload), field("SG", &Variant::subgroup),
+                 field("A_F16", &Variant::a_f16),     field("B_F16", &Variant::b_f16),
+                 field("DIRECT", &Variant::direct),   field("EDGE", &Variant::edge)};
 };
 
 /// Rows of c should step by 1, so that matrices and vectors of it are stored at once.
@@ -99,6 +100,7 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
                         .band = tile.band,
                         .stages = tile.stages,
                         .pad = tile.pad,
+                        .prefetch = tile.prefetch,
                         .preload = tile.preload,
                         .subgroup = context.caps.subgroup_max,
                         .a_f16 = problem.a.dtype == DType::f16,

@@ -69,7 +69,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let a_k{{i}} = {{A_DIR == "k" ? "a_col{{i}} * 8u" : "a_row{{i}}"}};
   let a_x{{i}} = {{A_DIR == "k" ? "min(m0 + a_row{{i}}, p.m - 1u)" : "min(m0 + a_col{{i}} * 8u, (p.m - 1u) / 8u * 8u)"}};
   let a_base{{i}} = at.a + a_x{{i}} * p.a_x;
+#if PREFETCH
   var ra{{i}} = a_halves(a_base{{i}}, p.m - 1u - a_x{{i}}, at.k_begin + a_k{{i}}, at.k_end);
+#endif
 #endfor
 #for i in 0..B_LOADS
   let b_row{{i}} = (t + {{i * THREADS}}u) / {{B_ROW}}u;
@@ -78,7 +80,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let b_k{{i}} = {{B_DIR == "k" ? "b_col{{i}} * 8u" : "b_row{{i}}"}};
   let b_x{{i}} = {{B_DIR == "k" ? "min(n0 + b_row{{i}}, p.n - 1u)" : "min(n0 + b_col{{i}} * 8u, (p.n - 1u) / 8u * 8u)"}};
   let b_base{{i}} = at.b + b_x{{i}} * p.b_x;
+#if PREFETCH
   var rb{{i}} = b_halves(b_base{{i}}, p.n - 1u - b_x{{i}}, at.k_begin + b_k{{i}}, at.k_end);
+#endif
 #endfor
   for (var k = at.k_begin; k < at.k_end; k += {{STAGES * BK}}u) {
 #for s in 0..STAGES
@@ -86,6 +90,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (k + {{s * BK}}u < at.k_end) {
 #else
     {
+#endif
+#if !PREFETCH
+      // All loads first, so that they are in flight together.
+#for i in 0..A_LOADS
+      let ra{{i}} = a_halves(a_base{{i}}, p.m - 1u - a_x{{i}}, k + {{s * BK}}u + a_k{{i}}, at.k_end);
+#endfor
+#for i in 0..B_LOADS
+      let rb{{i}} = b_halves(b_base{{i}}, p.n - 1u - b_x{{i}}, k + {{s * BK}}u + b_k{{i}}, at.k_end);
+#endfor
 #endif
 #if STAGES == 1
       workgroupBarrier();
@@ -97,6 +110,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       tile[{{s * STAGE}}u + b_slot{{i}}] = rb{{i}};
 #endfor
       workgroupBarrier();
+#if PREFETCH
       let next = k + {{(s + 1) * BK}}u;
       if (next < at.k_end) {  // fetch the next tile while this one is multiplied
 #for i in 0..A_LOADS
@@ -106,6 +120,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         rb{{i}} = b_halves(b_base{{i}}, p.n - 1u - b_x{{i}}, next + b_k{{i}}, at.k_end);
 #endfor
       }
+#endif
 #for step in 0..BK / MK
       // k step {{step}}; with PRELOAD its operands were loaded before the multiplies of the step before.
 #for ahead in (PRELOAD && step > 0 ? step + 1 : step)..(PRELOAD ? min(step + 2, BK / MK) : step + 1)

@@ -98,20 +98,21 @@ Layout layout_of(const View& view, std::uint32_t k_dim, std::uint32_t elements) 
 Traits traits_of(const Problem& problem, std::uint32_t elements, std::uint64_t step) {
   const Layout a = layout_of(problem.a, 4, elements);
   const Layout b = layout_of(problem.b, 3, elements);
-  return {.activation = problem.activation,
-          .beta = problem.beta != 0,
-          .bias = !problem.bias.given()         ? "none"
-                  : problem.bias.stride[4] == 0 ? "row"
-                                                : "any",
-          .batched = problem.batches() > 1,
-          .split = problem.splits > 1,
-          .k_edge = problem.k() % step != 0,
-          .a_dir = a.along_k ? "k" : "x",
-          .b_dir = b.along_k ? "k" : "x",
-          .a_vec = a.vec,
-          .b_vec = b.vec,
-          .c_vec = steps_evenly(problem.c, 4, 4),
-          .n_tail = problem.n() % 4 != 0};
+  return {
+      .activation = problem.activation,
+      .beta = problem.beta != 0,
+      .bias = !problem.bias.given()         ? "none"
+              : problem.bias.stride[4] == 0 ? "row"
+                                            : "any",
+      .batched = problem.batches() > 1,
+      .split = problem.splits > 1,
+      .k_edge = problem.k() % step != 0,
+      .a_dir = a.along_k ? "k" : "x",
+      .b_dir = b.along_k ? "k" : "x",
+      .a_vec = a.vec,
+      .b_vec = b.vec,
+      .c_vec = steps_evenly(problem.c, 4, 4) && (problem.splits == 1 || problem.c.count() % 4 == 0),
+      .n_tail = problem.n() % 4 != 0};
 }
 
 Launch launch_of(const Problem& problem, const Traits& traits, std::uint32_t elements) {

@@ -67,6 +67,11 @@ constexpr MatrixTile padded(MatrixTile tile, std::uint32_t pad) {
   return tile;
 }
 
+constexpr MatrixTile unfetched(MatrixTile tile) {
+  tile.prefetch = false;
+  return tile;
+}
+
 constexpr std::array matrix_sweep_list{
     sweep_base,
     banded(sweep_base, 4),
@@ -96,6 +101,11 @@ constexpr std::array matrix_sweep_list{
     with(sweep_base, 64, 128, 32, 1, 2),
     with(sweep_base, 64, 256, 32, 1, 4),
     with(sweep_base, 128, 64, 64, 2, 2),
+    unfetched(sweep_base),
+    unfetched(staged(sweep_base)),
+    unfetched(with(sweep_base, 128, 128, 64, 2, 2)),
+    unfetched(with(sweep_base, 128, 128, 32, 2, 4)),
+    unfetched(with(sweep_base, 128, 256, 32, 2, 4)),
 };
 
 constexpr std::array register_sweep_list{
@@ -194,8 +204,8 @@ bool MatrixTile::valid(const Caps& caps) const {
 }
 
 std::string MatrixTile::label() const {
-  return std::format("{}x{}x{}_{}x{}_n{}_g{}_s{}_p{}{}", bm, bn, bk, sm, sn, mn, band, stages, pad,
-                     preload ? "_pre" : "");
+  return std::format("{}x{}x{}_{}x{}_n{}_g{}_s{}_p{}{}{}", bm, bn, bk, sm, sn, mn, band, stages,
+                     pad, preload ? "_pre" : "", prefetch ? "" : "_nofetch");
 }
 
 std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,

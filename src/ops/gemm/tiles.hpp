@@ -41,6 +41,7 @@ struct MatrixTile {
   std::uint32_t band = 8;    ///< Row tiles that are walked together, for the cache; 0: plain order.
   std::uint32_t stages = 1;  ///< Copies of the workgroup tile: 2 needs one barrier per step.
   std::uint32_t pad = 1;     ///< Unused groups of 8 halves behind each row of the workgroup tile.
+  bool prefetch = true;      ///< Fetch the next tile into registers before this one is multiplied.
   bool preload = false;      ///< Load the operands of the next k step before this one's multiplies.
 
   /// Groups of 8 halves in the workgroup tile; the layout is along k ("k") or across it ("x").

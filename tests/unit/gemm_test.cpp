@@ -1,0 +1,141 @@
+// What matrix products refuse, and which kernels and cuts they choose, without any device.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "ops/gemm/gemm.hpp"
+
+namespace weft::ops::gemm {
+namespace {
+
+Caps device() {
+  Caps caps;
+  caps.f16 = caps.subgroups = caps.subgroup_matrix = true;
+  caps.subgroup_min = caps.subgroup_max = 32;
+  caps.max_buffer = caps.max_binding = 1ULL << 31;
+  caps.workgroup_bytes = 48 << 10;
+  caps.workgroup_invocations = 1024;
+  caps.matrix_configs = {{MatrixType::f16, MatrixType::f32, 16, 16, 16}};
+  return caps;
+}
+
+View tensor(std::initializer_list<std::uint64_t> shape, int slot, DType type = DType::f32) {
+  return View::dense(type, shape, slot);
+}
+
+std::string refusal(const Args& args) {
+  const auto planned = plan(args, device());
+  return planned ? "planned" : planned.error().message;
+}
+
+/// The labels of the launches, in order.
+std::vector<std::string> launches(const Args& args, const Caps& caps = device()) {
+  const auto planned = plan(args, caps);
+  if (!planned) return {planned.error().message};
+  std::vector<std::string> labels;
+  for (const Dispatch& dispatch : planned->dispatches) labels.push_back(dispatch.kernel.label);
+  return labels;
+}
+
+using Labels = std::vector<std::string>;
+
+TEST(Gemm, RefusesShapesTypesAndOverlaps) {
+  EXPECT_EQ(refusal({.a = tensor({4, 6}, 0), .b = tensor({5, 8}, 1), .c = tensor({4, 8}, 2)}),
+            "A matrix product takes a [M,K], b [K,N] and c [M,N]; given were a [4,6], b [5,8] and "
+            "c [4,8].");
+  EXPECT_EQ(
+      refusal({.a = tensor({4, 6}, 0, DType::i32), .b = tensor({6, 8}, 1), .c = tensor({4, 8}, 2)}),
+      "Matrix products take f32, f16 and bf16; tensor `a` is i32[4,6].");
+  EXPECT_EQ(refusal({.a = tensor({6}, 0), .b = tensor({6, 8}, 1), .c = tensor({4, 8}, 2)}),
+            "Tensor `a` of a matrix product needs at least 2 dimensions; it is f32[6].");
+  EXPECT_EQ(refusal({.a = tensor({4, 4}, 0), .b = tensor({4, 4}, 1), .c = tensor({4, 4}, 0)}),
+            "Tensor `a` (f32[4,4]) of a matrix product overlaps the output (f32[4,4]) in the same "
+            "buffer.");
+  EXPECT_EQ(refusal({.a = tensor({4, 6}, 0),
+                     .b = tensor({6, 8}, 1),
+                     .c = tensor({4, 8}, 2),
+                     .activation = "add"}),
+            "There is no activation named `add`; it must be `none` or a unary elementwise "
+            "function.");
+  EXPECT_EQ(refusal({.a = tensor({4, 6}, 0),
+                     .b = tensor({6, 8}, 1),
+                     .c = tensor({4, 8}, 2),
+                     .kernel = "fast"}),
+            "While planning the product of f32[4,6] and f32[6,8]: There is no matrix product "
+            "kernel named `fast`; there are naive, matvec, thin, split_k, matrix and tile.");
+  EXPECT_EQ(refusal({.a = tensor({40, 60}, 0),
+                     .b = tensor({60, 80}, 1),
+                     .c = tensor({40, 80}, 2),
+                     .kernel = "matrix"}),
+            "While planning the product of f32[40,60] and f32[60,80]: While choosing kernel "
+            "`matrix`: Matrix units multiply f16; the operands are f32 and f32 and rounding them "
+            "was not allowed.");
+}
+
+TEST(Gemm, SideBySideColumnsOfOneBufferDoNotOverlap) {
+  // a is columns 0 … 3 and c columns 4 … 7 of the same rows.
+  View a = tensor({4, 4}, 0);
+  a.stride[0] = 8;
+  View c = a;
+  c.offset = 16;
+  EXPECT_EQ(refusal({.a = a, .b = tensor({4, 4}, 1), .c = c}), "planned");
+  c.offset = 12;
+  EXPECT_NE(refusal({.a = a, .b = tensor({4, 4}, 1), .c = c}), "planned");
+}
+
+TEST(Gemm, ChoosesKernelsBySizeAndType) {
+  const auto product = [](std::uint64_t m, std::uint64_t n, std::uint64_t k, DType type) {
+    return Args{.a = tensor({m, k}, 0, type), .b = tensor({k, n}, 1, type), .c = tensor({m, n}, 2)};
+  };
+  EXPECT_EQ(launches(product(4096, 4096, 4096, DType::f32)), Labels{"gemm tile 128x128x16"});
+  EXPECT_EQ(launches(product(4096, 4096, 4096, DType::f16)), Labels{"gemm matrix 128x128x32"});
+  EXPECT_EQ(launches(product(4096, 4096, 4096, DType::bf16)), Labels{"gemm tile 128x128x16"});
+  EXPECT_EQ(launches(product(1, 16384, 4096, DType::f16)), Labels{"gemm columns 1"});
+  EXPECT_EQ(launches(product(16384, 1, 4096, DType::f16)), Labels{"gemm rows 1"});
+  EXPECT_EQ(launches(product(5, 16384, 4096, DType::f16)), Labels{"gemm columns 8"});
+  EXPECT_EQ(launches(product(4, 4, 4, DType::f32)), Labels{"gemm naive"});
+  // Few tiles and a long K: parts of K in one launch, and one to add them up.
+  const Labels split = launches(product(128, 128, 65536, DType::f32));
+  ASSERT_EQ(split.size(), 2U);
+  EXPECT_EQ(split[1], "gemm reduce");
+}
+
+TEST(Gemm, FoldsBatchesThatShareBIntoRows) {
+  const auto folded = plan({.a = tensor({8, 64, 128}, 0),
+                            .b = tensor({128, 256}, 1),
+                            .c = tensor({8, 64, 256}, 2),
+                            .kernel = "tile"},
+                           device());
+  ASSERT_TRUE(folded) << folded.error().message;
+  ASSERT_EQ(folded->dispatches.size(), 1U);
+  EXPECT_EQ(folded->dispatches[0].grid.z, 1U);
+}
+
+TEST(Gemm, CutsWhatDoesNotFitOneBinding) {
+  Caps caps = device();
+  caps.max_binding = 1 << 20;
+  const auto fits = [&](const Args& args) {
+    const auto planned = plan(args, caps);
+    if (!planned) return planned.error().message;
+    for (const Dispatch& dispatch : planned->dispatches) {
+      for (const BoundRange& range : dispatch.ranges) {
+        if (range.size > caps.max_binding) return std::string("a binding is too large");
+      }
+    }
+    return std::string(planned->dispatches.size() > 1 ? "cut" : "whole");
+  };
+  EXPECT_EQ(fits({.a = tensor({64, 64}, 0), .b = tensor({64, 64}, 1), .c = tensor({64, 64}, 2)}),
+            "whole");
+  EXPECT_EQ(
+      fits({.a = tensor({4000, 256}, 0), .b = tensor({256, 64}, 1), .c = tensor({4000, 64}, 2)}),
+      "cut");
+  // b spreads along K, and c is too narrow to hold sums of parts of it.
+  EXPECT_EQ(fits({.a = tensor({32, 4000}, 0),
+                  .b = tensor({4000, 256}, 1),
+                  .c = tensor({32, 256}, 2, DType::f16)}),
+            "cut");
+}
+
+}  // namespace
+}  // namespace weft::ops::gemm
