@@ -36,7 +36,7 @@ void scan_host(const Options& options, const HostTensor& x, HostTensor& y) {
   }
 }
 
-Case make_case(std::string label, TensorSpec x, TensorSpec y, Options options) {
+Case make_case(const std::string& label, TensorSpec x, TensorSpec y, Options options) {
   Case test;
   test.name = std::format("{}{}{}", label, options.exclusive ? "_exclusive" : "",
                           options.reverse ? "_reverse" : "");
@@ -84,8 +84,11 @@ void add_cases(std::vector<Case>& out) {
   add_directions("column", {.shape = {300, 6}}, {}, 0);
   add_directions("column_odd_f16", {.dtype = DType::f16, .shape = {70, 5}}, {.dtype = DType::f16},
                  0);
+  add("column_padded_f16", {.dtype = DType::f16, .shape = {70, 6}, .pad = 3},
+      {.dtype = DType::f16, .pad = 1}, 0);
   add_directions("long", {.shape = {60001}}, {}, 0);
-  for (const std::uint64_t n : {1, 2, 7, 8, 9, 31, 64, 130, 520, 1024, 4096, 4100, 9000}) {
+  for (const std::uint64_t n :
+       {1U, 2U, 7U, 8U, 9U, 31U, 64U, 130U, 520U, 1024U, 4096U, 4100U, 9000U}) {
     add(std::format("length_{}", n), {.shape = {5, n}}, {}, 1);
     add(std::format("length_{}_f16", n), {.dtype = DType::f16, .shape = {5, n}},
         {.dtype = DType::f16}, 1);

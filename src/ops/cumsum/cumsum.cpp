@@ -156,8 +156,9 @@ Shape choose_shape(const Job& job, std::uint64_t budget) {
     shape.segments = ceil_div(chunks, shape.span);
     return shape;
   }
+  // Two neighbouring 16-bit results fill a word, wherever the sum stands.
   if (size_of(y.dtype) == 2 && x.stride[inner] == 1 && y.stride[inner] == 1 &&
-      x.shape[inner] % 2 == 0 && aligned(x, size_of(x.dtype) * 2, inner) && aligned(y, 4, inner)) {
+      x.shape[inner] % 2 == 0 && job.scan_y % 2 == 0 && aligned(y, 4, inner)) {
     shape.chunk = 2;
   }
   const std::uint64_t lanes = rows / shape.chunk;
@@ -275,8 +276,8 @@ Status emit(Plan& plan, Job job, const Caps& caps) {
     Job back = job;
     for (View& view : front.kept) view = view.slice(dim, 0, half);
     for (View& view : back.kept) view = view.slice(dim, half, extent - half);
-    if (const Status ok = emit(plan, std::move(front), caps); !ok) return ok;
-    return emit(plan, std::move(back), caps);
+    if (const Status ok = emit(plan, front, caps); !ok) return ok;
+    return emit(plan, back, caps);
   }
   if (too_many) {
     return fail(

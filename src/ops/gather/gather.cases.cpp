@@ -63,7 +63,7 @@ TensorSpec status_spec() {
 }
 
 /// Tensors {x, index, y} and status if there are bad indices.
-Case gather_case(std::string label, TensorSpec x, TensorSpec index, TensorSpec y,
+Case gather_case(const std::string& label, TensorSpec x, TensorSpec index, TensorSpec y,
                  std::uint32_t axis, bool bad = true) {
   Case test;
   test.name = "gather_" + label;
@@ -95,7 +95,7 @@ Case gather_case(std::string label, TensorSpec x, TensorSpec index, TensorSpec y
 }
 
 /// Tensors {y, index, source} and status if there are bad indices.
-Case scatter_case(std::string label, TensorSpec y, TensorSpec index, TensorSpec source,
+Case scatter_case(const std::string& label, TensorSpec y, TensorSpec index, TensorSpec source,
                   std::uint32_t axis, bool bad = true) {
   Case test;
   test.name = "scatter_add_" + label;
@@ -128,8 +128,8 @@ Case scatter_case(std::string label, TensorSpec y, TensorSpec index, TensorSpec 
 }
 
 /// Tensors {table, indices, source}; indices have the source's shape without columns.
-Case add_rows_case(std::string label, TensorSpec table, TensorSpec indices, TensorSpec source,
-                   bool status = false) {
+Case add_rows_case(const std::string& label, TensorSpec table, TensorSpec indices,
+                   TensorSpec source, bool status = false) {
   Case test = scatter_case(label, table, indices, source,
                            static_cast<std::uint32_t>(table.shape.size() - 2), false);
   test.name = "add_rows_" + label;
@@ -190,10 +190,10 @@ void add_scatter_cases(std::vector<Case>& out) {
                                  {.dtype = type}, axis));
     }
   }
-  const auto add = [&](std::string label, TensorSpec y, TensorSpec index, TensorSpec source,
+  const auto add = [&](const std::string& label, TensorSpec y, TensorSpec index, TensorSpec source,
                        std::uint32_t axis, bool bad = true) {
-    out.push_back(scatter_case(std::move(label), std::move(y), std::move(index), std::move(source),
-                               axis, bad));
+    out.push_back(
+        scatter_case(label, std::move(y), std::move(index), std::move(source), axis, bad));
   };
   add("smaller_index", {.shape = {5, 6, 7}}, {.shape = {3, 9, 4}}, {}, 1);
   add("f32_to_f16", {.dtype = DType::f16, .shape = {5, 60}}, {.shape = {5, 33}}, {}, 1);

@@ -105,12 +105,12 @@ View whole_index(const ScatterJob& job) {
   return with(job.lines[2], {{job.entries, job.index_entry}});
 }
 
-/// Chunks of columns are aligned in `view`, whose columns have stride 1.
+/// Chunks of columns are aligned in `view`, whose last dimension is the columns, with stride 1.
 bool aligned(const View& view, std::uint64_t chunk) {
   const std::uint64_t bytes = chunk * size_of(view.dtype);
   if (view.offset % bytes != 0) return false;
-  for (std::uint32_t i = 0; i < view.rank; ++i) {
-    if (view.stride[i] != 1 && view.stride[i] * size_of(view.dtype) % bytes != 0) return false;
+  for (std::uint32_t i = 0; i + 1 < view.rank; ++i) {
+    if (view.stride[i] * size_of(view.dtype) % bytes != 0) return false;
   }
   return true;
 }

@@ -184,7 +184,8 @@ Status finish(Plan& plan, const Problem& problem, Variant variant, Params params
   }
   variant.vector_out = variant.vector_out && variant.chunk > 1;
   if (variant.vector_out) {
-    const std::uint64_t bytes = std::min<std::uint64_t>(16, variant.chunk * size_of(y.dtype));
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(16, std::uint64_t{variant.chunk} * size_of(y.dtype));
     variant.vector_out = mine.y().stride[mine.y().rank - 1] == 1 && size_of(y.dtype) < 8 &&
                          aligned(y, mine.y().rank - 1, bytes) && bytes >= 4;
   }
@@ -245,7 +246,7 @@ Status emit_rows(Plan& plan, const Problem& problem, const Caps& caps) {
   if (variant.lanes == group_size && groups < many_groups / 2 &&
       elements * size_of(problem.x().dtype) > row_bytes_worth_splitting) {
     parts = std::max<std::uint64_t>(
-        1, std::min(ceil_div(many_groups, groups), chunks / (group_size * 4)));
+        1, std::min(ceil_div(many_groups, groups), chunks / (std::uint64_t{group_size} * 4)));
   }
   params.span = narrow(ceil_div(chunks, parts));
   params.parts = narrow(ceil_div<std::uint64_t>(chunks, params.span));

@@ -66,8 +66,8 @@ Status split_kept(Plan& plan, const Problem& problem, std::uint32_t dim, const C
   Problem back = problem;
   slice_kept(front, dim, 0, half);
   slice_kept(back, dim, half, extent - half);
-  if (const Status ok = emit(plan, std::move(front), caps); !ok) return ok;
-  return emit(plan, std::move(back), caps);
+  if (const Status ok = emit(plan, front, caps); !ok) return ok;
+  return emit(plan, back, caps);
 }
 
 Status split_reduced(Plan& plan, const Problem& problem, std::uint32_t dim, std::uint64_t pieces,
@@ -86,7 +86,7 @@ Status split_reduced(Plan& plan, const Problem& problem, std::uint32_t dim, std:
     slice_reduced(piece, dim, i * length, std::min(length, extent - i * length));
     piece.y().offset += i * partials.stride * size_of(piece.y().dtype);
     piece.yi().offset += i * partials.stride * size_of(piece.yi().dtype);
-    if (const Status ok = emit(plan, std::move(piece), caps); !ok) return ok;
+    if (const Status ok = emit(plan, piece, caps); !ok) return ok;
   }
   return emit(plan, from_partials(problem, partials), caps);
 }

@@ -75,10 +75,10 @@ void reduce_host(Function function, std::uint32_t axes, const HostTensor& x, Hos
   }
 }
 
-Case make_case(Function function, std::string name_, TensorSpec x, std::uint32_t axes,
+Case make_case(Function function, const std::string& label, TensorSpec x, std::uint32_t axes,
                TensorSpec y = {}, bool keep = false) {
   Case test;
-  test.name = std::format("{}_{}", name(function), name_);
+  test.name = std::format("{}_{}", name(function), label);
   double count = 1;
   y.shape.clear();
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
@@ -180,7 +180,7 @@ TensorSpec with_ties(TensorSpec x, Case& test) {
 
 void add_shape_cases(std::vector<Case>& out) {
   for (const Function f : {Function::sum, Function::argmax}) {
-    const auto add = [&](const std::string& label, TensorSpec x, std::uint32_t axes,
+    const auto add = [&](const std::string& label, const TensorSpec& x, std::uint32_t axes,
                          TensorSpec y = {}, bool keep = false) {
       y.dtype = is_arg(f) ? DType::i32 : y.dtype;
       Case test = make_case(f, label, x, axes, y, keep);
@@ -192,7 +192,8 @@ void add_shape_cases(std::vector<Case>& out) {
       add(std::format("permuted_axes_{}", axes),
           {.dtype = DType::f16, .shape = {3, 4, 5, 8}, .order = {2, 0, 3, 1}}, axes);
     }
-    for (const std::uint64_t n : {1, 2, 3, 4, 5, 8, 31, 128, 129, 516, 1024, 1027, 5000}) {
+    for (const std::uint64_t n :
+         {1U, 2U, 3U, 4U, 5U, 8U, 31U, 128U, 129U, 516U, 1024U, 1027U, 5000U}) {
       for (const DType type : {DType::f32, DType::f16}) {
         add(std::format("row_of_{}_{}", n, name(type)), {.dtype = type, .shape = {3, n}}, 2,
             {.dtype = type});

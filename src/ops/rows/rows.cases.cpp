@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <format>
+#include <utility>
 
 #include "ops/case.hpp"
 #include "ops/map/map.hpp"
@@ -58,7 +59,7 @@ void set_status(std::span<HostTensor> tensors, const BadIndices& bad) {
 }
 
 /// Tensors {table, indices, y} and status if there are bad indices.
-Case get_case(std::string label, TensorSpec table, TensorSpec indices, TensorSpec y,
+Case get_case(const std::string& label, TensorSpec table, TensorSpec indices, TensorSpec y,
               bool bad = false) {
   Case test;
   test.name = "get_" + label;
@@ -69,7 +70,7 @@ Case get_case(std::string label, TensorSpec table, TensorSpec indices, TensorSpe
   indices.high = static_cast<double>(rows) - (bad ? -2 : 1);
   if (table.dtype == DType::i32) table.low = -1000, table.high = 1000;
   y.output = true;
-  test.tensors = {table, indices, y};
+  test.tensors = {std::move(table), std::move(indices), std::move(y)};
   if (bad)
     test.tensors.push_back(
         {.dtype = DType::u32, .shape = {2}, .low = 0, .high = 0, .output = true});
@@ -92,9 +93,9 @@ Case get_case(std::string label, TensorSpec table, TensorSpec indices, TensorSpe
 }
 
 /// Tensors {table, indices, source} and status. Where an index may appear twice, the source rows must be equal.
-Case set_case(std::string label, TensorSpec table, TensorSpec indices, TensorSpec source,
+Case set_case(const std::string& label, TensorSpec table, TensorSpec indices, TensorSpec source,
               bool bad = false) {
-  Case test = get_case(std::move(label), table, indices, source, bad);
+  Case test = get_case(label, std::move(table), std::move(indices), std::move(source), bad);
   test.name.replace(0, 3, "set");
   test.tensors[0].output = true;
   test.tensors[2].output = false;
@@ -125,17 +126,16 @@ void add_get_cases(std::vector<Case>& out) {
                              {.dtype = to, .shape = {7, 64}}));
     }
   }
-  for (const std::uint64_t c : {1, 2, 3, 6, 12, 257}) {
+  for (const std::uint64_t c : {1U, 2U, 3U, 6U, 12U, 257U}) {
     for (const DType type : {DType::f32, DType::f16}) {
       out.push_back(get_case(std::format("columns_{}_{}", c, name(type)),
                              {.dtype = type, .shape = {20, c}}, {.dtype = DType::i64, .shape = {9}},
                              {.dtype = type, .shape = {9, c}}, true));
     }
   }
-  const auto add = [&](std::string label, TensorSpec table, TensorSpec indices, TensorSpec y,
+  const auto add = [&](const std::string& label, TensorSpec table, TensorSpec indices, TensorSpec y,
                        bool bad = false) {
-    out.push_back(
-        get_case(std::move(label), std::move(table), std::move(indices), std::move(y), bad));
+    out.push_back(get_case(label, std::move(table), std::move(indices), std::move(y), bad));
   };
   add("batched", {.shape = {2, 3, 10, 16}}, {.shape = {2, 3, 5}}, {.shape = {2, 3, 5, 16}}, true);
   add("three_batches", {.shape = {2, 2, 3, 10, 16}}, {.shape = {2, 3, 5}},
@@ -162,10 +162,9 @@ void add_get_cases(std::vector<Case>& out) {
 }
 
 void add_set_cases(std::vector<Case>& out) {
-  const auto add = [&](std::string label, TensorSpec table, TensorSpec indices, TensorSpec source,
-                       bool bad = false) {
-    out.push_back(
-        set_case(std::move(label), std::move(table), std::move(indices), std::move(source), bad));
+  const auto add = [&](const std::string& label, TensorSpec table, TensorSpec indices,
+                       TensorSpec source, bool bad = false) {
+    out.push_back(set_case(label, std::move(table), std::move(indices), std::move(source), bad));
   };
   // One index per batch keeps random indices free of duplicates.
   for (const DType from : {DType::f32, DType::f16}) {
@@ -177,7 +176,7 @@ void add_set_cases(std::vector<Case>& out) {
   add("i32", {.dtype = DType::i32, .shape = {6, 9, 5}}, {.shape = {6, 1}},
       {.dtype = DType::i32, .shape = {6, 1, 5}});
   out.back().tensors[2].low = -50;
-  for (const std::uint64_t c : {1, 2, 3, 6, 257}) {
+  for (const std::uint64_t c : {1U, 2U, 3U, 6U, 257U}) {
     add(std::format("columns_{}_f16", c), {.dtype = DType::f16, .shape = {8, 4, c}},
         {.shape = {8, 1}}, {.shape = {8, 1, c}}, true);
   }
