@@ -44,7 +44,7 @@ def peers():
             f"map/copy_transpose_4096x4096_{t}": (lambda s=square: [s(), s()], lambda x, y: y.copy_(x.t())),
             f"reduce/sum_all_4096x4096_{t}": (lambda s=square: [s()], torch.sum),
             f"reduce/sum_rows_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.sum(x, 1)),
-            f"reduce/sum_cols_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.sum(x, 0)),
+            f"reduce/sum_columns_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.sum(x, 0)),
             f"reduce/max_rows_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.amax(x, 1)),
             f"cumsum/rows_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.cumsum(x, 1)),
             f"softmax/softmax_4096x4096_{t}": (lambda s=square: [s()], lambda x: torch.softmax(x, 1)),

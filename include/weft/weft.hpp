@@ -1,5 +1,10 @@
 #pragma once
 
-/// The public C++ API of Weft.
+/// The public C++ API of Weft. Errors are thrown as weft::Error.
 
+#include "weft/device.hpp"
+#include "weft/dtype.hpp"
+#include "weft/error.hpp"
+#include "weft/ops.hpp"
+#include "weft/tensor.hpp"
 #include "weft/version.hpp"

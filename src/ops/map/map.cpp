@@ -135,9 +135,9 @@ Chunking choose_chunking(std::span<const View> views) {
   return {.atomic = true};
 }
 
-/// Same-type copies move bits: f32 as u32, f16 as bf16 (whose access is integer arithmetic), i64 as pairs of u32,
-/// so that no float unit can change a denormal or a NaN.
-void copy_as_bits(std::vector<View>& views) {
+/// Same-type copies move bits: f32 as u32, f16 as bf16 (whose access is integer arithmetic), i64 as
+/// pairs of u32, so that no float unit can change a denormal or a NaN.
+void copy_as_bits(std::span<View> views) {
   const DType type = views.front().dtype;
   for (View& view : views) {
     if (type == DType::f32) view.dtype = DType::u32;
@@ -148,6 +148,26 @@ void copy_as_bits(std::vector<View>& views) {
     view.stride[view.rank] = 1;
     ++view.rank;
     view.dtype = DType::u32;
+  }
+}
+
+/// Collapsed copies of 1- and 2-byte elements whose rows are whole, aligned words move as words.
+void copy_as_words(std::span<View> views) {
+  const std::uint32_t bytes = size_of(views.front().dtype);
+  if (bytes >= 4) return;
+  const std::uint32_t per_word = 4 / bytes;
+  const std::uint32_t inner = views.front().rank - 1;
+  for (const View& view : views) {
+    if (view.stride[inner] != 1 || view.shape[inner] % per_word != 0 || view.offset % 4 != 0)
+      return;
+    for (std::uint32_t i = 0; i < inner; ++i) {
+      if (view.stride[i] % per_word != 0) return;
+    }
+  }
+  for (View& view : views) {
+    view.dtype = DType::u32;
+    view.shape[inner] /= per_word;
+    for (std::uint32_t i = 0; i < inner; ++i) view.stride[i] /= per_word;
   }
 }
 
@@ -165,7 +185,7 @@ Status check(const Args& args, const Function* function) {
     if (const Status ok = validate(args.inputs[i], input_names[i]); !ok) return ok;
   }
   for (std::uint32_t i = 0; i < args.y.rank; ++i) {
-    if (args.y.stride[i] == 0 && args.y.shape[i] > 1) {
+    if (args.y.stride[i] == 0 && args.y.shape[i] > 1 && !args.y.empty()) {
       return fail(ErrorCode::invalid_argument,
                   "The output {} repeats elements along dimension {}; every element of an output "
                   "needs a place of its own.",
@@ -263,8 +283,9 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   if (variant.function == "copy" && views[0].dtype == views[1].dtype) {
     if (views[0].dtype == DType::i64 && views[0].rank == max_rank) return copy_slices(views, caps);
     copy_as_bits(views);
-    variant.domain = domain_of(views[0].dtype);
     collapse(views);
+    copy_as_words(views);
+    variant.domain = domain_of(views[0].dtype);
   }
 
   const Status done = for_each_piece(views, caps, [&](std::span<const View> given) -> Status {
@@ -303,11 +324,9 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
     mine.rank = y.rank;
     mine.chunk = chunking.chunk;
     mine.ragged = chunking.ragged;
-    // More chunks per invocation keep more loads in flight, once there is enough work to fill the device.
-    mine.items = chunking.ragged               ? 1
-                 : args.items != 0             ? args.items
-                 : params.chunks >= (1U << 18) ? 2
-                                               : 1;
+    // One chunk per invocation is best on the GPUs measured (the sweeps in map.cases.cpp): the many
+    // small workgroups hide latency better than more loads in flight per invocation do.
+    mine.items = chunking.ragged || args.items == 0 ? 1 : args.items;
     // Ragged chunks are located element by element, so their dimensions stay in elements.
     const std::uint32_t scale = chunking.ragged ? 1 : chunking.chunk;
     if (y.rank > 1 && !chunking.ragged) params.shape[inner] /= scale;

@@ -1,0 +1,111 @@
+#include "weft/device.hpp"
+
+#include <format>
+#include <utility>
+
+#include "api/state.hpp"
+#include "ops/map/map.hpp"
+
+namespace weft {
+
+Device::Device(const DeviceChoice& choice) {
+  gpu::DeviceOptions options;
+  options.adapter = choice.adapter;
+  if (choice.safe) options.mode = gpu::Mode::safe;
+  data_ = std::make_shared<DeviceData>(unwrap(gpu::Device::create(options)));
+}
+
+std::string Device::name() const { return data_->device.info().name; }
+bool Device::is_software() const { return data_->device.caps().software; }
+
+Tensor Device::upload(DType dtype, const Shape& shape, std::span<const std::byte> bytes) const {
+  Tensor tensor = new_tensor(data_, dtype, shape);
+  const TensorState& state = Access::state(tensor);
+  if (state.view.bytes().size() != bytes.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                std::format("A tensor of shape {} has {} elements; {} values were given.",
+                            ops::describe(shape), tensor.size(), bytes.size() / size_of(dtype)));
+  }
+  unwrap(data_->device.write(gpu::whole(state.buffer), bytes));
+  return tensor;
+}
+
+Tensor Device::empty(const Shape& shape, DType dtype) const {
+  return new_tensor(data_, dtype, shape);
+}
+
+namespace {
+
+Tensor source(const std::shared_ptr<DeviceData>& data, std::string_view function,
+              const Shape& shape, DType dtype, ops::map::Scalars scalars) {
+  Tensor tensor = new_tensor(data, dtype, shape);
+  Slots slots;
+  const ops::View y = slots.view(tensor);
+  slots.run(ops::map::plan({.function = function, .inputs = {}, .y = y, .scalars = scalars},
+                           data->device.caps()));
+  return tensor;
+}
+
+}  // namespace
+
+Tensor Device::full(const Shape& shape, double value, DType dtype) const {
+  return source(data_, "fill", shape, dtype, {value});
+}
+
+Tensor Device::arange(std::uint64_t count, double start, double step, DType dtype) const {
+  return source(data_, "arange", {count}, dtype, {start, step});
+}
+
+void Device::synchronize() const { unwrap(data_->device.synchronize()); }
+
+Kernel Access::kernel(KernelData data) {
+  Kernel kernel;
+  kernel.data_ = std::make_shared<const KernelData>(std::move(data));
+  return kernel;
+}
+
+Kernel Device::kernel(const KernelSource& source) const {
+  gpu::KernelDesc desc{.label = source.label,
+                       .wgsl = source.wgsl,
+                       .entry = source.entry,
+                       .params_bytes = (source.scalars * 4 + 15) / 16 * 16,
+                       .constants = source.constants};
+  for (const bool writes : source.writes)
+    desc.bindings.push_back(writes ? gpu::Access::write : gpu::Access::read);
+  return Access::kernel(
+      {data_, unwrap(data_->device.compile(desc)), source.writes, source.scalars});
+}
+
+void Kernel::run(std::span<const Tensor> tensors, std::array<std::uint32_t, 3> workgroups,
+                 std::span<const std::uint32_t> scalars) const {
+  if (!data_)
+    throw Error(ErrorCode::invalid_argument,
+                "The kernel is empty: make one with Device::kernel().");
+  if (tensors.size() != data_->writes.size() || scalars.size() != data_->scalars) {
+    throw Error(ErrorCode::invalid_argument,
+                std::format("Kernel `{}` takes {} tensors and {} scalars; {} and {} were given.",
+                            data_->kernel.label(), data_->writes.size(), data_->scalars,
+                            tensors.size(), scalars.size()));
+  }
+  std::vector<gpu::Slice> bindings;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const TensorState& state = Access::state(tensors[i]);
+    const std::uint64_t alignment = data_->device->device.caps().binding_alignment;
+    if (state.device != data_->device || !state.view.is_dense() ||
+        state.view.offset % alignment != 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  std::format("Tensor {} ({}) of kernel `{}` must be dense, on the kernel's device "
+                              "and start at a multiple of {} bytes.",
+                              i, ops::describe(state.view), data_->kernel.label(), alignment));
+    }
+    bindings.push_back({state.buffer, state.view.offset, state.view.bytes().size()});
+  }
+  std::vector<std::uint32_t> words(scalars.begin(), scalars.end());
+  words.resize((words.size() + 3) / 4 * 4);
+  gpu::Stream stream = data_->device->device.stream();
+  unwrap(stream.dispatch(data_->kernel, bindings, std::as_bytes(std::span(words)),
+                         {workgroups[0], workgroups[1], workgroups[2]}));
+  unwrap(stream.submit());
+}
+
+}  // namespace weft
