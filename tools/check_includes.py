@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 LAYERS = {
-    "src/base": [],
+    "src/base": ["weft"],
     "src/wgsl": ["base"],
     "src/device": ["base"],
     "src/ops": ["base", "wgsl", "device"],

@@ -1,0 +1,109 @@
+// The public C++ API, from a user's point of view.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+#include <weft/weft.hpp>
+
+namespace weft::test {
+namespace {
+
+const Device& api_device() {
+  static const Device device;
+  return device;
+}
+
+template <class Function>
+std::string message_of(Function function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(DeviceApi, ArithmeticBroadcastsAndReads) {
+  const Tensor a = api_device().tensor({2, 3}, std::vector{1.0F, 2.0F, 3.0F, 4.0F, 5.0F, 6.0F});
+  const Tensor b = api_device().tensor({3}, std::vector{10.0F, 20.0F, 30.0F});
+  EXPECT_EQ((a + b).to_vector(), (std::vector{11.0F, 22.0F, 33.0F, 14.0F, 25.0F, 36.0F}));
+  EXPECT_EQ((b - a * 2).to_vector(), (std::vector{8.0F, 16.0F, 24.0F, 2.0F, 10.0F, 18.0F}));
+  EXPECT_EQ((-a / a).to_vector(), std::vector(6, -1.0F));
+  EXPECT_EQ(sum(a).item(), 21.0F);
+  EXPECT_EQ(mean(a, {0}).to_vector(), (std::vector{2.5F, 3.5F, 4.5F}));
+  EXPECT_EQ(reduce("argmax", a, std::vector<std::uint32_t>{1}).to_vector<std::int32_t>(),
+            (std::vector<std::int32_t>{2, 2}));
+}
+
+TEST(DeviceApi, ViewsShareElementsAndCopiesFollowThem) {
+  const Tensor m = api_device().arange(12).reshape({3, 4});
+  EXPECT_EQ(m.transpose().to_vector(), (std::vector<float>{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}));
+  EXPECT_EQ(m.slice(1, 1, 2).to_vector(), (std::vector<float>{1, 2, 5, 6, 9, 10}));
+  EXPECT_EQ(m.transpose().reshape({12}).slice(0, 0, 3).to_vector(), (std::vector<float>{0, 4, 8}));
+  EXPECT_EQ(m.permute({1, 0}).shape(), (Shape{4, 3}));
+  const std::vector parts{m.slice(1, 0, 1), m.slice(1, 3, 1)};
+  EXPECT_EQ(concat(parts, 1).to_vector(), (std::vector<float>{0, 3, 4, 7, 8, 11}));
+  EXPECT_EQ(cumsum(m, 0).slice(0, 2, 1).to_vector(), (std::vector<float>{12, 15, 18, 21}));
+}
+
+TEST(DeviceApi, TypesConvert) {
+  const Tensor half = api_device().full({5}, 1.5, DType::f16);
+  EXPECT_EQ(half.to_vector(), std::vector(5, 1.5F));
+  EXPECT_EQ(half.to(DType::i32).to_vector<std::int32_t>(), std::vector<std::int32_t>(5, 1));
+  EXPECT_EQ(half.to(DType::bf16).to_string(), "bf16[5] [1.5, 1.5, 1.5, 1.5, 1.5]");
+}
+
+TEST(DeviceApi, ModelsPieces) {
+  const Tensor x = api_device().tensor({2, 2}, std::vector{0.0F, std::log(3.0F), 1.0F, 1.0F});
+  const std::vector<float> soft = softmax(x).to_vector();
+  EXPECT_NEAR(soft[0], 0.25F, 1e-6);
+  EXPECT_NEAR(soft[1], 0.75F, 1e-6);
+  EXPECT_NEAR(soft[2], 0.5F, 1e-6);
+  EXPECT_NEAR(log_softmax(x).to_vector()[3], std::log(0.5F), 1e-6);
+  const Tensor y = api_device().tensor({1, 2}, std::vector{3.0F, 4.0F});
+  EXPECT_NEAR(rms_norm(y, {}, 0).to_vector()[1], 4.0F / std::sqrt(12.5F), 1e-6);
+  EXPECT_NEAR(layer_norm(y, {}, {}, 0).to_vector()[0], -1.0F, 1e-5);
+  EXPECT_EQ(matmul(y, y.transpose()).item(), 25.0F);
+}
+
+TEST(DeviceApi, UsersKernelsRun) {
+  const Kernel twice =
+      api_device().kernel({.wgsl = "@group(0) @binding(0) var<storage, read> x: array<f32>;\n"
+                                   "@group(0) @binding(1) var<storage, read_write> y: array<f32>;\n"
+                                   "@group(0) @binding(2) var<uniform> count: vec4<u32>;\n"
+                                   "override factor: f32;\n"
+                                   "@compute @workgroup_size(64)\n"
+                                   "fn main(@builtin(global_invocation_id) at: vec3<u32>) {\n"
+                                   "  if (at.x < count.x) { y[at.x] = factor * x[at.x]; }\n"
+                                   "}\n",
+                           .writes = {false, true},
+                           .scalars = 1,
+                           .constants = {{"factor", 2.0}}});
+  const Tensor x = api_device().arange(100);
+  const Tensor y = api_device().full({100}, -1);
+  twice.run({x, y}, {2, 1, 1}, {90});
+  EXPECT_EQ(y.to_vector()[89], 178.0F);
+  EXPECT_EQ(y.to_vector()[90], -1.0F);
+  EXPECT_NE(message_of([&] { twice.run({x}, {1, 1, 1}, {90}); }).find("takes 2 tensors"),
+            std::string::npos);
+}
+
+TEST(DeviceApi, ErrorsSayTheValues) {
+  const Tensor a = api_device().full({2, 3}, 1);
+  const Tensor b = api_device().full({4}, 1);
+  EXPECT_EQ(message_of([&] { (void)(a + b); }),
+            "Shapes [2,3] and [4] do not broadcast: 3 and 4 differ.");
+  EXPECT_NE(message_of([&] { (void)matmul(a, a); }).find("[2,3] and [2,3]"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)a.reshape({7}); }).find("[7]"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)map("gulp", a); }).find("gulp"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)a.item(); }).find("6"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)a.to_vector<std::int32_t>(); }).find("f32"), std::string::npos);
+  EXPECT_NE(message_of([] { (void)Tensor().size(); }), "no error");
+  EXPECT_NE(
+      message_of([] { (void)api_device().tensor({3}, std::vector{1.0F}); }).find("3 elements"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::test
