@@ -52,16 +52,16 @@ std::string_view use_name(ToggleUse use) {
 
 /// "128 MiB", or with one decimal where it is not whole.
 std::string amount(std::uint64_t bytes) {
-  constexpr std::string_view kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  constexpr std::string_view unit_names[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);
   std::size_t unit = 0;
-  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+  while (value >= 1024 && unit + 1 < std::size(unit_names)) {
     value /= 1024;
     ++unit;
   }
   const bool whole = value == static_cast<double>(static_cast<std::uint64_t>(value));
-  return whole ? std::format("{:.0f} {}", value, kUnits[unit])
-               : std::format("{:.1f} {}", value, kUnits[unit]);
+  return whole ? std::format("{:.0f} {}", value, unit_names[unit])
+               : std::format("{:.1f} {}", value, unit_names[unit]);
 }
 
 std::string matrix_text(const MatrixConfig& config) {
@@ -104,7 +104,7 @@ nlohmann::json adapter_json(const gpu::AdapterInfo& info) {
 
 nlohmann::json toggles_json() {
   nlohmann::json rows = nlohmann::json::array();
-  for (const Toggle& toggle : kToggles) {
+  for (const Toggle& toggle : toggle_table) {
     rows.push_back({{"name", toggle.name},
                     {"stage", stage_name(toggle.stage)},
                     {"use", use_name(toggle.use)},
@@ -181,7 +181,7 @@ void run_info(const InfoOptions& options) {
     }
     if (options.toggles) {
       std::puts("\nToggles that Weft sets:");
-      for (const Toggle& toggle : kToggles) {
+      for (const Toggle& toggle : toggle_table) {
         std::fputs(
             std::format("  {} ({}, {})\n    {}\n    {}\n", toggle.name, stage_name(toggle.stage),
                         use_name(toggle.use), toggle.why, toggle.link)

@@ -9,17 +9,17 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kKnownWords =
+constexpr std::string_view known_words =
     "-f16, -subgroups, -subgroup-matrix, -timestamps, binding=BYTES, buffer=BYTES, bindings=COUNT, "
     "workgroup-memory=BYTES, invocations=COUNT, workgroups=COUNT";
 
 // The least values with which the library's own kernels can still run.
-constexpr std::uint64_t kLeastBinding = 4096;
-constexpr std::uint64_t kLeastBuffer = 4096;
-constexpr std::uint64_t kLeastBindings = 4;
-constexpr std::uint64_t kLeastWorkgroupMemory = 4096;
-constexpr std::uint64_t kLeastInvocations = 64;
-constexpr std::uint64_t kLeastWorkgroups = 256;
+constexpr std::uint64_t least_binding = 4096;
+constexpr std::uint64_t least_buffer = 4096;
+constexpr std::uint64_t least_bindings = 4;
+constexpr std::uint64_t least_workgroup_memory = 4096;
+constexpr std::uint64_t least_invocations = 64;
+constexpr std::uint64_t least_workgroups = 256;
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -96,20 +96,20 @@ Status apply_word(Caps& caps, std::string_view word) {
   if (equals != std::string_view::npos) {
     const std::string_view key = word.substr(0, equals);
     const std::string_view value = word.substr(equals + 1);
-    if (key == "binding") return lower(caps.max_binding, word, value, kLeastBinding);
-    if (key == "buffer") return lower(caps.max_buffer, word, value, kLeastBuffer);
-    if (key == "bindings") return lower(caps.max_bindings, word, value, kLeastBindings);
+    if (key == "binding") return lower(caps.max_binding, word, value, least_binding);
+    if (key == "buffer") return lower(caps.max_buffer, word, value, least_buffer);
+    if (key == "bindings") return lower(caps.max_bindings, word, value, least_bindings);
     if (key == "workgroup-memory") {
-      return lower(caps.workgroup_bytes, word, value, kLeastWorkgroupMemory);
+      return lower(caps.workgroup_bytes, word, value, least_workgroup_memory);
     }
     if (key == "invocations") {
-      return lower(caps.workgroup_invocations, word, value, kLeastInvocations);
+      return lower(caps.workgroup_invocations, word, value, least_invocations);
     }
-    if (key == "workgroups") return lower(caps.max_workgroups, word, value, kLeastWorkgroups);
+    if (key == "workgroups") return lower(caps.max_workgroups, word, value, least_workgroups);
   }
   return fail(ErrorCode::invalid_argument,
               "The capability mask has the unknown word \"{}\"; the known ones are {}.", word,
-              kKnownWords);
+              known_words);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Toggle {
 };
 
 /// Every toggle that Weft sets. `weft info` prints this table.
-inline constexpr std::array<Toggle, 9> kToggles{{
+inline constexpr std::array<Toggle, 9> toggle_table{{
     {"allow_unsafe_apis", ToggleStage::instance, ToggleUse::on,
      "subgroup matrices are behind it while their specification is a draft",
      "https://crbug.com/1138528"},

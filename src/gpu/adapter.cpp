@@ -15,11 +15,11 @@ namespace weft::gpu {
 namespace {
 
 #if defined(__APPLE__)
-constexpr wgpu::BackendType kBackend = wgpu::BackendType::Metal;
+constexpr wgpu::BackendType native_backend = wgpu::BackendType::Metal;
 #elif defined(_WIN32)
-constexpr wgpu::BackendType kBackend = wgpu::BackendType::D3D12;
+constexpr wgpu::BackendType native_backend = wgpu::BackendType::D3D12;
 #else
-constexpr wgpu::BackendType kBackend = wgpu::BackendType::Vulkan;
+constexpr wgpu::BackendType native_backend = wgpu::BackendType::Vulkan;
 #endif
 
 std::string kind_name(wgpu::AdapterType type) {
@@ -128,7 +128,7 @@ Candidate best(const Discovery& discovery, bool low_power) {
 
 std::vector<const char*> toggle_names(ToggleStage stage, Mode mode, bool on) {
   std::vector<const char*> names;
-  for (const Toggle& toggle : kToggles) {
+  for (const Toggle& toggle : toggle_table) {
     if (toggle.stage != stage) continue;
     const bool is_on =
         toggle.use == ToggleUse::on || (toggle.use == ToggleUse::fast_on && mode == Mode::fast);
@@ -144,11 +144,11 @@ Result<Discovery> discover() {
   wgpu::DawnTogglesDescriptor instance_toggles;
   instance_toggles.enabledToggleCount = instance_on.size();
   instance_toggles.enabledToggles = instance_on.data();
-  constexpr std::array kFeatures{wgpu::InstanceFeatureName::TimedWaitAny};
+  constexpr std::array instance_features{wgpu::InstanceFeatureName::TimedWaitAny};
   wgpu::InstanceDescriptor descriptor;
   descriptor.nextInChain = &instance_toggles;
-  descriptor.requiredFeatureCount = kFeatures.size();
-  descriptor.requiredFeatures = kFeatures.data();
+  descriptor.requiredFeatureCount = instance_features.size();
+  descriptor.requiredFeatures = instance_features.data();
   const dawn::native::Instance native(&descriptor);
 
   const auto adapter_on = toggle_names(ToggleStage::adapter, Mode::fast, true);
@@ -158,7 +158,7 @@ Result<Discovery> discover() {
   wgpu::RequestAdapterOptions options;
   options.nextInChain = &adapter_toggles;
   options.featureLevel = wgpu::FeatureLevel::Core;
-  options.backendType = kBackend;
+  options.backendType = native_backend;
 
   Discovery discovery;
   discovery.instance = wgpu::Instance(native.Get());
@@ -177,7 +177,7 @@ Result<Candidate> choose(const Discovery& discovery, std::string_view wanted) {
         ErrorCode::not_found,
         "This machine has no {} adapter; a driver (for example Mesa's, which also has one in "
         "software) has to be installed.",
-        backend_name(kBackend));
+        backend_name(native_backend));
   }
   if (wanted.empty() || wanted == "high-performance") return best(discovery, false);
   if (wanted == "low-power") return best(discovery, true);

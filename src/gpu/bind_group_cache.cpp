@@ -11,8 +11,8 @@ namespace weft::gpu {
 namespace {
 
 // A key is: layout id, parameter buffer id, then (block id, offset, size) for every binding.
-constexpr std::size_t kHead = 2;
-constexpr std::size_t kPerBinding = 3;
+constexpr std::size_t head_words = 2;
+constexpr std::size_t words_per_binding = 3;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ wgpu::BindGroup BindGroupCache::get(const KernelState& kernel, std::span<const B
                                     const ParamsRange& params) {
   std::array<std::uint64_t, 128> stack;
   std::vector<std::uint64_t> heap;
-  const std::size_t words = kHead + kPerBinding * ranges.size();
+  const std::size_t words = head_words + words_per_binding * ranges.size();
   std::span<std::uint64_t> key(stack);
   if (words > stack.size()) {
     heap.resize(words);
@@ -69,9 +69,9 @@ wgpu::BindGroup BindGroupCache::get(const KernelState& kernel, std::span<const B
   key[0] = kernel.layout->id;
   key[1] = params.id;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    key[kHead + kPerBinding * i] = ranges[i].id;
-    key[kHead + kPerBinding * i + 1] = ranges[i].offset;
-    key[kHead + kPerBinding * i + 2] = ranges[i].size;
+    key[head_words + words_per_binding * i] = ranges[i].id;
+    key[head_words + words_per_binding * i + 1] = ranges[i].offset;
+    key[head_words + words_per_binding * i + 2] = ranges[i].size;
   }
 
   const std::scoped_lock lock(mutex_);
@@ -95,7 +95,7 @@ void BindGroupCache::drop(std::uint64_t block_id) {
   const std::scoped_lock lock(mutex_);
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     bool uses = false;
-    for (std::size_t i = kHead; i < entry->key.size(); i += kPerBinding) {
+    for (std::size_t i = head_words; i < entry->key.size(); i += words_per_binding) {
       uses = uses || entry->key[i] == block_id;
     }
     if (uses) {

@@ -12,8 +12,8 @@
 namespace weft::gpu {
 namespace {
 
-constexpr std::uint64_t kSmallest = 256;
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t smallest_class = 256;
+constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 
 /// Pops one error scope; the message of the error it caught, if any.
 std::optional<std::string> pop_scope(const wgpu::Instance& instance, const wgpu::Device& device) {
@@ -36,9 +36,9 @@ std::optional<std::string> pop_scope(const wgpu::Instance& instance, const wgpu:
 }  // namespace
 
 std::uint64_t size_class(std::uint64_t bytes, std::uint64_t limit) {
-  bytes = std::max(bytes, kSmallest);
-  std::uint64_t step = kMiB;
-  if (bytes < 64 * kMiB) {
+  bytes = std::max(bytes, smallest_class);
+  std::uint64_t step = mebibyte;
+  if (bytes < 64 * mebibyte) {
     // Four classes between a power of two and the next.
     step = std::max<std::uint64_t>(std::bit_floor(bytes) / 4, 64);
   }

@@ -12,15 +12,16 @@
 namespace weft::gpu {
 namespace {
 
-constexpr std::uint32_t kInvocations = 64;
-constexpr std::uint32_t kWordsPerInvocation = 4;
-constexpr std::uint64_t kBytesPerWorkgroup = std::uint64_t{4} * kInvocations * kWordsPerInvocation;
+constexpr std::uint32_t workgroup_invocations = 64;
+constexpr std::uint32_t words_per_invocation = 4;
+constexpr std::uint64_t bytes_per_workgroup =
+    std::uint64_t{4} * workgroup_invocations * words_per_invocation;
 // Temporary bytes for a copy inside one buffer.
-constexpr std::uint64_t kBounceBytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t bounce_bytes = std::uint64_t{16} << 20;
 
 // Offsets are bytes inside the bound windows. A window's last word always lies inside the buffer,
 // because buffers are multiples of 16 bytes.
-constexpr std::string_view kFillSource = R"(
+constexpr std::string_view fill_source = R"(
 struct Params { begin: u32, end: u32, pattern: u32, groups_x: u32 }
 @group(0) @binding(0) var<storage, read_write> bytes: array<u32>;
 @group(0) @binding(1) var<uniform> params: Params;
@@ -43,7 +44,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
 }
 )";
 
-constexpr std::string_view kCopySource = R"(
+constexpr std::string_view copy_source = R"(
 struct Params { source: u32, begin: u32, end: u32, groups_x: u32 }
 @group(0) @binding(0) var<storage, read> input: array<u32>;
 @group(0) @binding(1) var<storage, read_write> output: array<u32>;
@@ -124,7 +125,7 @@ std::uint64_t piece_bytes(const DeviceState& device) {
 
 Grid grid_for(const DeviceState& device, std::uint64_t bytes) {
   // One word more, because the bytes may start in the middle of one.
-  const std::uint64_t groups = ceil_div(bytes + 4, kBytesPerWorkgroup);
+  const std::uint64_t groups = ceil_div(bytes + 4, bytes_per_workgroup);
   const std::uint64_t x = std::min<std::uint64_t>(groups, device.info.caps.max_workgroups);
   return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(ceil_div(groups, x)), 1};
 }
@@ -137,7 +138,7 @@ std::span<const std::byte> bytes_of(const T& params) {
 Status copy_with_kernel(StreamState& stream, const Slice& from, const Slice& to) {
   DeviceState& device = *stream.device;
   const auto kernel =
-      compile(device, "weft.copy_bytes", kCopySource, {Access::read, Access::write});
+      compile(device, "weft.copy_bytes", copy_source, {Access::read, Access::write});
   if (!kernel) return std::unexpected(kernel.error());
   const std::uint64_t piece = piece_bytes(device);
   for (std::uint64_t done = 0; done < from.size; done += piece) {
@@ -172,7 +173,7 @@ Status copy_apart(StreamState& stream, const Slice& from, const Slice& to) {
 /// overwritten before it is read.
 Status copy_within(StreamState& stream, const Slice& from, const Slice& to) {
   if (from.offset == to.offset) return {};
-  const std::uint64_t piece = std::min(from.size, kBounceBytes);
+  const std::uint64_t piece = std::min(from.size, bounce_bytes);
   const Result<Buffer> bounce =
       Unwrap::wrap<Device>(stream.device).allocate(piece, "weft.copy.bounce");
   if (!bounce) return wrap(bounce.error(), "copying inside one buffer");
@@ -205,7 +206,7 @@ Status record_fill(StreamState& stream, const Slice& to, std::uint32_t pattern) 
     return stream.count_command();
   }
   DeviceState& device = *stream.device;
-  const auto kernel = compile(device, "weft.fill_bytes", kFillSource, {Access::write});
+  const auto kernel = compile(device, "weft.fill_bytes", fill_source, {Access::write});
   if (!kernel) return std::unexpected(kernel.error());
   const std::uint64_t piece = piece_bytes(device);
   for (std::uint64_t done = 0; done < to.size; done += piece) {

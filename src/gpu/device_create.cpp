@@ -12,9 +12,9 @@
 namespace weft::gpu {
 namespace {
 
-constexpr std::size_t kBindGroups = 4096;
-constexpr std::uint64_t kDiskCacheBytes = std::uint64_t{512} << 20;
-constexpr std::uint64_t kStagingKept = std::uint64_t{256} << 20;
+constexpr std::size_t bind_group_count = 4096;
+constexpr std::uint64_t disk_cache_bytes = std::uint64_t{512} << 20;
+constexpr std::uint64_t staging_kept = std::uint64_t{256} << 20;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -113,7 +113,7 @@ Status open(DeviceState& state, const wgpu::Adapter& adapter) {
   state.queue = state.device.GetQueue();
   state.uniform_alignment = limits.minUniformBufferOffsetAlignment;
   state.max_uniform = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(limits.maxUniformBufferBindingSize, kParamsPageBytes));
+      std::min<std::uint64_t>(limits.maxUniformBufferBindingSize, params_page_bytes));
   return {};
 }
 
@@ -141,18 +141,18 @@ Result<Device> Device::create(const DeviceOptions& options) {
   if (options.disk_cache) {
     const std::filesystem::path directory = cache_directory(options.cache_dir);
     if (!directory.empty()) {
-      state->disk = std::make_unique<DiskCache>(directory / "pipelines", kDiskCacheBytes);
+      state->disk = std::make_unique<DiskCache>(directory / "pipelines", disk_cache_bytes);
     }
   }
   if (Status status = open(*state, candidate->adapter); !status) {
     return std::unexpected(status.error());
   }
   const Caps& masked = state->info.caps;
-  state->bind_groups = std::make_unique<BindGroupCache>(state->device, kBindGroups);
+  state->bind_groups = std::make_unique<BindGroupCache>(state->device, bind_group_count);
   state->pool = std::make_unique<BufferPool>(
       state->instance, state->device, BufferPool::Limits{masked.max_buffer, options.pool_limit},
       [groups = state->bind_groups.get()](std::uint64_t block) { groups->drop(block); });
-  state->staging = std::make_shared<StagingPool>(state->device, kStagingKept);
+  state->staging = std::make_shared<StagingPool>(state->device, staging_kept);
   std::function<Result<PipelineCache*>()> checker;
   if (state->mode == Mode::fast) {
     checker = [raw = state.get()] { return raw->validating_cache(); };
@@ -197,7 +197,7 @@ ParamsPage DeviceState::take_page() {
   }
   wgpu::BufferDescriptor descriptor;
   descriptor.label = "weft.params";
-  descriptor.size = kParamsPageBytes;
+  descriptor.size = params_page_bytes;
   descriptor.usage = wgpu::BufferUsage::Uniform | wgpu::BufferUsage::CopyDst;
   return {device.CreateBuffer(&descriptor), next_id()};
 }

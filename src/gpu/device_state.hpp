@@ -26,7 +26,7 @@ struct ParamsPage {
   std::uint64_t id = 0;
 };
 
-inline constexpr std::uint32_t kParamsPageBytes = 64 * 1024;
+inline constexpr std::uint32_t params_page_bytes = 64 * 1024;
 
 /// Everything one device owns. Handles share it; it goes with the last of them.
 struct DeviceState {

@@ -27,8 +27,8 @@ struct Head {
   std::uint64_t check = 0;  ///< A hash of the value.
 };
 
-constexpr std::array<char, 8> kMagic{'w', 'e', 'f', 't', 'p', 'c', '0', '1'};
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
+constexpr std::array<char, 8> file_magic{'w', 'e', 'f', 't', 'p', 'c', '0', '1'};
+constexpr std::uint64_t most_value_bytes = std::uint64_t{1} << 31;
 
 std::uint64_t fnv1a(std::span<const std::byte> bytes, std::uint64_t seed) {
   std::uint64_t hash = 0xcbf29ce484222325 ^ seed;
@@ -75,7 +75,8 @@ std::size_t DiskCache::load(std::span<const std::byte> key, std::span<std::byte>
     std::ifstream file(path, std::ios::binary);
     Head head{};
     if (!file || !read_exactly(file, &head, sizeof head)) return 0;
-    if (head.magic != kMagic || head.key_bytes != key.size() || head.value_bytes > kMostBytes)
+    if (head.magic != file_magic || head.key_bytes != key.size() ||
+        head.value_bytes > most_value_bytes)
       return 0;
     std::vector<std::byte> stored(key.size());
     if (!read_exactly(file, stored.data(), stored.size())) return 0;
@@ -105,7 +106,7 @@ void DiskCache::store(std::span<const std::byte> key, std::span<const std::byte>
         std::format("{}.{:08x}{:x}", path.string(), std::random_device{}(), next_id());
     {
       std::ofstream file(aside, std::ios::binary | std::ios::trunc);
-      const Head head{kMagic, key.size(), value.size(), fnv1a(value, 0)};
+      const Head head{file_magic, key.size(), value.size(), fnv1a(value, 0)};
       file.write(reinterpret_cast<const char*>(&head), sizeof head);
       file.write(reinterpret_cast<const char*>(key.data()),
                  static_cast<std::streamsize>(key.size()));

@@ -55,8 +55,8 @@ void append_table(std::string& out, std::string_view title,
   }
 }
 
-constexpr int kHostProcess = 1;
-constexpr int kGpuProcess = 2;
+constexpr int host_process = 1;
+constexpr int gpu_process = 2;
 
 nlohmann::json name_event(std::string_view what, int process, std::uint64_t thread,
                           std::string_view name) {
@@ -81,11 +81,11 @@ std::string profile_table(const Profile& profile) {
 
 std::string profile_trace(const Profile& profile) {
   nlohmann::json events = nlohmann::json::array();
-  events.push_back(name_event("process_name", kHostProcess, 0, "host"));
-  events.push_back(name_event("process_name", kGpuProcess, 0, "GPU"));
-  events.push_back(name_event("thread_name", kGpuProcess, 0, "kernels"));
-  for (const ProfileEvent& event : profile.host) events.push_back(span_event(event, kHostProcess));
-  for (const ProfileEvent& event : profile.gpu) events.push_back(span_event(event, kGpuProcess));
+  events.push_back(name_event("process_name", host_process, 0, "host"));
+  events.push_back(name_event("process_name", gpu_process, 0, "GPU"));
+  events.push_back(name_event("thread_name", gpu_process, 0, "kernels"));
+  for (const ProfileEvent& event : profile.host) events.push_back(span_event(event, host_process));
+  for (const ProfileEvent& event : profile.gpu) events.push_back(span_event(event, gpu_process));
   return nlohmann::json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump();
 }
 

@@ -79,7 +79,7 @@ Profiler::Batch Profiler::begin_batch() {
   wgpu::QuerySetDescriptor descriptor;
   descriptor.label = "weft.times";
   descriptor.type = wgpu::QueryType::Timestamp;
-  descriptor.count = 2 * kBatch;
+  descriptor.count = 2 * batch_size;
   batch.queries = device_.CreateQuerySet(&descriptor);
   return batch;
 }

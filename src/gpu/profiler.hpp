@@ -34,7 +34,7 @@ class Profiler {
     Clock::time_point submitted;
   };
   /// The most dispatches that fit one batch.
-  static constexpr std::uint32_t kBatch = 512;
+  static constexpr std::uint32_t batch_size = 512;
   Batch begin_batch();
   /// Adds the commands that bring the times back. Call it before the encoder is finished.
   wgpu::Buffer resolve(const Batch& batch, const wgpu::CommandEncoder& encoder);

@@ -10,7 +10,7 @@ namespace {
 
 // Dispatches per submission while replaying: enough to hide the cost of a submission, few enough
 // that the device starts early and no submission runs into a watchdog.
-constexpr std::size_t kReplayBatch = 1024;
+constexpr std::size_t replay_batch = 1024;
 
 void encode_step(const wgpu::ComputePassEncoder& pass, const ReplayStep& step, bool first) {
   if (first || step.new_pipeline) pass.SetPipeline(step.pipeline);
@@ -105,7 +105,7 @@ Status StreamState::replay(const RecordingState& recording, std::uint32_t times)
   for (std::size_t done = 0; done < total;) {
     const wgpu::CommandEncoder encoder = device->device.CreateCommandEncoder();
     const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
-    const std::size_t count = std::min(kReplayBatch, total - done);
+    const std::size_t count = std::min(replay_batch, total - done);
     for (std::size_t i = 0; i < count; ++i) {
       encode_step(pass, recording.replay[at], i == 0 || at == 0);
       if (++at == recording.replay.size()) at = 0;

@@ -9,7 +9,7 @@ namespace weft::gpu {
 namespace {
 
 // A batch this long keeps the queue fed, and no watchdog sees a submission that takes seconds.
-constexpr std::uint32_t kMostCommands = Profiler::kBatch;
+constexpr std::uint32_t most_commands = Profiler::batch_size;
 
 }  // namespace
 
@@ -140,7 +140,7 @@ Status StreamState::encode(const KernelState& kernel, std::span<const Slice> bin
                            std::span<const std::byte> params, Grid grid) {
   const std::uint32_t params_size = kernel.layout->params_size;
   std::size_t offset = round_up<std::size_t>(params_.size(), device->uniform_alignment);
-  if (commands_ >= kMostCommands || offset + params_size > kParamsPageBytes) {
+  if (commands_ >= most_commands || offset + params_size > params_page_bytes) {
     if (Status status = submit(); !status) return status;
     offset = 0;
   }
@@ -216,7 +216,7 @@ const wgpu::CommandEncoder& StreamState::commands() {
 }
 
 Status StreamState::count_command() {
-  if (++commands_ < kMostCommands) return {};
+  if (++commands_ < most_commands) return {};
   return submit();
 }
 

@@ -12,9 +12,9 @@
 namespace weft::gpu {
 namespace {
 
-constexpr std::uint64_t kChunk = std::uint64_t{32} << 20;
+constexpr std::uint64_t chunk_bytes = std::uint64_t{32} << 20;
 // Chunks under way at a time: one is copied by the host while the device works on the other.
-constexpr std::size_t kInFlight = 2;
+constexpr std::size_t chunks_in_flight = 2;
 
 /// A chunk of a read-back: the words that hold the wanted bytes.
 struct ReadChunk {
@@ -75,8 +75,8 @@ Status write_edge(StreamState& stream, const Slice& to, std::span<const std::byt
 Status write_words(DeviceState& device, const Slice& to, std::span<const std::byte> bytes) {
   const wgpu::Buffer& buffer = Unwrap::state(to.buffer)->block.buffer;
   std::deque<wgpu::Future> under_way;
-  for (std::uint64_t done = 0; done < bytes.size(); done += kChunk) {
-    const std::uint64_t size = std::min<std::uint64_t>(kChunk, bytes.size() - done);
+  for (std::uint64_t done = 0; done < bytes.size(); done += chunk_bytes) {
+    const std::uint64_t size = std::min<std::uint64_t>(chunk_bytes, bytes.size() - done);
     device.queue.WriteBuffer(buffer, to.offset + done, bytes.data() + done, size);
     if (done + size == bytes.size()) break;
     // The implementation copies each chunk to memory of its own until the device has taken it, so a
@@ -84,7 +84,7 @@ Status write_words(DeviceState& device, const Slice& to, std::span<const std::by
     device.queue.Submit(0, nullptr);
     under_way.push_back(device.queue.OnSubmittedWorkDone(
         wgpu::CallbackMode::WaitAnyOnly, [](wgpu::QueueWorkDoneStatus, wgpu::StringView) {}));
-    if (under_way.size() >= kInFlight) {
+    if (under_way.size() >= chunks_in_flight) {
       if (Status s = wait_for(device.instance, under_way.front(), "an upload"); !s) return s;
       under_way.pop_front();
     }
@@ -152,8 +152,8 @@ Status Device::read(const Slice& from, std::span<std::byte> bytes) {
   std::deque<std::pair<std::uint64_t, ReadChunk>> under_way;
   std::uint64_t started = 0;
   while (started < from.size || !under_way.empty()) {
-    while (started < from.size && under_way.size() < kInFlight) {
-      const std::uint64_t size = std::min(kChunk, from.size - started);
+    while (started < from.size && under_way.size() < chunks_in_flight) {
+      const std::uint64_t size = std::min(chunk_bytes, from.size - started);
       under_way.emplace_back(started,
                              start_read(device, {from.buffer, from.offset + started, size}));
       started += size;
@@ -174,8 +174,8 @@ Result<Pending> Device::read_async(const Slice& from) {
   pending->device = state_;
   pending->buffer = from.buffer;
   pending->size = from.size;
-  for (std::uint64_t done = 0; done < from.size; done += kChunk) {
-    const std::uint64_t size = std::min(kChunk, from.size - done);
+  for (std::uint64_t done = 0; done < from.size; done += chunk_bytes) {
+    const std::uint64_t size = std::min(chunk_bytes, from.size - done);
     pending->chunks.push_back(start_read(device, {from.buffer, from.offset + done, size}));
   }
   if (Status s = device.errors.take(); !s) return std::unexpected(s.error());

@@ -30,8 +30,8 @@ fn main() { output[0] = input[0] + params.value; }
   const gpu::Buffer b = upload(on, std::vector<std::uint32_t>(4));
   gpu::Stream stream = on.stream();
   ASSERT_TRUE(ok(stream.begin_recording()));
-  constexpr std::uint32_t kCount = 4000;
-  for (std::uint32_t i = 0; i < kCount; ++i) {
+  constexpr std::uint32_t count = 4000;
+  for (std::uint32_t i = 0; i < count; ++i) {
     const gpu::Slice slices[] = {gpu::whole(i % 2 == 0 ? a : b), gpu::whole(i % 2 == 0 ? b : a)};
     const std::uint32_t one = 1;
     ASSERT_TRUE(ok(stream.dispatch(*kernel, slices, std::as_bytes(std::span(&one, 1)), {})));
@@ -48,10 +48,10 @@ fn main() { output[0] = input[0] + params.value; }
   }
   const auto gpu_seconds = stream.time_replay(*recording);
   ASSERT_TRUE(ok(gpu_seconds));
-  std::printf("%u dispatches: host %.3f us each, device %.3f us each\n", kCount,
-              best / kCount * 1e6, *gpu_seconds / kCount * 1e6);
-  EXPECT_LT(best / kCount, 100e-6);
-  EXPECT_EQ(download<std::uint32_t>(on, a)[0], 6 * kCount);
+  std::printf("%u dispatches: host %.3f us each, device %.3f us each\n", count, best / count * 1e6,
+              *gpu_seconds / count * 1e6);
+  EXPECT_LT(best / count, 100e-6);
+  EXPECT_EQ(download<std::uint32_t>(on, a)[0], 6 * count);
 }
 
 }  // namespace

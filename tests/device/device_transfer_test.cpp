@@ -34,13 +34,13 @@ std::vector<std::pair<std::size_t, std::size_t>> odd_ranges() {
   return ranges;
 }
 
-constexpr std::size_t kSmall = 300;
+constexpr std::size_t small_bytes = 300;
 
 TEST(DeviceTransfer, WritesAnyBytesAndNoOthers) {
   gpu::Device& on = device();
   std::uint32_t seed = 1;
   for (const auto& [offset, size] : odd_ranges()) {
-    Bytes expected = random_bytes(kSmall, ++seed);
+    Bytes expected = random_bytes(small_bytes, ++seed);
     const Buffer buffer = upload(on, expected);
     const Bytes written = random_bytes(size, ++seed);
     ASSERT_TRUE(ok(on.write({buffer, offset, size}, bytes_of(written))));
@@ -51,7 +51,7 @@ TEST(DeviceTransfer, WritesAnyBytesAndNoOthers) {
 
 TEST(DeviceTransfer, ReadsAnyBytes) {
   gpu::Device& on = device();
-  const Bytes all = random_bytes(kSmall, 7);
+  const Bytes all = random_bytes(small_bytes, 7);
   const Buffer buffer = upload(on, all);
   for (const auto& [offset, size] : odd_ranges()) {
     Bytes guarded(size + 8, 0xAB);
@@ -77,7 +77,7 @@ TEST(DeviceTransfer, FillsAnyBytesAndNoOthers) {
   std::uint32_t seed = 100;
   for (const auto& [offset, size] : odd_ranges()) {
     for (const std::uint8_t value : {std::uint8_t{0}, std::uint8_t{0xA5}}) {
-      Bytes expected = random_bytes(kSmall, ++seed);
+      Bytes expected = random_bytes(small_bytes, ++seed);
       const Buffer buffer = upload(on, expected);
       ASSERT_TRUE(ok(on.fill({buffer, offset, size}, value)));
       std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(offset), size, value);
@@ -88,13 +88,13 @@ TEST(DeviceTransfer, FillsAnyBytesAndNoOthers) {
 
 TEST(DeviceTransfer, CopiesAnyBytesBetweenBuffers) {
   gpu::Device& on = device();
-  const Bytes source = random_bytes(kSmall, 5);
+  const Bytes source = random_bytes(small_bytes, 5);
   const Buffer from = upload(on, source);
   std::uint32_t seed = 1000;
   for (std::size_t a = 0; a < 5; ++a) {
     for (std::size_t b = 0; b < 5; ++b) {
       for (const std::size_t size : {0, 1, 2, 3, 4, 5, 7, 8, 64, 257}) {
-        Bytes expected = random_bytes(kSmall, ++seed);
+        Bytes expected = random_bytes(small_bytes, ++seed);
         const Buffer to = upload(on, expected);
         ASSERT_TRUE(ok(on.copy({from, a, size}, {to, b, size})));
         std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(a), size,
@@ -111,7 +111,7 @@ TEST(DeviceTransfer, CopiesInsideOneBufferEvenWhereRangesOverlap) {
   for (const std::size_t from : {0, 3, 8, 40}) {
     for (const std::size_t to : {0, 1, 4, 8, 41, 100}) {
       for (const std::size_t size : {1, 4, 33, 160}) {
-        Bytes expected = random_bytes(kSmall, ++seed);
+        Bytes expected = random_bytes(small_bytes, ++seed);
         const Buffer buffer = upload(on, expected);
         ASSERT_TRUE(ok(on.copy({buffer, from, size}, {buffer, to, size})));
         std::memmove(expected.data() + to, expected.data() + from, size);

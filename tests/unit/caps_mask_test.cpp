@@ -113,7 +113,7 @@ TEST(CapsMask, BadNumbersAreErrors) {
 }
 
 TEST(Toggles, EveryRowSaysWhy) {
-  for (const Toggle& toggle : kToggles) {
+  for (const Toggle& toggle : toggle_table) {
     EXPECT_FALSE(toggle.name.empty());
     EXPECT_FALSE(toggle.why.empty()) << toggle.name;
     EXPECT_TRUE(toggle.link.starts_with("https://")) << toggle.name;
