@@ -73,6 +73,16 @@ void add_benchmarks(std::vector<Case>& out) {
     spec.matrix_tile = tile;
     add(out, spec);
   }
+  // How much the direction of the operands in memory matters.
+  for (const auto& [a_turned, b_turned] : {std::pair{false, true}, {true, false}, {true, true}}) {
+    Spec spec =
+        square(std::format("sweep_matrix_a{}_b{}", a_turned ? 't' : 'n', b_turned ? 't' : 'n'),
+               4096, f16, f32);
+    spec.kernel = "matrix";
+    spec.a_turned = a_turned;
+    spec.b_turned = b_turned;
+    add(out, spec);
+  }
   // The table's smaller tiles at a size where workgroups are few.
   for (const MatrixTile& tile : {MatrixTile{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2},
                                  MatrixTile{.bm = 64, .bn = 128, .bk = 32, .sm = 1, .sn = 4},

@@ -176,11 +176,18 @@ void add_tiles(std::vector<Case>& out) {
   tile = small;
   tile.prefetch = false;
   matrix("no_prefetch", tile, true);
+  tile = small;
+  tile.turn = true;
+  matrix("turn", tile, true);
+  matrix("turn_b", tile, false);
   // Tiles of larger devices.
   const MatrixTile large{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2};
   for (const bool turned : {false, true}) {
     const std::string_view suffix = turned ? "_turned" : "";
     matrix(std::format("128{}", suffix), large, turned);
+    tile = large;
+    tile.turn = true;
+    matrix(std::format("128_turn{}", suffix), tile, turned);
     tile = large;
     tile.mn = 8;
     matrix(std::format("128_16x8{}", suffix), tile, turned);
@@ -269,6 +276,9 @@ void add_vectors(std::vector<Case>& out, Random& random) {
 }
 
 void add_edges(std::vector<Case>& out) {
+  // More columns than one grid dimension has workgroups for.
+  out.push_back(
+      make_case({.name = "matvec_many_columns", .m = 1, .n = 530001, .k = 3, .b_turned = true}));
   out.push_back(make_case({.name = "k0", .m = 5, .n = 8, .k = 0, .beta = 2}));
   out.push_back(make_case({.name = "k0_no_beta", .m = 5, .n = 7, .k = 0, .c = DType::f16}));
   out.push_back(make_case(

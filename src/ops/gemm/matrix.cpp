@@ -21,6 +21,7 @@ struct Variant {
   std::uint32_t pad = 1;
   bool prefetch = true;
   bool preload = false;
+  bool turn = false;
   std::uint32_t subgroup = 0;  // invocations of a subgroup
   bool a_f16 = true;
   bool b_f16 = true;
@@ -34,9 +35,10 @@ struct Variant {
                  field("MN", &Variant::mn),           field("MK", &Variant::mk),
                  field("BAND", &Variant::band),       field("STAGES", &Variant::stages),
                  field("PAD", &Variant::pad),         field("PREFETCH", &Variant::prefetch),
-                 field("PRELOAD", &Variant::preload), field("SG", &Variant::subgroup),
-                 field("A_F16", &Variant::a_f16),     field("B_F16", &Variant::b_f16),
-                 field("DIRECT", &Variant::direct),   field("EDGE", &Variant::edge)};
+                 field("PRELOAD", &Variant::preload), field("TURN", &Variant::turn),
+                 field("SG", &Variant::subgroup),     field("A_F16", &Variant::a_f16),
+                 field("B_F16", &Variant::b_f16),     field("DIRECT", &Variant::direct),
+                 field("EDGE", &Variant::edge)};
 };
 
 /// Rows of c should step by 1, so that matrices and vectors of it are stored at once.
@@ -102,6 +104,7 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
                         .pad = tile.pad,
                         .prefetch = tile.prefetch,
                         .preload = tile.preload,
+                        .turn = tile.turn,
                         .subgroup = context.caps.subgroup_max,
                         .a_f16 = problem.a.dtype == DType::f16,
                         .b_f16 = problem.b.dtype == DType::f16,

@@ -2,7 +2,8 @@
 // of C in steps of BK; a subgroup keeps its part as MM x MN matrices in registers. Every loop over matrices is written
 // out: arrays of matrices indexed by WGSL loops were measured 7 times slower.
 // Workgroup memory: STAGES tiles of a and b, 8 halves per element, rows padded by PAD elements; a row runs along k or
-// across it just as the operand does in memory, so tiles are moved by 16-byte copies and the matrix loads transpose.
+// across it just as the operand does in memory, so tiles are moved by 16-byte copies and the matrix loads transpose;
+// with TURN both tiles run along k and the copies transpose (operand.wgsl).
 // The epilogue reuses it, a strip of MM rows per subgroup at a time. DIRECT stores matrices straight to c.
 // Assumes: subgroups of SG invocations, invocations numbered subgroup by subgroup, an operand tile divides evenly
 // among them. Any strides, any M, N (EDGE); K_EDGE where K is not a multiple of BK.
@@ -15,22 +16,22 @@
 #let WN = BN / SN
 #let TM = WM / MM
 #let TN = WN / MN
-#let A_ROW = (A_DIR == "k" ? BK : BM) / 8
-#let B_ROW = (B_DIR == "k" ? BK : BN) / 8
-#let LDA = A_ROW + PAD
-#let LDB = B_ROW + PAD
-#let A_SIZE = (A_DIR == "k" ? BM : BK) * LDA
-#let STAGE = A_SIZE + (B_DIR == "k" ? BN : BK) * LDB
-#let A_LOADS = BM * BK / 8 / THREADS
-#let B_LOADS = BN * BK / 8 / THREADS
+#let A_TURNED = TURN && A_VEC && A_DIR == "x"
+#let B_TURNED = TURN && B_VEC && B_DIR == "x"
+#let A_ALONG_K = A_TURNED || A_DIR == "k"
+#let B_ALONG_K = B_TURNED || B_DIR == "k"
+#let LDA = (A_ALONG_K ? BK : BM) / 8 + PAD
+#let LDB = (B_ALONG_K ? BK : BN) / 8 + PAD
+#let A_SIZE = (A_ALONG_K ? BM : BK) * LDA
+#let STAGE = A_SIZE + (B_ALONG_K ? BN : BK) * LDB
 #let STRIP_ROW = WN / 4 + 1
 #let STRIP = MM * STRIP_ROW
 #let NEEDS_STRIPS = !DIRECT || EDGE
 #let LEFT = "subgroup_matrix_left<f16, {{MK}}, {{MM}}>"
 #let RIGHT = "subgroup_matrix_right<f16, {{MN}}, {{MK}}>"
 #let SUMS = "subgroup_matrix_result<f32, {{MN}}, {{MM}}>"
-#let A_ORDER = A_DIR == "k" ? "row_major" : "col_major"
-#let B_ORDER = B_DIR == "k" ? "col_major" : "row_major"
+#let A_ORDER = A_ALONG_K ? "row_major" : "col_major"
+#let B_ORDER = B_ALONG_K ? "col_major" : "row_major"
 
 var<workgroup> tile: array<vec4<u32>, {{NEEDS_STRIPS ? max(STAGES * STAGE, SM * SN * STRIP) : STAGES * STAGE}}>;
 
@@ -62,28 +63,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var c{{i}}_{{j}} = {{SUMS}}();
 #endfor
 #endfor
-#for i in 0..A_LOADS
-  let a_row{{i}} = (t + {{i * THREADS}}u) / {{A_ROW}}u;
-  let a_col{{i}} = (t + {{i * THREADS}}u) % {{A_ROW}}u;
-  let a_slot{{i}} = a_row{{i}} * {{LDA}}u + a_col{{i}};
-  let a_k{{i}} = {{A_DIR == "k" ? "a_col{{i}} * 8u" : "a_row{{i}}"}};
-  let a_x{{i}} = {{A_DIR == "k" ? "min(m0 + a_row{{i}}, p.m - 1u)" : "min(m0 + a_col{{i}} * 8u, (p.m - 1u) / 8u * 8u)"}};
-  let a_base{{i}} = at.a + a_x{{i}} * p.a_x;
+#include "gemm/operand.wgsl" with NAME="a" ORIGIN="m0" EXTENT="p.m" BX=BM DIR=A_DIR TURNED=A_TURNED LD=LDA OFFSET=0 PART="place"
+#include "gemm/operand.wgsl" with NAME="b" ORIGIN="n0" EXTENT="p.n" BX=BN DIR=B_DIR TURNED=B_TURNED LD=LDB OFFSET=A_SIZE PART="place"
 #if PREFETCH
-  var ra{{i}} = a_halves(a_base{{i}}, p.m - 1u - a_x{{i}}, at.k_begin + a_k{{i}}, at.k_end);
+#include "gemm/operand.wgsl" with NAME="a" ORIGIN="m0" EXTENT="p.m" BX=BM DIR=A_DIR TURNED=A_TURNED LD=LDA OFFSET=0 PART="fetch" K="at.k_begin"
+#include "gemm/operand.wgsl" with NAME="b" ORIGIN="n0" EXTENT="p.n" BX=BN DIR=B_DIR TURNED=B_TURNED LD=LDB OFFSET=A_SIZE PART="fetch" K="at.k_begin"
 #endif
-#endfor
-#for i in 0..B_LOADS
-  let b_row{{i}} = (t + {{i * THREADS}}u) / {{B_ROW}}u;
-  let b_col{{i}} = (t + {{i * THREADS}}u) % {{B_ROW}}u;
-  let b_slot{{i}} = {{A_SIZE}}u + b_row{{i}} * {{LDB}}u + b_col{{i}};
-  let b_k{{i}} = {{B_DIR == "k" ? "b_col{{i}} * 8u" : "b_row{{i}}"}};
-  let b_x{{i}} = {{B_DIR == "k" ? "min(n0 + b_row{{i}}, p.n - 1u)" : "min(n0 + b_col{{i}} * 8u, (p.n - 1u) / 8u * 8u)"}};
-  let b_base{{i}} = at.b + b_x{{i}} * p.b_x;
-#if PREFETCH
-  var rb{{i}} = b_halves(b_base{{i}}, p.n - 1u - b_x{{i}}, at.k_begin + b_k{{i}}, at.k_end);
-#endif
-#endfor
   for (var k = at.k_begin; k < at.k_end; k += {{STAGES * BK}}u) {
 #for s in 0..STAGES
 #if s > 0
@@ -92,33 +77,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     {
 #endif
 #if !PREFETCH
-      // All loads first, so that they are in flight together.
-#for i in 0..A_LOADS
-      let ra{{i}} = a_halves(a_base{{i}}, p.m - 1u - a_x{{i}}, k + {{s * BK}}u + a_k{{i}}, at.k_end);
-#endfor
-#for i in 0..B_LOADS
-      let rb{{i}} = b_halves(b_base{{i}}, p.n - 1u - b_x{{i}}, k + {{s * BK}}u + b_k{{i}}, at.k_end);
-#endfor
+#include "gemm/operand.wgsl" with NAME="a" ORIGIN="m0" EXTENT="p.m" BX=BM DIR=A_DIR TURNED=A_TURNED LD=LDA OFFSET=0 PART="fetch" K="(k + {{s * BK}}u)"
+#include "gemm/operand.wgsl" with NAME="b" ORIGIN="n0" EXTENT="p.n" BX=BN DIR=B_DIR TURNED=B_TURNED LD=LDB OFFSET=A_SIZE PART="fetch" K="(k + {{s * BK}}u)"
 #endif
 #if STAGES == 1
       workgroupBarrier();
 #endif
-#for i in 0..A_LOADS
-      tile[{{s * STAGE}}u + a_slot{{i}}] = ra{{i}};
-#endfor
-#for i in 0..B_LOADS
-      tile[{{s * STAGE}}u + b_slot{{i}}] = rb{{i}};
-#endfor
+#include "gemm/operand.wgsl" with NAME="a" ORIGIN="m0" EXTENT="p.m" BX=BM DIR=A_DIR TURNED=A_TURNED LD=LDA OFFSET=0 PART="store" STAGE_AT=s * STAGE
+#include "gemm/operand.wgsl" with NAME="b" ORIGIN="n0" EXTENT="p.n" BX=BN DIR=B_DIR TURNED=B_TURNED LD=LDB OFFSET=A_SIZE PART="store" STAGE_AT=s * STAGE
       workgroupBarrier();
 #if PREFETCH
       let next = k + {{(s + 1) * BK}}u;
       if (next < at.k_end) {  // fetch the next tile while this one is multiplied
-#for i in 0..A_LOADS
-        ra{{i}} = a_halves(a_base{{i}}, p.m - 1u - a_x{{i}}, next + a_k{{i}}, at.k_end);
-#endfor
-#for i in 0..B_LOADS
-        rb{{i}} = b_halves(b_base{{i}}, p.n - 1u - b_x{{i}}, next + b_k{{i}}, at.k_end);
-#endfor
+#include "gemm/operand.wgsl" with NAME="a" ORIGIN="m0" EXTENT="p.m" BX=BM DIR=A_DIR TURNED=A_TURNED LD=LDA OFFSET=0 PART="fetch" K="next"
+#include "gemm/operand.wgsl" with NAME="b" ORIGIN="n0" EXTENT="p.n" BX=BN DIR=B_DIR TURNED=B_TURNED LD=LDB OFFSET=A_SIZE PART="fetch" K="next"
       }
 #endif
 #for step in 0..BK / MK
@@ -126,11 +98,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #for ahead in (PRELOAD && step > 0 ? step + 1 : step)..(PRELOAD ? min(step + 2, BK / MK) : step + 1)
 #let KK = ahead * MK
 #for i in 0..TM
-#let AT = A_DIR == "k" ? "(sub_m * {{WM}}u + {{i * MM}}u) * {{LDA}}u + {{KK / 8}}u" : "{{KK * LDA}}u + sub_m * {{WM / 8}}u + {{i * MM / 8}}u"
+#let AT = A_ALONG_K ? "(sub_m * {{WM}}u + {{i * MM}}u) * {{LDA}}u + {{KK / 8}}u" : "{{KK * LDA}}u + sub_m * {{WM / 8}}u + {{i * MM / 8}}u"
       let a{{ahead}}_{{i}} = subgroupMatrixLoad<{{LEFT}}, {{A_ORDER}}>(&tile, {{s * STAGE}}u + {{AT}}, {{LDA}}u);
 #endfor
 #for j in 0..TN
-#let AT = B_DIR == "k" ? "(sub_n * {{WN}}u + {{j * MN}}u) * {{LDB}}u + {{KK / 8}}u" : "{{KK * LDB}}u + sub_n * {{WN / 8}}u + {{j * MN / 8}}u"
+#let AT = B_ALONG_K ? "(sub_n * {{WN}}u + {{j * MN}}u) * {{LDB}}u + {{KK / 8}}u" : "{{KK * LDB}}u + sub_n * {{WN / 8}}u + {{j * MN / 8}}u"
       let b{{ahead}}_{{j}} = subgroupMatrixLoad<{{RIGHT}}, {{B_ORDER}}>(&tile, {{s * STAGE + A_SIZE}}u + {{AT}}, {{LDB}}u);
 #if !PRELOAD
 #for i in 0..TM

@@ -72,6 +72,11 @@ constexpr MatrixTile unfetched(MatrixTile tile) {
   return tile;
 }
 
+constexpr MatrixTile turned(MatrixTile tile) {
+  tile.turn = true;
+  return tile;
+}
+
 constexpr std::array matrix_sweep_list{
     sweep_base,
     banded(sweep_base, 4),
@@ -101,6 +106,11 @@ constexpr std::array matrix_sweep_list{
     with(sweep_base, 64, 128, 32, 1, 2),
     with(sweep_base, 64, 256, 32, 1, 4),
     with(sweep_base, 128, 64, 64, 2, 2),
+    turned(sweep_base),
+    turned(narrow(sweep_base)),
+    turned(staged(sweep_base)),
+    turned(with(sweep_base, 128, 128, 32, 2, 4)),
+    turned(with(sweep_base, 128, 256, 32, 2, 4)),
     unfetched(sweep_base),
     unfetched(staged(sweep_base)),
     unfetched(with(sweep_base, 128, 128, 64, 2, 2)),
@@ -204,8 +214,8 @@ bool MatrixTile::valid(const Caps& caps) const {
 }
 
 std::string MatrixTile::label() const {
-  return std::format("{}x{}x{}_{}x{}_n{}_g{}_s{}_p{}{}{}", bm, bn, bk, sm, sn, mn, band, stages,
-                     pad, preload ? "_pre" : "", prefetch ? "" : "_nofetch");
+  return std::format("{}x{}x{}_{}x{}_n{}_g{}_s{}_p{}{}{}{}", bm, bn, bk, sm, sn, mn, band, stages,
+                     pad, preload ? "_pre" : "", prefetch ? "" : "_nofetch", turn ? "_turn" : "");
 }
 
 std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,

@@ -43,6 +43,7 @@ struct MatrixTile {
   std::uint32_t pad = 1;     ///< Unused groups of 8 halves behind each row of the workgroup tile.
   bool prefetch = true;      ///< Fetch the next tile into registers before this one is multiplied.
   bool preload = false;      ///< Load the operands of the next k step before this one's multiplies.
+  bool turn = false;  ///< Transpose operands that run across k on their way to workgroup memory.
 
   /// Groups of 8 halves in the workgroup tile; the layout is along k ("k") or across it ("x").
   [[nodiscard]] std::uint32_t words4(bool a_along_k, bool b_along_k) const;
