@@ -4,6 +4,7 @@
 usage: gpu_report.py BUNDLE_DIR [--json OUT.json] [--seconds S] [PATTERN…]
 """
 import argparse
+import datetime
 import json
 import subprocess
 import sys
@@ -55,11 +56,18 @@ def peers():
                                         lambda x, w: F.rms_norm(x, (4096,), w)),
         }
         for n in (1024, 4096, 8192):
-            table[f"gemm/{t}_{n}"] = (lambda n=n, d=dtype: [random((n, n), d), random((n, n), d)], torch.matmul)
+            def pair(n=n, d=dtype): return [random((n, n), d), random((n, n), d)]
+            names = {"f32": [f"f32_{n}"], "f16": [f"f16_f32_{n}", f"f16_f16_{n}"], "bf16": [f"bf16_{n}"]}[t]
+            table |= {f"gemm/{name}": (pair, torch.matmul) for name in names}
+            if t == "f16":
+                table[f"gemm/f16_f16_bt_{n}"] = (pair, lambda a, b: torch.matmul(a, b.t()))
     table["map/copy_cast_f32_to_f16_16M"] = (lambda: [random((N,), torch.float32), random((N,), torch.float16)], lambda x, y: y.copy_(x))
     table["map/copy_cast_f16_to_f32_16M"] = (lambda: [random((N,), torch.float16), random((N,), torch.float32)], lambda x, y: y.copy_(x))
     table["map/copy_512M_f32"] = (lambda: [random((1 << 28,), torch.float32), random((1 << 28,), torch.float32)], lambda x, y: y.copy_(x))
-    table["gemm/matvec_f16_16384"] = (lambda: [random((16384, 16384), torch.float16), random((16384,), torch.float16)], torch.mv)
+    table["gemm/matvec_f16_16384_bt"] = (lambda: [random((16384, 16384), torch.float16), random((16384,), torch.float16)], torch.mv)
+    table["gemm/matvec_f16_16384"] = (lambda: [random((16384, 16384), torch.float16), random((16384,), torch.float16)],
+                                      lambda w, x: torch.mv(w.t(), x))
+    table["gemm/batched_64x512_f16"] = (lambda: [random((64, 512, 512), torch.float16), random((64, 512, 512), torch.float16)], torch.bmm)
     return table
 
 
@@ -93,6 +101,8 @@ bench = subprocess.run([f"{arguments.bundle}/weft", "bench", "--seconds", argume
 if bench.returncode != 0:
     sys.exit(bench.returncode)
 report = json.load(open("/tmp/weft_bench.json"))
+report["date"] = datetime.date.today().isoformat()
+report["command"] = " ".join(["tools/gpu_report.py", *sys.argv[1:]])
 known = peers()
 for row in report["results"]:
     if row["name"] in known:
