@@ -51,6 +51,13 @@ std::optional<MatrixTile> tile_for(const Problem& problem, const Context& contex
   return choose_matrix_tile(problem.m(), problem.n(), problem.batches(), context.caps);
 }
 
+std::unexpected<Failure> no_tile(const Caps& caps) {
+  return fail(ErrorCode::unsupported,
+              "This device has no subgroup matrices that multiply f16 into f32, or no tile of "
+              "them fits {} invocations and {} bytes of memory per workgroup.",
+              caps.workgroup_invocations, caps.workgroup_bytes);
+}
+
 Status can(const Problem& given, const Context& context) {
   const Problem problem = oriented(given);
   const bool halves = problem.a.dtype == DType::f16 && problem.b.dtype == DType::f16;
@@ -61,12 +68,7 @@ Status can(const Problem& given, const Context& context) {
                 name(problem.a.dtype), name(problem.b.dtype));
   }
   const auto tile = tile_for(problem, context);
-  if (!tile || !tile->valid(context.caps)) {
-    return fail(ErrorCode::unsupported,
-                "This device has no subgroup matrices that multiply f16 into f32, or no tile of "
-                "them fits {} invocations and {} bytes of memory per workgroup.",
-                context.caps.workgroup_invocations, context.caps.workgroup_bytes);
-  }
+  if (!tile || !tile->valid(context.caps)) return no_tile(context.caps);
   return {};
 }
 
@@ -89,7 +91,9 @@ std::uint64_t step(const Problem& problem, const Context& context) {
 
 Result<Dispatch> launch(const Problem& given, const Context& context) {
   const Problem problem = oriented(given);
-  const MatrixTile tile = *tile_for(problem, context);
+  const auto chosen = tile_for(problem, context);
+  if (!chosen) return no_tile(context.caps);
+  const MatrixTile& tile = *chosen;
   const Traits traits = traits_of(problem, load_width, tile.bk);
   const Variant variant{.bm = tile.bm,
                         .bn = tile.bn,

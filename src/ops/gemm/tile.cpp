@@ -41,14 +41,16 @@ Problem oriented(const Problem& problem) {
   return problem.c.stride[4] != 1 && problem.c.stride[3] == 1 ? problem.transposed() : problem;
 }
 
+std::unexpected<Failure> no_tile(const Caps& caps) {
+  return fail(ErrorCode::unsupported,
+              "No register tile fits a device with {} invocations and {} bytes of memory per "
+              "workgroup.",
+              caps.workgroup_invocations, caps.workgroup_bytes);
+}
+
 Status can(const Problem& problem, const Context& context) {
   const auto tile = tile_for(oriented(problem), context);
-  if (!tile || !tile->valid(context.caps)) {
-    return fail(ErrorCode::unsupported,
-                "No register tile fits a device with {} invocations and {} bytes of memory per "
-                "workgroup.",
-                context.caps.workgroup_invocations, context.caps.workgroup_bytes);
-  }
+  if (!tile || !tile->valid(context.caps)) return no_tile(context.caps);
   return {};
 }
 
@@ -66,7 +68,9 @@ std::uint64_t step(const Problem& problem, const Context& context) {
 
 Result<Dispatch> launch(const Problem& given, const Context& context) {
   const Problem problem = oriented(given);
-  const RegisterTile tile = *tile_for(problem, context);
+  const auto chosen = tile_for(problem, context);
+  if (!chosen) return no_tile(context.caps);
+  const RegisterTile& tile = *chosen;
   const Traits traits = traits_of(problem, load_width, tile.bk);
   const Variant variant{.bm = tile.bm,
                         .bn = tile.bn,
