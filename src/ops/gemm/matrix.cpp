@@ -112,9 +112,9 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
                         .subgroup = context.caps.subgroup_max,
                         .a_f16 = problem.a.dtype == DType::f16,
                         .b_f16 = problem.b.dtype == DType::f16,
-                        .direct = problem.c.dtype == DType::f32 && traits.c_vec && !traits.beta &&
-                                  traits.bias == "none" && traits.activation == "copy" &&
-                                  problem.alpha == 1.0F,
+                        .direct = tile.direct && problem.c.dtype == DType::f32 && traits.c_vec &&
+                                  !traits.beta && traits.bias == "none" &&
+                                  traits.activation == "copy" && problem.alpha == 1.0F,
                         .edge = problem.m() % tile.bm != 0 || problem.n() % tile.bn != 0};
   Launch out = launch_of(problem, traits, load_width);
   if (variant.direct && !variant.edge) out.operands[2].unit = 1;

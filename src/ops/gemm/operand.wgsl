@@ -22,7 +22,16 @@
 #endfor
 #else
 #for i in 0..LOADS
-  let {{NAME}}_row{{i}} = (t + {{i * THREADS}}u) / {{ROW}}u;
+#let LINE = "((t + {{i * THREADS}}u) / {{ROW}}u)"
+#if DIR == "k" && ROW == 4 && LD % 2 == 1
+  // Eight invocations store two rows at once: rows four apart meet different memory banks, neighbours would not.
+  let {{NAME}}_row{{i}} = ({{LINE}} & ~7u) | (({{LINE}} & 1u) << 2u) | (({{LINE}} >> 1u) & 3u);
+#elif DIR == "k" && ROW == 2 && LD % 2 == 1
+  // The same for four rows at once: every second row.
+  let {{NAME}}_row{{i}} = ({{LINE}} & ~7u) | (({{LINE}} & 3u) << 1u) | (({{LINE}} >> 2u) & 1u);
+#else
+  let {{NAME}}_row{{i}} = {{LINE}};
+#endif
   let {{NAME}}_col{{i}} = (t + {{i * THREADS}}u) % {{ROW}}u;
   let {{NAME}}_slot{{i}} = {{OFFSET}}u + {{NAME}}_row{{i}} * {{LD}}u + {{NAME}}_col{{i}};
 #if DIR == "k"

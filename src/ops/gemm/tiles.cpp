@@ -12,8 +12,7 @@ namespace {
 
 // Largest first: a problem takes the first that gives the device enough workgroups, or else the last.
 constexpr std::array register_tiles{
-    RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8},
-    RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8},
+    RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8, .unroll = 4},
     RegisterTile{.bm = 32, .bn = 32, .bk = 16, .tm = 4, .tn = 4},
 };
 
@@ -47,28 +46,8 @@ constexpr MatrixTile narrow(MatrixTile tile) {
   return tile;
 }
 
-constexpr MatrixTile staged(MatrixTile tile) {
-  tile.stages = 2;
-  return tile;
-}
-
-constexpr MatrixTile preloaded(MatrixTile tile) {
-  tile.preload = true;
-  return tile;
-}
-
 constexpr MatrixTile banded(MatrixTile tile, std::uint32_t band) {
   tile.band = band;
-  return tile;
-}
-
-constexpr MatrixTile padded(MatrixTile tile, std::uint32_t pad) {
-  tile.pad = pad;
-  return tile;
-}
-
-constexpr MatrixTile unfetched(MatrixTile tile) {
-  tile.prefetch = false;
   return tile;
 }
 
@@ -77,73 +56,41 @@ constexpr MatrixTile turned(MatrixTile tile) {
   return tile;
 }
 
+constexpr MatrixTile through_strips(MatrixTile tile) {
+  tile.direct = false;
+  return tile;
+}
+
 constexpr std::array matrix_sweep_list{
     sweep_base,
+    banded(sweep_base, 2),
     banded(sweep_base, 4),
-    banded(sweep_base, 16),
-    padded(sweep_base, 0),
-    padded(sweep_base, 3),
-    preloaded(sweep_base),
-    staged(sweep_base),
-    preloaded(staged(sweep_base)),
+    through_strips(sweep_base),
+    through_strips(banded(sweep_base, 4)),
     narrow(sweep_base),
-    preloaded(narrow(sweep_base)),
-    staged(narrow(sweep_base)),
-    with(sweep_base, 128, 128, 32, 2, 4),
-    with(sweep_base, 128, 128, 32, 4, 2),
-    staged(with(sweep_base, 128, 128, 32, 2, 4)),
-    narrow(with(sweep_base, 128, 128, 32, 2, 4)),
-    preloaded(with(sweep_base, 128, 128, 32, 2, 4)),
-    with(sweep_base, 128, 128, 64, 2, 4),
-    with(sweep_base, 128, 128, 64, 2, 2),
-    with(sweep_base, 128, 256, 32, 2, 4),
-    staged(with(sweep_base, 128, 256, 32, 2, 4)),
-    narrow(with(sweep_base, 128, 256, 32, 2, 4)),
-    with(sweep_base, 256, 128, 32, 4, 2),
-    with(sweep_base, 256, 128, 32, 4, 4),
-    with(sweep_base, 128, 128, 16, 2, 2),
-    staged(with(sweep_base, 128, 128, 16, 2, 2)),
-    with(sweep_base, 64, 128, 32, 1, 2),
+    through_strips(narrow(sweep_base)),
     with(sweep_base, 64, 256, 32, 1, 4),
-    with(sweep_base, 128, 64, 64, 2, 2),
+    with(sweep_base, 128, 256, 32, 2, 4),
+    with(sweep_base, 128, 128, 64, 2, 4),
     turned(sweep_base),
-    turned(narrow(sweep_base)),
-    turned(staged(sweep_base)),
-    turned(with(sweep_base, 128, 128, 32, 2, 4)),
-    turned(with(sweep_base, 128, 256, 32, 2, 4)),
-    unfetched(sweep_base),
-    unfetched(staged(sweep_base)),
-    unfetched(with(sweep_base, 128, 128, 64, 2, 2)),
-    unfetched(with(sweep_base, 128, 128, 32, 2, 4)),
-    unfetched(with(sweep_base, 128, 256, 32, 2, 4)),
 };
 
 constexpr std::array register_sweep_list{
-    RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8},
-    RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8, .unroll = 4},
-    RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8, .stages = 2},
-    RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8, .stages = 2, .unroll = 4},
-    RegisterTile{.bm = 128, .bn = 128, .bk = 8, .tm = 8, .tn = 8, .stages = 2, .unroll = 2},
-    RegisterTile{.bm = 128, .bn = 128, .bk = 8, .tm = 8, .tn = 8, .unroll = 2},
-    RegisterTile{.bm = 128, .bn = 128, .bk = 32, .tm = 8, .tn = 8},
-    RegisterTile{.bm = 128, .bn = 64, .bk = 16, .tm = 8, .tn = 8},
-    RegisterTile{.bm = 64, .bn = 128, .bk = 16, .tm = 8, .tn = 8, .unroll = 4},
     RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8, .unroll = 4},
-    RegisterTile{.bm = 128, .bn = 256, .bk = 16, .tm = 8, .tn = 16},
-    RegisterTile{.bm = 128, .bn = 256, .bk = 8, .tm = 16, .tn = 8, .unroll = 2},
-    RegisterTile{.bm = 256, .bn = 128, .bk = 16, .tm = 8, .tn = 8},
+    RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8, .unroll = 2},
+    RegisterTile{.bm = 64, .bn = 64, .bk = 32, .tm = 8, .tn = 8, .unroll = 4},
+    RegisterTile{.bm = 64, .bn = 64, .bk = 32, .tm = 8, .tn = 8, .unroll = 8},
+    RegisterTile{.bm = 128, .bn = 64, .bk = 32, .tm = 8, .tn = 8, .unroll = 1},
+    RegisterTile{.bm = 128, .bn = 128, .bk = 32, .tm = 8, .tn = 8, .unroll = 1},
+    RegisterTile{.bm = 128, .bn = 128, .bk = 32, .tm = 8, .tn = 8, .unroll = 2},
 };
 
 constexpr std::array vector_sweep_list{
-    VectorTile{},
-    VectorTile{.unroll = 1},
-    VectorTile{.unroll = 4},
-    VectorTile{.team = 128},
-    VectorTile{.team = 64, .ky = 16},
-    VectorTile{.team = 32, .ky = 8},
-    VectorTile{.threads = 128, .team = 128, .ky = 16},
-    VectorTile{.threads = 64, .team = 64, .ky = 8},
-    VectorTile{.threads = 512, .team = 512, .ky = 64},
+    VectorTile{.threads = 256, .team = 256, .ky = 32, .unroll = 1},
+    VectorTile{.threads = 256, .team = 256, .ky = 32, .unroll = 2},
+    VectorTile{.threads = 512, .team = 512, .ky = 64, .unroll = 2},
+    VectorTile{.threads = 512, .team = 512, .ky = 64, .unroll = 4},
+    VectorTile{.threads = 1024, .team = 1024, .ky = 128, .unroll = 2},
 };
 
 template <class Tile>
@@ -215,7 +162,10 @@ bool MatrixTile::valid(const Caps& caps) const {
 
 std::string MatrixTile::label() const {
   return std::format("{}x{}x{}_{}x{}_n{}_g{}_s{}_p{}{}{}{}", bm, bn, bk, sm, sn, mn, band, stages,
-                     pad, preload ? "_pre" : "", prefetch ? "" : "_nofetch", turn ? "_turn" : "");
+                     pad, preload ? "_pre" : "", prefetch ? "" : "_nofetch",
+                     turn     ? "_turn"
+                     : direct ? ""
+                              : "_strips");
 }
 
 std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,

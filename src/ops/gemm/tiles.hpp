@@ -43,6 +43,7 @@ struct MatrixTile {
   std::uint32_t pad = 1;     ///< Unused groups of 8 halves behind each row of the workgroup tile.
   bool prefetch = true;      ///< Fetch the next tile into registers before this one is multiplied.
   bool preload = false;      ///< Load the operands of the next k step before this one's multiplies.
+  bool direct = true;        ///< Store whole f32 tiles straight from the matrices.
   bool turn = false;  ///< Transpose operands that run across k on their way to workgroup memory.
 
   /// Groups of 8 halves in the workgroup tile; the layout is along k ("k") or across it ("x").
@@ -78,6 +79,6 @@ std::span<const RegisterTile> register_sweep();
 std::span<const VectorTile> vector_sweep();
 
 /// Workgroups that keep a device busy.
-constexpr std::uint64_t busy_workgroups(const Caps& caps) { return caps.software ? 4 : 128; }
+constexpr std::uint64_t busy_workgroups(const Caps& caps) { return caps.software ? 4 : 256; }
 
 }  // namespace weft::ops::gemm

@@ -49,7 +49,11 @@ bool along_k(const Problem& problem) { return layout_of(problem.b, 3, load_width
 VectorTile tile_for(const Problem& problem, const Context& context) {
   if (context.args.vector_tile) return *context.args.vector_tile;
   const Caps& caps = context.caps;
-  VectorTile tile;
+  // Measured on a large GPU: along k one group of loads in flight is enough, across it larger workgroups win.
+  VectorTile tile = along_k(problem) ? VectorTile{.unroll = 1}
+                    : caps.workgroup_invocations >= 512
+                        ? VectorTile{.threads = 512, .team = 512, .ky = 64}
+                        : VectorTile{};
   if (caps.software) return {.threads = 64, .team = 32, .ky = 8, .unroll = 1};
   // At least two chunks per invocation of a team, so that starting it pays.
   while (tile.team > 32 && problem.k() < std::uint64_t{tile.team} * 16) tile.team /= 2;
