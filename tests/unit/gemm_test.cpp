@@ -88,9 +88,9 @@ TEST(Gemm, ChoosesKernelsBySizeAndType) {
   const auto product = [](std::uint64_t m, std::uint64_t n, std::uint64_t k, DType type) {
     return Args{.a = tensor({m, k}, 0, type), .b = tensor({k, n}, 1, type), .c = tensor({m, n}, 2)};
   };
-  EXPECT_EQ(launches(product(4096, 4096, 4096, DType::f32)), Labels{"gemm tile 128x128x16"});
+  EXPECT_EQ(launches(product(4096, 4096, 4096, DType::f32)), Labels{"gemm tile 64x64x16"});
   EXPECT_EQ(launches(product(4096, 4096, 4096, DType::f16)), Labels{"gemm matrix 128x128x32"});
-  EXPECT_EQ(launches(product(4096, 4096, 4096, DType::bf16)), Labels{"gemm tile 128x128x16"});
+  EXPECT_EQ(launches(product(4096, 4096, 4096, DType::bf16)), Labels{"gemm tile 64x64x16"});
   EXPECT_EQ(launches(product(1, 16384, 4096, DType::f16)), Labels{"gemm columns 1"});
   EXPECT_EQ(launches(product(16384, 1, 4096, DType::f16)), Labels{"gemm rows 1"});
   EXPECT_EQ(launches(product(5, 16384, 4096, DType::f16)), Labels{"gemm columns 8"});

@@ -157,43 +157,26 @@ void add_tiles(std::vector<Case>& out) {
                              .kernel = "matrix",
                              .matrix_tile = forced}));
   };
-  MatrixTile tile = small;
-  tile.stages = 2;
   matrix("2x2_each", small, false);
-  matrix("staged", tile, false);
-  tile.preload = true;
-  matrix("staged_preload", tile, true);
-  tile = small;
-  tile.preload = true;
-  tile.pad = 0;
-  matrix("preload_no_pad", tile, false);
+  matrix("2x2_each_turned", small, true);
+  MatrixTile tile = small;
+  tile.bk = 32;
+  matrix("k32", tile, false);
+  matrix("k32_turned", tile, true);
   tile = small;
   tile.band = 0;
   tile.sm = 1;
   tile.bn = 16;
   tile.bm = 16;
   matrix("plain_order", tile, true);
-  tile = small;
-  tile.prefetch = false;
-  matrix("no_prefetch", tile, true);
-  tile = small;
-  tile.turn = true;
-  matrix("turn", tile, true);
-  matrix("turn_b", tile, false);
   // Tiles of larger devices.
   const MatrixTile large{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2};
   for (const bool turned : {false, true}) {
     const std::string_view suffix = turned ? "_turned" : "";
     matrix(std::format("128{}", suffix), large, turned);
     tile = large;
-    tile.turn = true;
-    matrix(std::format("128_turn{}", suffix), tile, turned);
-    tile = large;
     tile.mn = 8;
     matrix(std::format("128_16x8{}", suffix), tile, turned);
-    tile.stages = 2;
-    tile.preload = true;
-    matrix(std::format("128_16x8_staged{}", suffix), tile, turned);
   }
   for (const std::uint32_t unroll : {1U, 2U}) {
     out.push_back(make_case(

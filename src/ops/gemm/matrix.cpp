@@ -17,28 +17,17 @@ struct Variant {
   std::uint32_t mn = 0;
   std::uint32_t mk = 0;
   std::uint32_t band = 0;
-  std::uint32_t stages = 1;
-  std::uint32_t pad = 1;
-  bool prefetch = true;
-  bool preload = false;
-  bool turn = false;
   std::uint32_t subgroup = 0;  // invocations of a subgroup
   bool a_f16 = true;
   bool b_f16 = true;
-  bool direct = false;  // full tiles go to c without an epilogue
-  bool edge = false;    // M or N is not a multiple of the tile
 
   static constexpr auto fields =
-      std::tuple{field("BM", &Variant::bm),           field("BN", &Variant::bn),
-                 field("BK", &Variant::bk),           field("SM", &Variant::sm),
-                 field("SN", &Variant::sn),           field("MM", &Variant::mm),
-                 field("MN", &Variant::mn),           field("MK", &Variant::mk),
-                 field("BAND", &Variant::band),       field("STAGES", &Variant::stages),
-                 field("PAD", &Variant::pad),         field("PREFETCH", &Variant::prefetch),
-                 field("PRELOAD", &Variant::preload), field("TURN", &Variant::turn),
-                 field("SG", &Variant::subgroup),     field("A_F16", &Variant::a_f16),
-                 field("B_F16", &Variant::b_f16),     field("DIRECT", &Variant::direct),
-                 field("EDGE", &Variant::edge)};
+      std::tuple{field("BM", &Variant::bm),       field("BN", &Variant::bn),
+                 field("BK", &Variant::bk),       field("SM", &Variant::sm),
+                 field("SN", &Variant::sn),       field("MM", &Variant::mm),
+                 field("MN", &Variant::mn),       field("MK", &Variant::mk),
+                 field("BAND", &Variant::band),   field("SG", &Variant::subgroup),
+                 field("A_F16", &Variant::a_f16), field("B_F16", &Variant::b_f16)};
 };
 
 /// Rows of c should step by 1, so that matrices and vectors of it are stored at once.
@@ -104,20 +93,10 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
                         .mn = tile.mn,
                         .mk = tile.mk,
                         .band = tile.band,
-                        .stages = tile.stages,
-                        .pad = tile.pad,
-                        .prefetch = tile.prefetch,
-                        .preload = tile.preload,
-                        .turn = tile.turn,
                         .subgroup = context.caps.subgroup_max,
                         .a_f16 = problem.a.dtype == DType::f16,
-                        .b_f16 = problem.b.dtype == DType::f16,
-                        .direct = tile.direct && problem.c.dtype == DType::f32 && traits.c_vec &&
-                                  !traits.beta && traits.bias == "none" &&
-                                  traits.activation == "copy" && problem.alpha == 1.0F,
-                        .edge = problem.m() % tile.bm != 0 || problem.n() % tile.bn != 0};
+                        .b_f16 = problem.b.dtype == DType::f16};
   Launch out = launch_of(problem, traits, load_width);
-  if (variant.direct && !variant.edge) out.operands[2].unit = 1;
   out.source = "gemm/matrix.wgsl";
   out.label = std::format("gemm matrix {}x{}x{}", tile.bm, tile.bn, tile.bk);
   out.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};

@@ -51,28 +51,16 @@ constexpr MatrixTile banded(MatrixTile tile, std::uint32_t band) {
   return tile;
 }
 
-constexpr MatrixTile turned(MatrixTile tile) {
-  tile.turn = true;
-  return tile;
-}
-
-constexpr MatrixTile through_strips(MatrixTile tile) {
-  tile.direct = false;
-  return tile;
-}
-
 constexpr std::array matrix_sweep_list{
     sweep_base,
     banded(sweep_base, 2),
     banded(sweep_base, 4),
-    through_strips(sweep_base),
-    through_strips(banded(sweep_base, 4)),
+    banded(sweep_base, 16),
     narrow(sweep_base),
-    through_strips(narrow(sweep_base)),
     with(sweep_base, 64, 256, 32, 1, 4),
     with(sweep_base, 128, 256, 32, 2, 4),
+    with(sweep_base, 256, 128, 32, 4, 2),
     with(sweep_base, 128, 128, 64, 2, 4),
-    turned(sweep_base),
 };
 
 constexpr std::array register_sweep_list{
@@ -133,9 +121,9 @@ bool RegisterTile::valid(const Caps& caps) const {
 }
 
 std::uint32_t MatrixTile::words4(bool a_along_k, bool b_along_k) const {
-  const std::uint32_t a = a_along_k ? bm * (bk / 8 + pad) : bk * (bm / 8 + pad);
-  const std::uint32_t b = b_along_k ? bn * (bk / 8 + pad) : bk * (bn / 8 + pad);
-  return stages * (a + b);
+  const std::uint32_t a = a_along_k ? bm * (bk / 8 + 1) : bk * (bm / 8 + 1);
+  const std::uint32_t b = b_along_k ? bn * (bk / 8 + 1) : bk * (bn / 8 + 1);
+  return a + b;
 }
 
 std::uint32_t MatrixTile::epilogue_words4() const { return sm * sn * mm * (bn / sn / 4 + 1); }
@@ -147,9 +135,7 @@ std::uint32_t MatrixTile::workgroup_bytes() const {
 }
 
 bool MatrixTile::valid(const Caps& caps) const {
-  if (bm == 0 || bn == 0 || bk == 0 || sm == 0 || sn == 0 || stages == 0 || stages > 2) {
-    return false;
-  }
+  if (bm == 0 || bn == 0 || bk == 0 || sm == 0 || sn == 0) return false;
   if (!caps.subgroup_matrix || !caps.f16 || !caps.subgroups) return false;
   if (caps.subgroup_min != caps.subgroup_max || caps.subgroup_max == 0) return false;
   const MatrixConfig config{MatrixType::f16, MatrixType::f32, mm, mn, mk};
@@ -161,11 +147,7 @@ bool MatrixTile::valid(const Caps& caps) const {
 }
 
 std::string MatrixTile::label() const {
-  return std::format("{}x{}x{}_{}x{}_n{}_g{}_s{}_p{}{}{}{}", bm, bn, bk, sm, sn, mn, band, stages,
-                     pad, preload ? "_pre" : "", prefetch ? "" : "_nofetch",
-                     turn     ? "_turn"
-                     : direct ? ""
-                              : "_strips");
+  return std::format("{}x{}x{}_{}x{}_n{}_g{}", bm, bn, bk, sm, sn, mn, band);
 }
 
 std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,

@@ -38,13 +38,7 @@ struct MatrixTile {
   std::uint32_t mm = 16;
   std::uint32_t mn = 16;
   std::uint32_t mk = 16;
-  std::uint32_t band = 8;    ///< Row tiles that are walked together, for the cache; 0: plain order.
-  std::uint32_t stages = 1;  ///< Copies of the workgroup tile: 2 needs one barrier per step.
-  std::uint32_t pad = 1;     ///< Unused groups of 8 halves behind each row of the workgroup tile.
-  bool prefetch = true;      ///< Fetch the next tile into registers before this one is multiplied.
-  bool preload = false;      ///< Load the operands of the next k step before this one's multiplies.
-  bool direct = true;        ///< Store whole f32 tiles straight from the matrices.
-  bool turn = false;  ///< Transpose operands that run across k on their way to workgroup memory.
+  std::uint32_t band = 8;  ///< Row tiles that are walked together, for the cache; 0: plain order.
 
   /// Groups of 8 halves in the workgroup tile; the layout is along k ("k") or across it ("x").
   [[nodiscard]] std::uint32_t words4(bool a_along_k, bool b_along_k) const;
@@ -52,7 +46,7 @@ struct MatrixTile {
   [[nodiscard]] std::uint32_t epilogue_words4() const;
   [[nodiscard]] std::uint32_t workgroup_bytes() const;
   [[nodiscard]] bool valid(const Caps& caps) const;
-  /// "128x128x32_2x2_m16n16k16_g8_s1_p1": for benchmark names.
+  /// "128x128x32_2x2_n16_g8": for benchmark names.
   [[nodiscard]] std::string label() const;
 };
 

@@ -49,11 +49,13 @@ bool along_k(const Problem& problem) { return layout_of(problem.b, 3, load_width
 VectorTile tile_for(const Problem& problem, const Context& context) {
   if (context.args.vector_tile) return *context.args.vector_tile;
   const Caps& caps = context.caps;
-  // Measured on a large GPU: along k one group of loads in flight is enough, across it larger workgroups win.
-  VectorTile tile = along_k(problem) ? VectorTile{.unroll = 1}
-                    : caps.workgroup_invocations >= 512
-                        ? VectorTile{.threads = 512, .team = 512, .ky = 64}
-                        : VectorTile{};
+  // Measured on a large GPU: along k one group of loads in flight is enough for one row, and across k
+  // larger workgroups win where there are many columns.
+  VectorTile tile;
+  if (along_k(problem) && problem.m() == 1) tile.unroll = 1;
+  if (!along_k(problem) && problem.n() >= 8192 && caps.workgroup_invocations >= 512) {
+    tile = {.threads = 512, .team = 512, .ky = 64};
+  }
   if (caps.software) return {.threads = 64, .team = 32, .ky = 8, .unroll = 1};
   // At least two chunks per invocation of a team, so that starting it pays.
   while (tile.team > 32 && problem.k() < std::uint64_t{tile.team} * 16) tile.team /= 2;
