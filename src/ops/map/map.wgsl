@@ -1,6 +1,6 @@
 // y = f(a, b, c), element by element, over the collapsed iteration space of map.cpp.
-// Tile: 256 invocations x ITEMS chunks of CHUNK elements; chunk c of the space is elements c*CHUNK … of the output
-// order, and invocations take chunks 256 apart so that neighbours touch neighbouring memory. No workgroup memory.
+// Tile: GROUP invocations x ITEMS chunks of CHUNK elements; chunk c of the space is elements c*CHUNK … of the output
+// order, and invocations take chunks GROUP apart so that neighbours touch neighbouring memory. No workgroup memory.
 // Assumes: with RANK > 1 and not RAGGED a chunk stays inside one innermost row (CHUNK divides its length). With
 // RAGGED the output is dense and inputs are located element by element. With RANK 1 the last chunk may be partial.
 // Kinds: "vec" inputs step by 1 and are aligned to chunks, "splat" ones stay, "step" ones are read one by one.
@@ -81,10 +81,10 @@ fn element(number: u32) -> y_t {
 }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{GROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let first = group_index(group, groups) * {{256 * ITEMS}}u + lane;
+  let first = group_index(group, groups) * {{GROUP * ITEMS}}u + lane;
 #if RAGGED
   // One output word per invocation: CHUNK elements that each have their own place in the inputs.
   if (first >= p.chunks) { return; }
@@ -106,7 +106,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #else
   // All loads first, so that they are in flight together.
 #for item in 0..ITEMS
-  let chunk{{item}} = first + {{256 * item}}u;
+  let chunk{{item}} = first + {{GROUP * item}}u;
   let live{{item}} = chunk{{item}} < p.{{RANK == 1 ? "whole_chunks" : "chunks"}};
   var at{{item}}: Place;
 #for h in 0..HALVES
