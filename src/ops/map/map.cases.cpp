@@ -257,37 +257,6 @@ void add_benchmarks(std::vector<Case>& out) {
   bench("copy", "512M_f32", same_shape(*find_function("copy"), DType::f32, {1ULL << 28}));
 }
 
-/// Which workgroups and how many chunks per invocation are best is found by running these on the device in question.
-void add_sweeps(std::vector<Case>& out) {
-  for (const std::string_view function : {"copy", "add"}) {
-    for (const DType type : {DType::f32, DType::f16}) {
-      for (const auto& [group, items] : {std::pair{64U, 1U},
-                                         {128U, 1U},
-                                         {256U, 1U},
-                                         {512U, 1U},
-                                         {1024U, 1U},
-                                         {128U, 2U},
-                                         {256U, 2U}}) {
-        const Function& f = *find_function(function);
-        Case test = make_case(f, std::format("16M_{}_group{}_items{}", name(type), group, items),
-                              same_shape(f, type, {16ULL << 20}));
-        test.name = "sweep_" + test.name;
-        test.test = false;
-        test.bench = true;
-        test.plan = [&f, group, items](std::span<const View> views, const Caps& caps) {
-          return plan({.function = f.name,
-                       .inputs = {views.begin(), views.end() - 1},
-                       .y = views.back(),
-                       .group = std::min(group, caps.workgroup_invocations),
-                       .items = items},
-                      caps);
-        };
-        out.push_back(std::move(test));
-      }
-    }
-  }
-}
-
 std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
@@ -298,7 +267,6 @@ std::vector<Case> cases(std::uint64_t seed) {
   add_transpose_cases(out);
   add_large_cases(out);
   add_benchmarks(out);
-  add_sweeps(out);
   return out;
 }
 

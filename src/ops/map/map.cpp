@@ -14,6 +14,7 @@
 namespace weft::ops::map {
 namespace {
 
+constexpr std::uint32_t group_size = 256;  // as in map.wgsl
 constexpr std::array<std::string_view, 3> input_names{"a", "b", "c"};
 
 struct Variant {
@@ -25,9 +26,7 @@ struct Variant {
   std::string_view c_kind = "none";
   DType y_dtype = DType::f32;
   std::uint32_t rank = 1;
-  std::uint32_t chunk = 1;    // elements per chunk: 8, 4, 2 or 1
-  std::uint32_t items = 1;    // chunks per invocation
-  std::uint32_t group = 256;  // invocations per workgroup
+  std::uint32_t chunk = 1;  // elements per chunk: 8, 4, 2 or 1
   bool ragged = false;
   bool arange = false;
 
@@ -36,8 +35,7 @@ struct Variant {
                  field("INPUTS", &Variant::inputs),   field("A_KIND", &Variant::a_kind),
                  field("B_KIND", &Variant::b_kind),   field("C_KIND", &Variant::c_kind),
                  field("Y_DTYPE", &Variant::y_dtype), field("RANK", &Variant::rank),
-                 field("CHUNK", &Variant::chunk),     field("ITEMS", &Variant::items),
-                 field("GROUP", &Variant::group),     field("RAGGED", &Variant::ragged),
+                 field("CHUNK", &Variant::chunk),     field("RAGGED", &Variant::ragged),
                  field("ARANGE", &Variant::arange)};
 };
 
@@ -325,10 +323,6 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
     mine.rank = y.rank;
     mine.chunk = chunking.chunk;
     mine.ragged = chunking.ragged;
-    // One chunk per invocation is best on the GPUs measured (the sweeps in map.cases.cpp): the many
-    // small workgroups hide latency better than more loads in flight per invocation do.
-    mine.items = chunking.ragged || args.items == 0 ? 1 : args.items;
-    if (args.group != 0) mine.group = args.group;
     // Ragged chunks are located element by element, so their dimensions stay in elements.
     const std::uint32_t scale = chunking.ragged ? 1 : chunking.chunk;
     if (y.rank > 1 && !chunking.ragged) params.shape[inner] /= scale;
@@ -367,8 +361,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
          .unit = chunking.chunk > 1 && !chunking.ragged && y.dtype != DType::i64 ? words(y) : 1});
     launch.source = "map/map.wgsl";
     launch.label = std::format("{} {}", mine.function, name(args.y.dtype));
-    launch.grid = grid_1d(
-        ceil_div<std::uint64_t>(params.chunks, std::uint64_t{mine.group} * mine.items), caps);
+    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, group_size), caps);
     launch.constants = constants_of(mine);
     launch.params = block_of(params);
     auto dispatch = make_dispatch(std::move(launch), caps);

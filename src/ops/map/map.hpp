@@ -15,8 +15,6 @@ struct Args {
   std::vector<View> inputs;
   View y;
   Scalars scalars{};
-  std::uint32_t group = 0;  ///< Invocations per workgroup, for tuning; 0: the usual 256.
-  std::uint32_t items = 0;  ///< Chunks per invocation, for tuning; 0: chosen by size.
 };
 
 /// The launches for `args`, or why there are none.

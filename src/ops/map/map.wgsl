@@ -1,6 +1,6 @@
 // y = f(a, b, c), element by element, over the collapsed iteration space of map.cpp.
-// Tile: GROUP invocations x ITEMS chunks of CHUNK elements; chunk c of the space is elements c*CHUNK … of the output
-// order, and invocations take chunks GROUP apart so that neighbours touch neighbouring memory. No workgroup memory.
+// Tile: 256 invocations, a chunk of CHUNK elements each; chunk c of the space is elements c*CHUNK … of the output
+// order. More chunks per invocation and other workgroup sizes were measured on an H200 and are not faster.
 // Assumes: with RANK > 1 and not RAGGED a chunk stays inside one innermost row (CHUNK divides its length). With
 // RAGGED the output is dense and inputs are located element by element. With RANK 1 the last chunk may be partial.
 // Kinds: "vec" inputs step by 1 and are aligned to chunks, "splat" ones stay, "step" ones are read one by one.
@@ -81,14 +81,14 @@ fn element(number: u32) -> y_t {
 }
 #endif
 
-@compute @workgroup_size({{GROUP}})
+@compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let first = group_index(group, groups) * {{GROUP * ITEMS}}u + lane;
+  let chunk = group_index(group, groups) * 256u + lane;
 #if RAGGED
   // One output word per invocation: CHUNK elements that each have their own place in the inputs.
-  if (first >= p.chunks) { return; }
-  let number = first * {{CHUNK}}u;
+  if (chunk >= p.chunks) { return; }
+  let number = chunk * {{CHUNK}}u;
   if (number + {{CHUNK}}u <= p.count) {
     let v = array<y_t, {{CHUNK}}>({{""}}
 #for j in 0..CHUNK
@@ -104,56 +104,41 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     for (var i = number; i < p.count; i++) { y_put(p.y_off + i, element(i)); }
   }
 #else
-  // All loads first, so that they are in flight together.
-#for item in 0..ITEMS
-  let chunk{{item}} = first + {{GROUP * item}}u;
-  let live{{item}} = chunk{{item}} < p.{{RANK == 1 ? "whole_chunks" : "chunks"}};
-  var at{{item}}: Place;
-#for h in 0..HALVES
-#for k in 0..INPUTS
-  var v{{k}}_{{item}}_{{h}} = V();
-#endfor
-#endfor
-  if (live{{item}}) {
-    at{{item}} = place(chunk{{item}});
+  if (chunk < p.{{RANK == 1 ? "whole_chunks" : "chunks"}}) {
+    let at = place(chunk);
 #for k in 0..INPUTS
 #let NAME = k == 0 ? "a" : k == 1 ? "b" : "c"
 #let KIND = k == 0 ? A_KIND : k == 1 ? B_KIND : C_KIND
 #if KIND == "vec" && CHUNK == 8
-    let both{{k}} = {{NAME}}_at8(at{{item}}.i{{k}});
-    v{{k}}_{{item}}_0 = V(both{{k}}[0]);
-    v{{k}}_{{item}}_1 = V(both{{k}}[1]);
+    let both{{k}} = {{NAME}}_at8(at.i{{k}});
+    let v{{k}}_0 = V(both{{k}}[0]);
+    let v{{k}}_1 = V(both{{k}}[1]);
 #else
 #for h in 0..HALVES
-    v{{k}}_{{item}}_{{h}} = load_{{NAME}}(at{{item}}.i{{k}}, {{h}}u);
+    let v{{k}}_{{h}} = load_{{NAME}}(at.i{{k}}, {{h}}u);
 #endfor
 #endif
 #endfor
-  }
-#endfor
-#for item in 0..ITEMS
-  if (live{{item}}) {
 #for h in 0..HALVES
 #if ARANGE
-    let r{{h}} = convert(f(load_index(chunk{{item}} * {{CHUNK}}u + {{h * 4}}u), V(), V()));
+    let r{{h}} = convert(f(load_index(chunk * {{CHUNK}}u + {{h * 4}}u), V(), V()));
 #else
-    let r{{h}} = convert(f({{INPUTS > 0 ? "v0_" + item + "_" + h : "V()"}}, {{INPUTS > 1 ? "v1_" + item + "_" + h : "V()"}}, {{INPUTS > 2 ? "v2_" + item + "_" + h : "V()"}}));
+    let r{{h}} = convert(f({{INPUTS > 0 ? "v0_" + h : "V()"}}, {{INPUTS > 1 ? "v1_" + h : "V()"}}, {{INPUTS > 2 ? "v2_" + h : "V()"}}));
 #endif
 #endfor
 #if CHUNK == 8
-    y_put8(at{{item}}.y, r0, r1);
+    y_put8(at.y, r0, r1);
 #elif CHUNK == 4
-    y_put4(at{{item}}.y, r0);
+    y_put4(at.y, r0);
 #elif CHUNK == 2
-    y_put2(at{{item}}.y, r0.xy);
+    y_put2(at.y, r0.xy);
 #else
-    y_put(at{{item}}.y, r0.x);
+    y_put(at.y, r0.x);
 #endif
   }
-#endfor
 #if RANK == 1 && CHUNK > 1
   // The last, partial chunk, one element at a time; its words belong to this invocation alone.
-  if (first == 0u) {
+  if (chunk == 0u) {
     for (var i = p.whole_chunks * {{CHUNK}}u; i < p.count; i++) {
 #for k in 0..INPUTS
 #let NAME = k == 0 ? "a" : k == 1 ? "b" : "c"
