@@ -24,6 +24,7 @@ struct Options {
   std::string json_file;
   std::string compare_file;
   std::string adapter;
+  std::string trace_file;
   double seconds = 0.1;
   bool full = false;
   bool list = false;
@@ -88,7 +89,9 @@ void run_bench(const Options& options) {
   const std::map<std::string, double> earlier = options.compare_file.empty()
                                                     ? std::map<std::string, double>{}
                                                     : read_earlier(options.compare_file);
-  gpu::Device device = value_or_exit(gpu::Device::create({.adapter = options.adapter}));
+  const bool tracing = !options.trace_file.empty();
+  gpu::Device device =
+      value_or_exit(gpu::Device::create({.adapter = options.adapter, .profile = tracing}));
   graph::Executor executor(device);
   std::fprintf(stderr, "%s (%s)\n", device.info().name.c_str(), device.info().backend.c_str());
 
@@ -116,6 +119,13 @@ void run_bench(const Options& options) {
     return;
   }
   if (jobs.empty()) throw CommandError("No benchmark matches; `weft bench --list` shows them all.");
+
+  if (tracing) {
+    for (const Job& job : jobs) value_or_exit(run_traced(executor, job.test));
+    const gpu::Profile profile = value_or_exit(device.profile());
+    std::printf("%s", gpu::profile_table(profile).c_str());
+    return value_or_exit(gpu::write_trace(profile, options.trace_file));
+  }
 
   Reference reference;
   if (copy) {
@@ -181,6 +191,9 @@ void add_bench(CLI::App& app) {
                       "Also write the results to this file (- for standard output)");
   command->add_option("--compare", options->compare_file,
                       "Show the change against a file that --json wrote");
+  command->add_option(
+      "--trace", options->trace_file,
+      "Instead of benchmarks: time every kernel, print a table and write a trace for Perfetto");
   command->add_option("--adapter", options->adapter,
                       "Adapter: index, part of its name, high-performance or low-power");
   command->add_option("--seconds", options->seconds, "Time to spend on each benchmark")

@@ -47,16 +47,13 @@ double bytes_of(const ops::Case& test) {
   return total;
 }
 
-Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
-                            double target_seconds) {
-  gpu::Device device = executor.device();
-  Measurement out{
-      .op = std::string(op.name), .name = test.name, .bytes = bytes_of(test), .flops = test.flops};
-  const auto sets = static_cast<std::size_t>(
-      std::clamp(std::ceil(rotation_bytes / std::max(out.bytes, 1.0)), 1.0, 16.0));
+namespace {
 
+/// The case prepared for replay, once for each of `sets` sets of buffers.
+Result<gpu::Recording> record(graph::Executor& executor, const ops::Case& test, std::size_t sets,
+                              gpu::Stream& stream) {
+  gpu::Device device = executor.device();
   ops::Random random(1);
-  gpu::Stream stream = device.stream();
   std::vector<std::vector<gpu::Buffer>> buffers(sets);
   std::vector<ops::Plan> plans;
   for (std::vector<gpu::Buffer>& slots : buffers) {
@@ -87,7 +84,28 @@ Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const 
       return std::unexpected(ok.error());
     }
   }
-  auto recording = stream.end_recording();
+  return stream.end_recording();
+}
+
+}  // namespace
+
+Status run_traced(graph::Executor& executor, const ops::Case& test) {
+  gpu::Stream stream = executor.device().stream();
+  auto recording = record(executor, test, 1, stream);
+  if (!recording) return std::unexpected(recording.error());
+  if (Status ok = stream.replay(*recording, 3); !ok) return ok;
+  return stream.wait();
+}
+
+Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
+                            double target_seconds) {
+  const gpu::Device& device = executor.device();
+  Measurement out{
+      .op = std::string(op.name), .name = test.name, .bytes = bytes_of(test), .flops = test.flops};
+  const auto sets = static_cast<std::size_t>(
+      std::clamp(std::ceil(rotation_bytes / std::max(out.bytes, 1.0)), 1.0, 16.0));
+  gpu::Stream stream = device.stream();
+  auto recording = record(executor, test, sets, stream);
   if (!recording) return std::unexpected(recording.error());
 
   // An idle GPU has low clocks: work on the case for a while before its time counts.

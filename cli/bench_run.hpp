@@ -29,6 +29,9 @@ double bytes_of(const ops::Case& test);
 Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
                             double target_seconds);
 
+/// Runs a case three times on a device that profiles; Device::profile() then has its kernels.
+Status run_traced(graph::Executor& executor, const ops::Case& test);
+
 /// What replayed launches of an empty kernel cost: seconds each on the GPU and on the host.
 struct DispatchCost {
   double gpu = 0;

@@ -8,6 +8,17 @@
 
 namespace weft::graph {
 
+namespace {
+
+/// A compiler's message speaks of generated lines; people read the templates.
+std::unexpected<Failure> at_template_lines(const ops::KernelSpec& spec, Failure failure) {
+  const auto expanded = ops::render(spec);
+  if (expanded) failure.message = wgsl::annotate(*expanded, failure.message);
+  return std::unexpected(std::move(failure));
+}
+
+}  // namespace
+
 Result<gpu::KernelDesc> Executor::describe(const ops::KernelSpec& spec) const {
   auto expanded = ops::render(spec);
   if (!expanded) return std::unexpected(expanded.error());
@@ -41,7 +52,7 @@ Result<gpu::Kernel> Executor::kernel(const ops::KernelSpec& spec) {
   auto desc = describe(spec);
   if (!desc) return std::unexpected(desc.error());
   auto compiled = device_.compile(*desc);
-  if (!compiled) return std::unexpected(compiled.error());
+  if (!compiled) return at_template_lines(spec, compiled.error());
   const std::lock_guard lock(mutex_);
   Entry entry{*compiled, options_.verify_keys ? std::move(desc->wgsl) : std::string()};
   return kernels_.try_emplace(key, std::move(entry)).first->second.kernel;
