@@ -36,8 +36,9 @@ std::string module_errors(const wgpu::Instance& instance, const wgpu::ShaderModu
         for (std::size_t i = 0; i < info->messageCount; ++i) {
           const wgpu::CompilationMessage& message = info->messages[i];
           if (message.type != wgpu::CompilationMessageType::Error) continue;
-          errors +=
-              std::format("\n  {}:{}: {}", message.lineNum, message.linePos, text(message.message));
+          // As the compiler's own tools write it, so that wgsl::annotate finds the position.
+          errors += std::format("\n  :{}:{} error: {}", message.lineNum, message.linePos,
+                                text(message.message));
         }
       });
   if (Status status = wait_for(instance, future, "the shader compiler"); !status) {
