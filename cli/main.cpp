@@ -3,7 +3,9 @@
 
 #include "commands.hpp"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   CLI::App app("Weft: one tensor engine for every GPU that WebGPU reaches", "weft");
   app.require_subcommand(1);
   weft::cli::add_info(app);
@@ -14,8 +16,19 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "weft: %s\n", error.what());
+    return 1;
+  } catch (...) {
+    std::fputs("weft: an error without a description ended the program\n", stderr);
     return 1;
   }
 }

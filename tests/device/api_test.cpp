@@ -97,7 +97,7 @@ TEST(DeviceApi, ErrorsSayTheValues) {
   EXPECT_NE(message_of([&] { (void)matmul(a, a); }).find("[2,3] and [2,3]"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)a.reshape({7}); }).find("[7]"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)map("gulp", a); }).find("gulp"), std::string::npos);
-  EXPECT_NE(message_of([&] { (void)a.item(); }).find("6"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)a.item(); }).find('6'), std::string::npos);
   EXPECT_NE(message_of([&] { (void)a.to_vector<std::int32_t>(); }).find("f32"), std::string::npos);
   EXPECT_NE(message_of([] { (void)Tensor().size(); }), "no error");
   EXPECT_NE(

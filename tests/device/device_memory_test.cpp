@@ -34,7 +34,8 @@ TEST(DeviceMemory, CountsReusesAndTrims) {
     EXPECT_LE(on.memory().in_use, 130'000U);
     EXPECT_EQ(on.memory().allocations, 2U);
     EXPECT_EQ(on.memory().pooled, 0U);
-    const Buffer copy = *a;
+    Buffer copy;
+    copy = *a;
     EXPECT_EQ(copy.id(), a->id());
   }
   const gpu::MemoryStats after = on.memory();

@@ -8,7 +8,6 @@ namespace weft::test {
 namespace {
 
 using gpu::Buffer;
-using gpu::Grid;
 using gpu::Slice;
 using gpu::whole;
 using Words = std::vector<std::uint32_t>;

@@ -9,7 +9,6 @@ namespace weft::test {
 namespace {
 
 using gpu::Buffer;
-using gpu::Slice;
 using gpu::whole;
 using Bytes = std::vector<std::uint8_t>;
 
@@ -24,7 +23,7 @@ Bytes random_bytes(std::size_t count, std::uint32_t seed) {
 std::vector<std::pair<std::size_t, std::size_t>> odd_ranges() {
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
   for (std::size_t offset = 0; offset < 6; ++offset) {
-    for (const std::size_t size : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 63, 255}) {
+    for (const std::size_t size : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 63U, 255U}) {
       ranges.emplace_back(offset, size);
     }
   }
@@ -93,7 +92,7 @@ TEST(DeviceTransfer, CopiesAnyBytesBetweenBuffers) {
   std::uint32_t seed = 1000;
   for (std::size_t a = 0; a < 5; ++a) {
     for (std::size_t b = 0; b < 5; ++b) {
-      for (const std::size_t size : {0, 1, 2, 3, 4, 5, 7, 8, 64, 257}) {
+      for (const std::size_t size : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 8U, 64U, 257U}) {
         Bytes expected = random_bytes(small_bytes, ++seed);
         const Buffer to = upload(on, expected);
         ASSERT_TRUE(ok(on.copy({from, a, size}, {to, b, size})));
@@ -108,9 +107,9 @@ TEST(DeviceTransfer, CopiesAnyBytesBetweenBuffers) {
 TEST(DeviceTransfer, CopiesInsideOneBufferEvenWhereRangesOverlap) {
   gpu::Device& on = device();
   std::uint32_t seed = 2000;
-  for (const std::size_t from : {0, 3, 8, 40}) {
-    for (const std::size_t to : {0, 1, 4, 8, 41, 100}) {
-      for (const std::size_t size : {1, 4, 33, 160}) {
+  for (const std::size_t from : {0U, 3U, 8U, 40U}) {
+    for (const std::size_t to : {0U, 1U, 4U, 8U, 41U, 100U}) {
+      for (const std::size_t size : {1U, 4U, 33U, 160U}) {
         Bytes expected = random_bytes(small_bytes, ++seed);
         const Buffer buffer = upload(on, expected);
         ASSERT_TRUE(ok(on.copy({buffer, from, size}, {buffer, to, size})));

@@ -214,7 +214,7 @@ void add_transpose_cases(std::vector<Case>& out) {
 void add_large_cases(std::vector<Case>& out) {
   // Past 65,535 workgroups of 256 chunks of one element, and past the 1 MiB bindings of the masked test run.
   const Function& add = *find_function("add");
-  auto many = same_shape(add, DType::f32, {65536 * 257});
+  auto many = same_shape(add, DType::f32, {65536ULL * 257});
   many[1].shape = {1};
   many[0].offset = 1;
   many[2].offset = 1;

@@ -76,8 +76,8 @@ void reference(const Setup& setup, std::span<HostTensor> tensors) {
   if (setup.has_residual) {
     for (std::size_t i = 0; i < h.size(); ++i) h[i] += tensors[places.residual].values[i];
   }
-  HostTensor weight = tensors[places.weight];  // copies: an output may share their memory
-  HostTensor bias = tensors[places.bias];
+  const HostTensor& weight = tensors[places.weight];
+  const HostTensor& bias = tensors[places.bias];
   if (setup.has_sum) tensors[places.sum].values = h;
   if (h.empty()) return;
 

@@ -49,7 +49,7 @@ void normalise(std::vector<double>& z, double sink, bool log) {
 }
 
 void reference(const Setup& setup, std::span<HostTensor> tensors) {
-  const HostTensor x = tensors.front();
+  const HostTensor& x = tensors.front();
   HostTensor& y = tensors.back();
   const std::uint32_t axis =
       std::min<std::uint32_t>(setup.axis, static_cast<std::uint32_t>(x.shape.size()) - 1);
