@@ -192,6 +192,34 @@ void add_i64_cases(std::vector<Case>& out) {
   }
 }
 
+/// Gated units of a packed tensor: the gate is the first half of each row, the other factor the second.
+void add_packed_cases(std::vector<Case>& out) {
+  for (const Function& function : functions()) {
+    if (function.family != Family::gated) continue;
+    for (const DType type : {DType::f32, DType::f16}) {
+      constexpr std::uint64_t half = 24;
+      Case test =
+          make_case(function, std::format("packed_{}", name(type)),
+                    {{.dtype = type, .shape = {7, 2 * half}}, {.dtype = type, .shape = {7, half}}});
+      test.plan = [&function](std::span<const View> views, const Caps& caps) {
+        return plan({.function = function.name,
+                     .inputs = {views[0].slice(1, 0, half), views[0].slice(1, half, half)},
+                     .y = views[1],
+                     .scalars = function.defaults},
+                    caps);
+      };
+      test.reference = [&function](std::span<HostTensor> tensors) {
+        for (std::uint64_t i = 0; i < tensors[1].values.size(); ++i) {
+          const std::uint64_t at = i / half * 2 * half + i % half;
+          tensors[1].values[i] = function.reference(
+              tensors[0].values[at], tensors[0].values[at + half], 0, function.defaults);
+        }
+      };
+      out.push_back(std::move(test));
+    }
+  }
+}
+
 void add_transpose_cases(std::vector<Case>& out) {
   const Function& copy = *find_function("copy");
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
@@ -264,6 +292,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   add_layout_cases(out, random);
   add_cast_cases(out);
   add_i64_cases(out);
+  add_packed_cases(out);
   add_transpose_cases(out);
   add_large_cases(out);
   add_benchmarks(out);
