@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::string_view known_words =
     "-f16, -subgroups, -subgroup-matrix, -timestamps, binding=BYTES, buffer=BYTES, bindings=COUNT, "
-    "workgroup-memory=BYTES, invocations=COUNT, workgroups=COUNT";
+    "workgroup-memory=BYTES, invocations=COUNT, workgroups=COUNT, alignment=BYTES";
 
 // The least values with which the library's own kernels can still run.
 constexpr std::uint64_t least_binding = 4096;
@@ -20,6 +21,7 @@ constexpr std::uint64_t least_bindings = 4;
 constexpr std::uint64_t least_workgroup_memory = 4096;
 constexpr std::uint64_t least_invocations = 64;
 constexpr std::uint64_t least_workgroups = 256;
+constexpr std::uint64_t coarsest_alignment = 1024;
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -87,6 +89,18 @@ Status lower(T& field, std::string_view word, std::string_view value, std::uint6
   return {};
 }
 
+/// Coarser binding offsets take something away, so this is the one word that raises its value.
+Status coarsen(std::uint32_t& field, std::string_view word, std::string_view value) {
+  const std::optional<std::uint64_t> amount = parse_amount(value);
+  if (!amount || !std::has_single_bit(*amount) || *amount > coarsest_alignment) {
+    return fail(ErrorCode::invalid_argument,
+                "The capability mask has \"{}\", where \"{}\" is not a power of two up to {}.",
+                word, value, coarsest_alignment);
+  }
+  field = std::max(field, static_cast<std::uint32_t>(*amount));
+  return {};
+}
+
 Status apply_word(Caps& caps, std::string_view word) {
   if (word == "-f16") return drop_f16(caps), Status{};
   if (word == "-subgroups") return drop_subgroups(caps), Status{};
@@ -105,6 +119,7 @@ Status apply_word(Caps& caps, std::string_view word) {
     if (key == "invocations") {
       return lower(caps.workgroup_invocations, word, value, least_invocations);
     }
+    if (key == "alignment") return coarsen(caps.binding_alignment, word, value);
     if (key == "workgroups") return lower(caps.max_workgroups, word, value, least_workgroups);
   }
   return fail(ErrorCode::invalid_argument,

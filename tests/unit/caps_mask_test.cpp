@@ -78,6 +78,13 @@ TEST(CapsMask, NumbersWithUnits) {
   EXPECT_EQ(apply_caps_mask(full_caps(), "workgroups=1024")->max_workgroups, 1024U);
 }
 
+TEST(CapsMask, AlignmentOnlyGetsCoarser) {
+  Caps caps = full_caps();
+  caps.binding_alignment = 32;
+  EXPECT_EQ(apply_caps_mask(caps, "alignment=256")->binding_alignment, 256U);
+  EXPECT_EQ(apply_caps_mask(caps, "alignment=16")->binding_alignment, 32U);
+}
+
 TEST(CapsMask, NeverAddsAnything) {
   Caps none;
   none.max_buffer = 1 << 20;
@@ -104,7 +111,7 @@ TEST(CapsMask, UnknownWordsAreErrors) {
 
 TEST(CapsMask, BadNumbersAreErrors) {
   for (const char* mask : {"binding=", "binding=x", "binding=12Q", "binding=-1", "binding=1.5M",
-                           "binding=99999999999G", "binding=3", "bindings=0"}) {
+                           "binding=99999999999G", "binding=3", "bindings=0", "alignment=100"}) {
     const Result<Caps> caps = apply_caps_mask(full_caps(), mask);
     ASSERT_FALSE(caps) << mask;
     EXPECT_EQ(caps.error().code, ErrorCode::invalid_argument);
