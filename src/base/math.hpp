@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 
 namespace weft {
 
@@ -21,5 +22,8 @@ template <std::unsigned_integral T>
 constexpr T round_down(T value, T step) {
   return value / step * step;
 }
+
+/// A count that is known to fit 32 bits, as kernels take it.
+constexpr std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 }  // namespace weft

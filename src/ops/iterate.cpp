@@ -55,14 +55,19 @@ void collapse(std::span<View> views) {
   }
 }
 
+std::uint64_t half_of(std::uint64_t extent) {
+  const std::uint64_t half = extent / 2;
+  for (std::uint64_t step = 4096; step > 1; step /= 2) {
+    if (half >= step) return round_down(half, step);
+  }
+  return half;
+}
+
 Status for_each_piece(std::vector<View> views, const Caps& caps,
                       const std::function<Status(std::span<const View>)>& emit) {
   constexpr std::uint64_t max_count = 1ULL << 31;
   if (views.front().empty()) return {};
-  // Binding offsets are rounded down to the alignment, which can cost up to that many bytes of the binding.
-  const std::uint64_t budget = caps.max_binding > 2ULL * caps.binding_alignment
-                                   ? caps.max_binding - caps.binding_alignment
-                                   : caps.max_binding;
+  const std::uint64_t budget = binding_budget(caps);
   const View* offender = nullptr;
   for (const View& view : views) {
     const std::uint64_t size = view.bytes().size();
@@ -87,14 +92,7 @@ Status for_each_piece(std::vector<View> views, const Caps& caps,
                 "One element of {} needs more than the {} bytes that this device binds.",
                 describe(*offender), caps.max_binding);
   }
-  // Cut at a multiple of a large power of two where possible, so that both halves stay aligned.
-  std::uint64_t half = offender->shape[dim] / 2;
-  for (std::uint64_t step = 4096; step > 1; step /= 2) {
-    if (half >= step) {
-      half = round_down(half, step);
-      break;
-    }
-  }
+  const std::uint64_t half = half_of(offender->shape[dim]);
   std::vector<View> front;
   std::vector<View> back;
   for (const View& view : views) {

@@ -16,7 +16,7 @@ View first_part(const View& view, std::uint64_t length) {
 
 /// About half of `extent` (at least 2), rounded so that both sides stay aligned where possible. Rounding up never
 /// leaves a third piece behind.
-std::uint64_t half_of(std::uint64_t extent) {
+std::uint64_t upper_half(std::uint64_t extent) {
   const std::uint64_t half = extent / 2;
   return half >= 4096 ? round_up<std::uint64_t>(half, 4096) : std::bit_floor(half);
 }
@@ -60,9 +60,7 @@ void collapse_outer(std::vector<View>& views) {
 
 Status for_each_row_job(std::vector<View> views, std::uint32_t state_words, const Caps& caps,
                         const std::function<Status(const RowJob&)>& emit) {
-  const std::uint64_t budget = caps.max_binding > 2ULL * caps.binding_alignment
-                                   ? caps.max_binding - caps.binding_alignment
-                                   : caps.max_binding;
+  const std::uint64_t budget = binding_budget(caps);
   const std::uint32_t row_dim = views.front().rank - 1;
   const std::uint64_t length = row_length(views.front());
   const std::uint64_t rows = row_count(views.front());
@@ -92,10 +90,10 @@ Status for_each_row_job(std::vector<View> views, std::uint32_t state_words, cons
                   describe(offender), caps.max_binding);
     }
     if (dim == row_dim) {
-      segment = half_of(segment);
+      segment = upper_half(segment);
       continue;
     }
-    const std::uint64_t half = half_of(views.front().shape[dim]);
+    const std::uint64_t half = upper_half(views.front().shape[dim]);
     std::vector<View> front;
     std::vector<View> back;
     for (const View& view : views) {

@@ -69,8 +69,6 @@ struct Params {
                                             field("kept_y", &Params::kept_y)};
 };
 
-std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
-
 /// One scan in normal form.
 struct Job {
   std::array<View, 2> kept;  // the other dimensions, in x and in y
@@ -256,9 +254,7 @@ Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::stri
 
 Status emit(Plan& plan, Job job, const Caps& caps) {
   collapse(job.kept);
-  const std::uint64_t budget = caps.max_binding > 2ULL * caps.binding_alignment
-                                   ? caps.max_binding - caps.binding_alignment
-                                   : caps.max_binding;
+  const std::uint64_t budget = binding_budget(caps);
   // Sequences are independent: split between them where that is what makes a view large.
   const bool too_many = job.kept[0].count() * job.count >= (1ULL << 31);
   for (std::size_t k = 0; k < 2; ++k) {

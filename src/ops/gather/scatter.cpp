@@ -70,8 +70,6 @@ struct Params {
                                             field("position_line", &Params::position_line)};
 };
 
-std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
-
 struct Dim {
   std::uint64_t extent = 1;
   std::uint64_t stride = 0;
@@ -227,9 +225,7 @@ std::pair<ScatterJob, ScatterJob> split_columns(const ScatterJob& job) {
 }  // namespace
 
 Status emit(Plan& plan, const ScatterJob& job, const Caps& caps) {
-  const std::uint64_t budget = caps.max_binding > 2ULL * caps.binding_alignment
-                                   ? caps.max_binding - caps.binding_alignment
-                                   : caps.max_binding;
+  const std::uint64_t budget = binding_budget(caps);
   const auto both = [&](const std::pair<ScatterJob, ScatterJob>& halves) {
     return emit(plan, halves.first, caps).and_then([&] { return emit(plan, halves.second, caps); });
   };

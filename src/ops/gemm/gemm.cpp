@@ -7,6 +7,7 @@
 
 #include "ops/gemm/problem.hpp"
 #include "ops/gemm/shape.hpp"
+#include "ops/iterate.hpp"
 
 namespace weft::ops::gemm {
 namespace {

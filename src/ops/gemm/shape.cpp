@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <format>
 
+#include "ops/iterate.hpp"
+
 namespace weft::ops::gemm {
 namespace {
 
@@ -226,20 +228,6 @@ Result<std::vector<Problem>> normalize(const Args& args) {
   fold_batches_into_rows(problem);
   add_problems(out, problem);
   return out;
-}
-
-std::uint64_t binding_budget(const Caps& caps) {
-  return caps.max_binding > 2ULL * caps.binding_alignment
-             ? caps.max_binding - caps.binding_alignment
-             : caps.max_binding;
-}
-
-std::uint64_t half_of(std::uint64_t extent) {
-  const std::uint64_t half = extent / 2;
-  for (std::uint64_t step = 4096; step > 1; step /= 2) {
-    if (half >= step) return round_down(half, step);
-  }
-  return half;
 }
 
 Result<Cut> next_cut(const Problem& problem, const Caps& caps) {

@@ -28,10 +28,4 @@ Problem sliced(const Problem& problem, std::uint32_t dim, std::uint64_t first, s
 /// The bare product: alpha 1, beta 0, no bias, no activation.
 Problem plain(const Problem& problem);
 
-/// Bytes of a tensor that surely fit one binding, whatever its offset.
-std::uint64_t binding_budget(const Caps& caps);
-
-/// About half of `extent`, a multiple of a large power of two where possible, so that both halves stay aligned.
-std::uint64_t half_of(std::uint64_t extent);
-
 }  // namespace weft::ops::gemm

@@ -90,8 +90,6 @@ struct Params {
                                             field("reduced_index", &Params::reduced_index)};
 };
 
-std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
-
 /// Every step of `view` except along `inner` keeps chunks of `bytes` aligned.
 bool aligned(const View& view, std::int64_t inner, std::uint64_t bytes) {
   if (view.offset % bytes != 0) return false;

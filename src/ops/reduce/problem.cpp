@@ -134,9 +134,7 @@ Problem from_partials(Problem problem, const Partials& partials) {
 Status emit(Plan& plan, Problem problem, const Caps& caps) {
   collapse(problem.kept);
   collapse(problem.reduced);
-  const std::uint64_t budget = caps.max_binding > 2ULL * caps.binding_alignment
-                                   ? caps.max_binding - caps.binding_alignment
-                                   : caps.max_binding;
+  const std::uint64_t budget = binding_budget(caps);
   constexpr std::uint64_t max_count = 1ULL << 31;
   const View whole = problem.whole(problem.x());
   const std::uint64_t bytes = whole.bytes().size();

@@ -192,9 +192,7 @@ Status launch_job(Plan& plan, Job job, const Caps& caps) {
 
 /// Splits a job until every binding fits: along rows, along columns, and along the rows of the table.
 Status emit(Plan& plan, const Job& job, const Caps& caps) {
-  const std::uint64_t budget = caps.max_binding > 2ULL * caps.binding_alignment
-                                   ? caps.max_binding - caps.binding_alignment
-                                   : caps.max_binding;
+  const std::uint64_t budget = binding_budget(caps);
   const auto halves = [&](std::uint32_t dim) {
     const std::uint64_t extent = job.space[0].shape[dim];
     return emit(plan, slice_space(job, dim, 0, extent / 2), caps).and_then([&] {

@@ -59,23 +59,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     merged_put(p.merged_off + job * 2u + 1u, state.y);
   }
 #else
-#if PHASE == "whole"
-  let block = job;
-#else
-  let block = job / p.splits;
-  let split = job - block * p.splits;
-#endif
-  if (block >= p.blocks) { return; }
-  let wanted = block * {{ROWS}}u + row_of(invocation);
-#if ROWS == 1
-  const row_live = true;
-  let row = wanted;
-#else
-  let row_live = wanted < p.rows;
-  let row = min(wanted, p.rows - 1u);
-#endif
-  let l = lane_of(invocation);
-  let first = {{PHASE == "whole" ? "" : "split * " + LANES * CHUNKS + "u + "}}l;
+#include "lib/row_place.wgsl"
   let x_start = x_row(row);
 #if MASK_KIND != "none"
   let mask_start = mask_row(row);
