@@ -22,8 +22,8 @@ struct TensorState;  // internal
 /// Extents of a tensor, outermost dimension first.
 using Shape = std::vector<std::uint64_t>;
 
-/// The element type that holds values of a C++ type: float, std::int32_t, std::uint32_t, std::int64_t, std::int8_t or
-/// std::uint8_t.
+/// The element type that holds values of a C++ type: float, std::int32_t, std::uint32_t, std::int64_t, std::int16_t,
+/// std::int8_t or std::uint8_t.
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::same_as<T, float>) {
@@ -34,6 +34,8 @@ constexpr DType dtype_of() {
     return DType::u32;
   } else if constexpr (std::same_as<T, std::int64_t>) {
     return DType::i64;
+  } else if constexpr (std::same_as<T, std::int16_t>) {
+    return DType::i16;
   } else if constexpr (std::same_as<T, std::int8_t>) {
     return DType::i8;
   } else {

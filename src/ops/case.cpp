@@ -29,7 +29,7 @@ View TensorSpec::view(int slot, std::uint64_t front) const {
     if (fastest) stride += pad;
     fastest = false;
   }
-  view.offset = front + offset * size_of(dtype);
+  view.offset = front + offset / block_elements(dtype) * block_bytes(dtype);
   return view;
 }
 
@@ -58,10 +58,11 @@ double round_to(DType type, double value) {
     case DType::i32: return std::clamp(std::trunc(value), -2147483648.0, 2147483647.0);
     case DType::u32: return std::clamp(std::trunc(value), 0.0, 4294967295.0);
     case DType::i64: return std::trunc(value);
+    case DType::i16: return std::clamp(std::trunc(value), -32768.0, 32767.0);
     case DType::i8: return std::clamp(std::trunc(value), -128.0, 127.0);
     case DType::u8: return std::clamp(std::trunc(value), 0.0, 255.0);
+    default: return value;
   }
-  return value;
 }
 
 namespace {
@@ -86,8 +87,10 @@ void store_one(DType type, double value, std::byte* at) {
     case DType::i32: put(at, static_cast<std::int32_t>(value)); break;
     case DType::u32: put(at, static_cast<std::uint32_t>(value)); break;
     case DType::i64: put(at, static_cast<std::int64_t>(value)); break;
+    case DType::i16: put(at, static_cast<std::int16_t>(value)); break;
     case DType::i8: put(at, static_cast<std::int8_t>(value)); break;
     case DType::u8: put(at, static_cast<std::uint8_t>(value)); break;
+    default: break;
   }
 }
 
@@ -99,10 +102,11 @@ double load_one(DType type, const std::byte* at) {
     case DType::i32: return get<std::int32_t>(at);
     case DType::u32: return get<std::uint32_t>(at);
     case DType::i64: return static_cast<double>(get<std::int64_t>(at));
+    case DType::i16: return get<std::int16_t>(at);
     case DType::i8: return get<std::int8_t>(at);
     case DType::u8: return get<std::uint8_t>(at);
+    default: return 0;
   }
-  return 0;
 }
 
 std::uint64_t byte_of(const View& view, std::span<const std::uint64_t> at) {

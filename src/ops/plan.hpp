@@ -25,8 +25,8 @@ enum class Access : std::uint8_t {
 /// A tensor that a kernel touches, by the name under which the shader knows it. `unit` is the number of 32-bit
 /// words in an element of the WGSL array (1, 2 or 4). The renderer declares the binding and includes
 /// lib/access.wgsl for it, which defines NAME_at(i), NAME_at4(i), NAME_put(i, v), … (see there); the framework
-/// adds the parameter NAME_off, the element at which the tensor starts in its binding. Templates also see NAME_BUFFER
-/// (the name of the array) and NAME_UNIT.
+/// adds the parameter NAME_off, the element (for quantized types, the byte) at which the tensor starts in its binding.
+/// Templates also see NAME_BUFFER (the name of the array) and NAME_UNIT.
 struct Operand {
   std::string_view name;
   View view;

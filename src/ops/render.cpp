@@ -49,10 +49,12 @@ Result<wgsl::Expanded> render(const KernelSpec& kernel) {
   text += "#include \"lib/prelude.wgsl\"\n";
   for (const OperandDecl& operand : kernel.operands) {
     const BindingDecl& binding = kernel.bindings[operand.binding];
+    // Kernels read the blocks of quantized types as words.
+    const DType type = is_quantized(operand.dtype) ? DType::u32 : operand.dtype;
     text += std::format(
         "#include \"lib/access.wgsl\" with NAME=\"{}\" BUFFER=\"buffer_{}\" DTYPE=\"{}\" UNIT={} "
         "WRITE={} ATOMIC={}\n",
-        operand.name, operand.binding, name(operand.dtype), binding.unit,
+        operand.name, operand.binding, name(type), binding.unit,
         operand.access != Access::read ? 1 : 0, binding.atomic ? 1 : 0);
     // For builtins that take a pointer to the array itself, such as subgroupMatrixStore.
     text += std::format("#let {0}_BUFFER = \"buffer_{1}\"\n#let {0}_UNIT = {2}\n", operand.name,

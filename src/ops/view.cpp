@@ -27,7 +27,7 @@ ByteRange View::bytes() const {
   if (empty()) return {offset, offset};
   std::uint64_t last = 0;
   for (std::uint32_t i = 0; i < rank; ++i) last += (shape[i] - 1) * stride[i];
-  return {offset, offset + (last + 1) * size_of(dtype)};
+  return {offset, offset + (last / block_elements(dtype) + 1) * block_bytes(dtype)};
 }
 
 bool View::is_dense() const {
@@ -60,7 +60,7 @@ View View::slice(std::uint32_t dim, std::uint64_t first, std::uint64_t count,
   View out = *this;
   out.shape[dim] = count;
   out.stride[dim] = stride[dim] * step;
-  if (count > 0) out.offset += first * stride[dim] * size_of(dtype);
+  if (count > 0) out.offset += first * stride[dim] / block_elements(dtype) * block_bytes(dtype);
   return out;
 }
 
@@ -128,7 +128,38 @@ std::string describe(const View& view) {
   return text;
 }
 
-Status validate(const View& view, std::string_view what) {
+namespace {
+
+/// Blocks lie whole and side by side along the last dimension.
+Status validate_blocks(const View& view, std::string_view what) {
+  const std::uint64_t block = block_elements(view.dtype);
+  if (view.rank == 0 || view.shape[view.rank - 1] % block != 0) {
+    return fail(ErrorCode::invalid_argument,
+                "Tensor `{}` ({}) needs a last dimension that is a multiple of the {} elements of "
+                "a block.",
+                what, describe(view), block);
+  }
+  const std::uint32_t inner = view.rank - 1;
+  bool whole = view.stride[inner] == 1 || view.shape[inner] == 0;
+  for (std::uint32_t i = 0; i < inner; ++i) whole = whole && view.stride[i] % block == 0;
+  // Blocks with a 16-bit scale lie at even bytes; those of mxfp4 anywhere.
+  if (!whole || (block_bytes(view.dtype) % 2 == 0 && view.offset % 2 != 0)) {
+    return fail(ErrorCode::invalid_argument,
+                "Tensor `{}` ({}) cuts blocks of {} elements apart: rows must be contiguous, other "
+                "strides multiples of the block and the offset aligned to it.",
+                what, describe(view), block);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status validate(const View& view, std::string_view what, Types types) {
+  if (is_quantized(view.dtype) && types == Types::plain) {
+    return fail(ErrorCode::unsupported,
+                "Tensor `{}` is of the quantized type {}, which this operation does not take.",
+                what, name(view.dtype));
+  }
   if (view.rank > max_rank) {
     return fail(ErrorCode::invalid_argument,
                 "Tensor `{}` has {} dimensions; at most {} are supported.", what, view.rank,
@@ -155,6 +186,7 @@ Status validate(const View& view, std::string_view what) {
     }
     count *= extent;
   }
+  if (is_quantized(view.dtype)) return validate_blocks(view, what);
   return {};
 }
 

@@ -27,14 +27,15 @@ struct ByteRange {
 
 /// A tensor as ops see it: type, shape, strides in elements (0 repeats, never negative) and where it starts in
 /// which buffer. `slot` numbers the caller's buffers: equal slots mean the same buffer, -1 means "not given".
+/// In a tensor of a quantized type rows (the last dimension) are contiguous and other strides are whole blocks.
 struct View {
   DType dtype = DType::f32;
   int slot = -1;
   std::uint32_t rank = 0;
   Extents shape{};
   Extents stride{};
-  std::uint64_t offset =
-      0;  ///< Bytes from the start of the buffer; a multiple of the element size.
+  /// Bytes from the start of the buffer; a multiple of the element size, or of 2 (mxfp4: 1) for quantized types.
+  std::uint64_t offset = 0;
 
   /// A dense row-major view.
   static View dense(DType dtype, std::span<const std::uint64_t> shape, int slot = -1);
@@ -52,7 +53,7 @@ struct View {
   /// The view with dimensions in another order: result dimension i is dimension `order[i]` of this one.
   [[nodiscard]] View permute(std::span<const std::uint32_t> order) const;
   [[nodiscard]] View transpose(std::uint32_t a, std::uint32_t b) const;
-  /// Elements first, first+step, … (count of them) of one dimension.
+  /// Elements first, first+step, … (count of them) of one dimension; whole blocks along rows of a quantized type.
   [[nodiscard]] View slice(std::uint32_t dim, std::uint64_t first, std::uint64_t count,
                            std::uint64_t step = 1) const;
   /// The view with an extent-1 dimension put before `dim`.
@@ -69,7 +70,10 @@ std::string describe(const View& view);
 /// "[3,4,5]".
 std::string describe(std::span<const std::uint64_t> extents);
 
-/// Checks rank, element alignment of the offset and arithmetic overflow; every plan() calls it for every view.
-Status validate(const View& view, std::string_view name);
+/// Which types an operation takes for a tensor; quantized types are the exception.
+enum class Types : std::uint8_t { plain, quantized_too };
+
+/// Checks rank, type, element alignment of the offset and arithmetic overflow; every plan() calls it for every view.
+Status validate(const View& view, std::string_view name, Types types = Types::plain);
 
 }  // namespace weft::ops

@@ -1,5 +1,6 @@
 // Access to one tensor, by element number i counted from the start of its binding. The renderer includes this
-// file once per operand with NAME, BUFFER, DTYPE, UNIT (words per array element), WRITE and ATOMIC.
+// file once per operand with NAME, BUFFER, DTYPE, UNIT (words per array element), WRITE and ATOMIC. Operands of
+// quantized types are seen as u32 words here; see lib/quant for what they hold.
 //   NAME_t                the scalar type that values have in registers: f32, i32 or u32
 //   NAME_word(w)          32-bit word w;    NAME_words2(w), NAME_words4(w): w a multiple of 2, 4
 //   NAME_at(i)            element i
@@ -15,7 +16,7 @@
 #else
 #let T = "i32"
 #endif
-#let PER_WORD = (DTYPE == "f16" || DTYPE == "bf16") ? 2 : (DTYPE == "i8" || DTYPE == "u8") ? 4 : 1
+#let PER_WORD = (DTYPE == "f16" || DTYPE == "bf16" || DTYPE == "i16") ? 2 : (DTYPE == "i8" || DTYPE == "u8") ? 4 : 1
 alias {{NAME}}_t = {{T}};
 
 #if ATOMIC
@@ -48,21 +49,24 @@ fn {{NAME}}_pack2(v: vec2<f32>) -> u32 { return pack2x16float(v); }
 #elif DTYPE == "bf16"
 fn {{NAME}}_unpack2(word: u32) -> vec2<f32> { return unpack_bf16(word); }
 fn {{NAME}}_pack2(v: vec2<f32>) -> u32 { return pack_bf16(v); }
+#elif DTYPE == "i16"
+fn {{NAME}}_unpack2(word: u32) -> vec2<i32> { return (vec2<i32>(bitcast<i32>(word)) << vec2<u32>(16u, 0u)) >> vec2<u32>(16u); }
+fn {{NAME}}_pack2(v: vec2<i32>) -> u32 { return (bitcast<u32>(v.x) & 0xffffu) | (bitcast<u32>(v.y) << 16u); }
 #endif
 
 #if PER_WORD == 2
-fn {{NAME}}_at(i: u32) -> f32 {
+fn {{NAME}}_at(i: u32) -> {{T}} {
   let pair = {{NAME}}_unpack2({{NAME}}_word(i / 2u));
   return select(pair.x, pair.y, (i & 1u) == 1u);
 }
-fn {{NAME}}_at4(i: u32) -> vec4<f32> {
+fn {{NAME}}_at4(i: u32) -> vec4<{{T}}> {
   let w = {{NAME}}_words2(i / 2u);
-  return vec4<f32>({{NAME}}_unpack2(w.x), {{NAME}}_unpack2(w.y));
+  return vec4<{{T}}>({{NAME}}_unpack2(w.x), {{NAME}}_unpack2(w.y));
 }
-fn {{NAME}}_at8(i: u32) -> array<vec4<f32>, 2> {
+fn {{NAME}}_at8(i: u32) -> array<vec4<{{T}}>, 2> {
   let w = {{NAME}}_words4(i / 2u);
-  return array<vec4<f32>, 2>(vec4<f32>({{NAME}}_unpack2(w.x), {{NAME}}_unpack2(w.y)),
-                             vec4<f32>({{NAME}}_unpack2(w.z), {{NAME}}_unpack2(w.w)));
+  return array<vec4<{{T}}>, 2>(vec4<{{T}}>({{NAME}}_unpack2(w.x), {{NAME}}_unpack2(w.y)),
+                             vec4<{{T}}>({{NAME}}_unpack2(w.z), {{NAME}}_unpack2(w.w)));
 }
 #elif DTYPE == "u8"
 fn {{NAME}}_at(i: u32) -> u32 { return ({{NAME}}_word(i / 4u) >> ((i & 3u) * 8u)) & 0xffu; }
@@ -127,15 +131,15 @@ fn {{NAME}}_put_words4(w: u32, v: vec4<u32>) { {{NAME}}_put_words2(w, v.xy); {{N
 #endif
 
 #if PER_WORD == 2
-fn {{NAME}}_put(i: u32, v: f32) {
+fn {{NAME}}_put(i: u32, v: {{T}}) {
   let shift = (i & 1u) * 16u;
-  {{NAME}}_put_bits(i / 2u, 0xffffu << shift, ({{NAME}}_pack2(vec2<f32>(v, 0.0)) & 0xffffu) << shift);
+  {{NAME}}_put_bits(i / 2u, 0xffffu << shift, ({{NAME}}_pack2(vec2<{{T}}>(v, {{T}}(0))) & 0xffffu) << shift);
 }
-fn {{NAME}}_put2(i: u32, v: vec2<f32>) { {{NAME}}_put_word(i / 2u, {{NAME}}_pack2(v)); }
-fn {{NAME}}_put4(i: u32, v: vec4<f32>) {
+fn {{NAME}}_put2(i: u32, v: vec2<{{T}}>) { {{NAME}}_put_word(i / 2u, {{NAME}}_pack2(v)); }
+fn {{NAME}}_put4(i: u32, v: vec4<{{T}}>) {
   {{NAME}}_put_words2(i / 2u, vec2<u32>({{NAME}}_pack2(v.xy), {{NAME}}_pack2(v.zw)));
 }
-fn {{NAME}}_put8(i: u32, a: vec4<f32>, b: vec4<f32>) {
+fn {{NAME}}_put8(i: u32, a: vec4<{{T}}>, b: vec4<{{T}}>) {
   {{NAME}}_put_words4(i / 2u, vec4<u32>({{NAME}}_pack2(a.xy), {{NAME}}_pack2(a.zw), {{NAME}}_pack2(b.xy), {{NAME}}_pack2(b.zw)));
 }
 #elif PER_WORD == 4

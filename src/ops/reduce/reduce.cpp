@@ -52,10 +52,10 @@ Status check(const Args& args) {
     return fail(ErrorCode::unsupported, "`{}` of i64 elements is not supported; x is {}.",
                 name(args.function), describe(args.x));
   }
-  const bool narrow = args.y.dtype == DType::i8 || args.y.dtype == DType::u8;
+  const bool narrow = !is_float(args.y.dtype) && size_of(args.y.dtype) < 4;
   if (narrow && args.function != Function::any && args.function != Function::all) {
-    return fail(ErrorCode::unsupported, "`{}` has no 8-bit output; y is {}.", name(args.function),
-                describe(args.y));
+    return fail(ErrorCode::unsupported, "`{}` has no output of 8- or 16-bit integers; y is {}.",
+                name(args.function), describe(args.y));
   }
   for (std::uint32_t i = 0; i < args.y.rank; ++i) {
     if (args.y.stride[i] == 0 && args.y.shape[i] > 1) {
