@@ -1,0 +1,63 @@
+#include "formats/mapped_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace weft {
+namespace {
+
+/// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+std::string reason() { return std::generic_category().message(errno); }
+
+}  // namespace
+
+Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) {
+    const ErrorCode code = errno == ENOENT ? ErrorCode::not_found : ErrorCode::io;
+    return fail(code, "The file {} cannot be opened: {}.", path.string(), reason());
+  }
+  struct stat status{};
+  if (::fstat(file.number(), &status) != 0) {
+    return fail(ErrorCode::io, "The size of {} cannot be read: {}.", path.string(), reason());
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::invalid_argument, "{} is not a regular file.", path.string());
+  }
+  MappedFile mapped;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return mapped;  // mmap refuses empty ranges
+  void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (start == MAP_FAILED) {
+    return fail(ErrorCode::io, "The {} bytes of {} cannot be mapped: {}.", size, path.string(),
+                reason());
+  }
+  mapped.bytes_ = {static_cast<const std::byte*>(start), size};
+  return mapped;
+}
+
+MappedFile::~MappedFile() {
+  // munmap takes a pointer to non-const but changes no byte.
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace weft

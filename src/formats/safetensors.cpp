@@ -1,0 +1,233 @@
+#include "formats/safetensors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "formats/file_writer.hpp"
+
+namespace weft::safetensors {
+namespace {
+
+struct TypeRow {
+  std::string_view name;
+  std::uint32_t bytes;
+  std::optional<DType> dtype;
+};
+
+constexpr std::array type_rows{
+    TypeRow{"F64", 8, std::nullopt},     TypeRow{"F32", 4, DType::f32},
+    TypeRow{"F16", 2, DType::f16},       TypeRow{"BF16", 2, DType::bf16},
+    TypeRow{"I64", 8, DType::i64},       TypeRow{"I32", 4, DType::i32},
+    TypeRow{"I16", 2, std::nullopt},     TypeRow{"I8", 1, DType::i8},
+    TypeRow{"U64", 8, std::nullopt},     TypeRow{"U32", 4, DType::u32},
+    TypeRow{"U16", 2, std::nullopt},     TypeRow{"U8", 1, DType::u8},
+    TypeRow{"BOOL", 1, std::nullopt},    TypeRow{"F8_E4M3", 1, std::nullopt},
+    TypeRow{"F8_E5M2", 1, std::nullopt},
+};
+
+const TypeRow* find_row(std::string_view name) {
+  const auto* row = std::ranges::find(type_rows, name, &TypeRow::name);
+  return row != type_rows.end() ? row : nullptr;
+}
+
+constexpr std::string_view metadata_key = "__metadata__";
+constexpr std::uint64_t largest_header = 100'000'000;
+
+/// Parses JSON, but refuses objects that name a key twice (parsers differ in which one they take).
+Result<nlohmann::json> parse_strictly(std::string_view text) {
+  std::vector<std::set<std::string>> keys;
+  std::string twice;
+  const auto watch = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    if (event == nlohmann::json::parse_event_t::object_start) keys.emplace_back();
+    if (event == nlohmann::json::parse_event_t::object_end) keys.pop_back();
+    if (event == nlohmann::json::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!keys.back().insert(key).second) twice = key;
+    }
+    return true;
+  };
+  auto json = nlohmann::json::parse(text.begin(), text.end(), watch, false);
+  if (json.is_discarded() || !json.is_object()) {
+    return fail(ErrorCode::io, "The header is not a JSON object.");
+  }
+  if (!twice.empty()) return fail(ErrorCode::io, "The header names '{}' twice.", twice);
+  return json;
+}
+
+/// The numbers of a JSON array of non-negative integers.
+std::optional<std::vector<std::uint64_t>> numbers(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return std::nullopt;
+  std::vector<std::uint64_t> values;
+  for (const auto& element : *found) {
+    if (!element.is_number_unsigned()) return std::nullopt;
+    values.push_back(element.get<std::uint64_t>());
+  }
+  return values;
+}
+
+/// Element count × element size, or nothing past 64 bits.
+std::optional<std::uint64_t> byte_count(std::span<const std::uint64_t> shape, std::uint32_t bytes) {
+  std::uint64_t total = bytes;
+  for (const std::uint64_t extent : shape) {
+    if (extent != 0 && total > std::numeric_limits<std::uint64_t>::max() / extent) {
+      return std::nullopt;
+    }
+    total *= extent;
+  }
+  return total;
+}
+
+Result<TensorView> read_tensor(const std::string& name, const nlohmann::json& entry,
+                               std::span<const std::byte> data) {
+  const auto type = entry.find("dtype");
+  const auto shape = numbers(entry, "shape");
+  const auto range = numbers(entry, "data_offsets");
+  if (type == entry.end() || !type->is_string() || !shape || !range || range->size() != 2) {
+    return fail(ErrorCode::io, "Tensor '{}' lacks a proper dtype, shape or data_offsets.", name);
+  }
+  const auto& type_text = type->get_ref<const std::string&>();
+  const TypeRow* row = find_row(type_text);
+  if (row == nullptr) {
+    return fail(ErrorCode::unsupported, "Tensor '{}' has the unknown type '{}'.", name, type_text);
+  }
+  const std::uint64_t first = (*range)[0];
+  const std::uint64_t last = (*range)[1];
+  if (first > last || last > data.size()) {
+    return fail(ErrorCode::io, "Tensor '{}' lies at bytes {} to {} of {}.", name, first, last,
+                data.size());
+  }
+  const auto size = byte_count(*shape, row->bytes);
+  if (!size || *size != last - first) {
+    return fail(ErrorCode::io, "Tensor '{}' has {} bytes, which its shape and type do not give.",
+                name, last - first);
+  }
+  return TensorView{
+      .name = name,
+      .type = type_text,
+      .shape = *shape,
+      .bytes = data.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(*size))};
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> element_bytes(std::string_view type) {
+  const TypeRow* row = find_row(type);
+  return row != nullptr ? std::optional(row->bytes) : std::nullopt;
+}
+
+std::optional<DType> dtype_of(std::string_view type) {
+  const TypeRow* row = find_row(type);
+  return row != nullptr ? row->dtype : std::nullopt;
+}
+
+std::string_view type_name(DType dtype) {
+  return std::ranges::find(type_rows, dtype, &TypeRow::dtype)->name;
+}
+
+Result<File> File::parse(std::span<const std::byte> bytes) {
+  std::uint64_t header_size = 0;
+  if (bytes.size() < sizeof(header_size)) {
+    return fail(ErrorCode::io, "A safetensors file has at least 8 bytes; this has {}.",
+                bytes.size());
+  }
+  std::memcpy(&header_size, bytes.data(), sizeof(header_size));
+  bytes = bytes.subspan(sizeof(header_size));
+  if (header_size > std::min<std::uint64_t>(bytes.size(), largest_header)) {
+    return fail(ErrorCode::io,
+                "The header should have {} bytes, but {} follow (and {} is the most).", header_size,
+                bytes.size(), largest_header);
+  }
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
+                              static_cast<std::size_t>(header_size));
+  const std::span<const std::byte> data = bytes.subspan(static_cast<std::size_t>(header_size));
+  const auto json = parse_strictly(text);
+  if (!json) return std::unexpected(json.error());
+
+  File file;
+  for (const auto& [name, entry] : json->items()) {
+    if (!entry.is_object()) return fail(ErrorCode::io, "'{}' is not an object.", name);
+    if (name == metadata_key) {
+      for (const auto& [key, value] : entry.items()) {
+        if (!value.is_string()) return fail(ErrorCode::io, "Metadata '{}' is not a text.", key);
+        file.metadata_[key] = value.get<std::string>();
+      }
+      continue;
+    }
+    auto tensor = read_tensor(name, entry, data);
+    if (!tensor) return std::unexpected(tensor.error());
+    file.tensors_.push_back(std::move(*tensor));
+  }
+  std::ranges::sort(file.tensors_, {}, [](const TensorView& tensor) {
+    return std::pair(tensor.bytes.data(), tensor.bytes.size());
+  });
+  const std::byte* expected = data.data();
+  for (const TensorView& tensor : file.tensors_) {
+    if (tensor.bytes.data() != expected) {
+      return fail(ErrorCode::io, "There is a hole or an overlap in front of tensor '{}'.",
+                  tensor.name);
+    }
+    expected += tensor.bytes.size();
+  }
+  if (expected != data.data() + data.size()) {
+    return fail(ErrorCode::io, "Some of the {} data bytes belong to no tensor.", data.size());
+  }
+  return file;
+}
+
+Result<File> File::open(const std::filesystem::path& path) {
+  auto mapping = MappedFile::open(path);
+  if (!mapping) return std::unexpected(mapping.error());
+  auto file = parse(mapping->bytes());
+  if (!file) return wrap(file.error(), "reading " + path.string());
+  file->mapping_ = std::move(*mapping);
+  return file;
+}
+
+const TensorView* File::tensor(std::string_view name) const {
+  const auto found = std::ranges::find(tensors_, name, &TensorView::name);
+  return found != tensors_.end() ? &*found : nullptr;
+}
+
+Status write(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
+             std::span<const TensorView> tensors) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header[std::string(metadata_key)] = metadata;
+  std::uint64_t offset = 0;
+  for (const TensorView& tensor : tensors) {
+    const TypeRow* row = find_row(tensor.type);
+    if (row == nullptr || byte_count(tensor.shape, row->bytes) != tensor.bytes.size()) {
+      return fail(ErrorCode::invalid_argument,
+                  "Tensor '{}' of type '{}' has {} bytes, which its shape and type do not give.",
+                  tensor.name, tensor.type, tensor.bytes.size());
+    }
+    if (header.contains(tensor.name) || tensor.name == metadata_key) {
+      return fail(ErrorCode::invalid_argument, "The name '{}' is taken.", tensor.name);
+    }
+    const std::uint64_t end = offset + tensor.bytes.size();
+    header[tensor.name] = {
+        {"dtype", tensor.type}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const nlohmann::json::exception& error) {  // texts that are not UTF-8
+    return fail(ErrorCode::invalid_argument, "The header cannot be written: {}.", error.what());
+  }
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // tensors start at a multiple of 8
+  const std::uint64_t size = text.size();
+  FileWriter file(path);
+  file.write(std::as_bytes(std::span(&size, 1)));
+  file.write(text);
+  for (const TensorView& tensor : tensors) file.write(tensor.bytes);
+  return file.commit();
+}
+
+}  // namespace weft::safetensors
