@@ -7,6 +7,11 @@ packages=$(sed 's/#.*//' "$checkout/env/packages.txt" | xargs)
 # Raise this when env/make_root changes what a root contains.
 root_version=1
 
+# The release of llama.cpp that the ggml plug-in is built for (env/llama; CMakeLists.txt names it too).
+llama_release=3.22.1
+llama_source_sha256=a0d9dd80eacd2ab1cfe71aee57ac8a806487fd70b3d2a38fbec637752d9e5c5f
+llama_prebuilt_sha256=0d953e1503d5ab4608d8ed5b739132308c81ac05ffeb760d2a7f30e08a9f90e0
+
 user_home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 cache=$(realpath -m "${XDG_CACHE_HOME:-$user_home/.cache}/weft")
 env_dir=$cache/env-$(printf '%s' "$root_version $packages" | sha256sum | cut -c1-12)

@@ -18,6 +18,7 @@ LAYERS = {
     "src/graph": ["base", "wgsl", "device", "ops", "gpu"],
     "src/api": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "formats"],
     "cli": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "api", "formats"],
+    "plugins/ggml": ["base", "wgsl", "device", "ops", "gpu", "graph", "rows"],
     "include/weft": [],
     "examples": ["weft"],
 }
@@ -72,7 +73,7 @@ def self_test() -> None:
 def main() -> int:
     self_test()
     root = Path(__file__).resolve().parent.parent
-    folders = ["src", "cli", "include", "examples", *FREE]
+    folders = ["src", "cli", "plugins", "include", "examples", *FREE]
     files = sorted(f for d in folders for f in (root / d).rglob("*") if f.suffix in (".hpp", ".cpp", ".h", ".inc"))
     problems = [p for f in files for p in problems_in(f.relative_to(root), f.read_text())]
     print("\n".join([*problems, f"{len(files)} files checked, {len(problems)} wrong includes"]))

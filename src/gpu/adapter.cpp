@@ -8,8 +8,10 @@
 #include <charconv>
 #include <format>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace weft::gpu {
 namespace {
@@ -118,10 +120,9 @@ int rank(const AdapterInfo& info, bool low_power) {
   return 0;
 }
 
-Candidate best(const Discovery& discovery, bool low_power) {
-  return *std::ranges::max_element(discovery.candidates, {}, [low_power](const Candidate& c) {
-    return rank(c.info, low_power);
-  });
+AdapterInfo best(std::span<const AdapterInfo> adapters, bool low_power) {
+  return *std::ranges::max_element(
+      adapters, {}, [low_power](const AdapterInfo& info) { return rank(info, low_power); });
 }
 
 }  // namespace
@@ -171,34 +172,39 @@ Result<Discovery> discover() {
   return discovery;
 }
 
-Result<Candidate> choose(const Discovery& discovery, std::string_view wanted) {
-  if (discovery.candidates.empty()) {
+Result<AdapterInfo> find_adapter(std::span<const AdapterInfo> adapters, std::string_view wanted) {
+  if (adapters.empty()) {
     return fail(
         ErrorCode::not_found,
         "This machine has no {} adapter; a driver (for example Mesa's, which also has one in "
         "software) has to be installed.",
         backend_name(native_backend));
   }
-  if (wanted.empty() || wanted == "high-performance") return best(discovery, false);
-  if (wanted == "low-power") return best(discovery, true);
+  if (wanted.empty() || wanted == "high-performance") return best(adapters, false);
+  if (wanted == "low-power") return best(adapters, true);
   std::uint32_t index = 0;
   const char* end = wanted.data() + wanted.size();
   const auto [rest, error] = std::from_chars(wanted.data(), end, index);
-  if (error == std::errc{} && rest == end && index < discovery.candidates.size()) {
-    return discovery.candidates[index];
-  }
-  for (const Candidate& candidate : discovery.candidates) {
-    if (lower(candidate.info.name).contains(lower(wanted))) return candidate;
+  if (error == std::errc{} && rest == end && index < adapters.size()) return adapters[index];
+  for (const AdapterInfo& info : adapters) {
+    if (lower(info.name).contains(lower(wanted))) return info;
   }
   std::string known;
-  for (const Candidate& candidate : discovery.candidates) {
-    known += std::format("{}{} \"{}\"", known.empty() ? "" : ", ", candidate.info.index,
-                         candidate.info.name);
+  for (const AdapterInfo& info : adapters) {
+    known += std::format("{}{} \"{}\"", known.empty() ? "" : ", ", info.index, info.name);
   }
   return fail(ErrorCode::not_found,
               "There is no adapter \"{}\"; this machine has {}, and \"high-performance\" and "
               "\"low-power\" work too.",
               wanted, known);
+}
+
+Result<Candidate> choose(const Discovery& discovery, std::string_view wanted) {
+  std::vector<AdapterInfo> infos;
+  for (const Candidate& candidate : discovery.candidates) infos.push_back(candidate.info);
+  const Result<AdapterInfo> chosen = find_adapter(infos, wanted);
+  if (!chosen) return std::unexpected(chosen.error());
+  return discovery.candidates[chosen->index];
 }
 
 Result<std::vector<AdapterInfo>> list_adapters() {

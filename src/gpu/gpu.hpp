@@ -63,6 +63,9 @@ struct AdapterInfo {
 /// All adapters, in the order of their indices. WEFT_CAPS is not applied to them.
 Result<std::vector<AdapterInfo>> list_adapters();
 
+/// The one of `adapters` that is wanted, in the words of DeviceOptions::adapter.
+Result<AdapterInfo> find_adapter(std::span<const AdapterInfo> adapters, std::string_view wanted);
+
 /// How a kernel uses a storage binding; `write` means read_write.
 enum class Access : std::uint8_t { read, write };
 

@@ -21,6 +21,10 @@ double xielu(double x, S s) {
   if (x > 0) return s[1] * x * x + s[2] * x;
   return (std::expm1(std::min(x, s[3])) - x) * s[0] + s[2] * x;
 }
+double swiglu_clamp(double a, double b, S s) {
+  const double gate = std::min(a, s[0]);
+  return gate * sigmoid(gate) * std::clamp(b, -s[0], s[0]);
+}
 double swiglu_oai(double a, double b, S s) {
   const double gate = std::min(a, s[1]);
   const double up = std::clamp(b, -s[1], s[1]);
@@ -93,6 +97,7 @@ constexpr Function table[] = {
   {"geglu_quick", gated, 2, false, [](double a, double b, double, S) { return gelu_quick(a) * b; }, -4, 4, 64},
   {"swiglu", gated, 2, false, [](double a, double b, double, S) { return a * sigmoid(a) * b; }, -4, 4, 32},
   {"swiglu_oai", gated, 2, false, [](double a, double b, double, S s) { return swiglu_oai(a, b, s); }, -10, 10, 64, "alpha, limit", {1.702, 7.0}},
+  {"swiglu_clamp", gated, 2, false, [](double a, double b, double, S s) { return swiglu_clamp(a, b, s); }, -10, 10, 64, "limit", {7.0}},
   {"fill", Family::source, 0, true, [](double, double, double, S s) { return s[0]; }, 0, 1, 0, "value", {3.0}},
   {"arange", Family::source, 0, true, nullptr, 0, 1, 1, "start, step", {2.0, 3.0}},
 };

@@ -195,6 +195,11 @@ fn f(a: V, b: V, c: V) -> V {
   let up = clamp(b, V(-s1()), V(s1()));
   return gate * sigmoid4(s0() * gate) * (up + V(1.0));
 }
+#elif FN == "swiglu_clamp"
+fn f(a: V, b: V, c: V) -> V {
+  let gate = min(a, V(s0()));
+  return gate * sigmoid4(gate) * clamp(b, V(-s0()), V(s0()));
+}
 #elif FN == "fill"
 fn f(a: V, b: V, c: V) -> V { return V(s0()); }
 #elif FN == "arange"

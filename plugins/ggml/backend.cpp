@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <cstring>
+#include <format>
+#include <span>
+#include <vector>
+
+#include "api.hpp"
+#include "device.hpp"
+
+namespace weft::plugin {
+namespace {
+
+/// A read-back that has been asked for.
+struct ReadBack {
+  gpu::Pending pending;
+  void* to = nullptr;
+};
+
+/// What a ggml backend is here: a stream of work on a device. For one thread at a time, as ggml has it.
+struct BackendContext {
+  DeviceContext& device;
+  Engine& engine;
+  gpu::Stream stream;
+  std::vector<ReadBack> reads;
+  bool failed = false;  ///< An error came where ggml takes none; the next graph returns it.
+
+  void note(const Status& status, std::string_view doing) {
+    if (status) return;
+    log(GGML_LOG_LEVEL_ERROR,
+        std::format("{}: {} failed: {}", device.name(), doing, status.error().message));
+    failed = true;
+  }
+};
+
+BackendContext& context_of(ggml_backend_t backend) {
+  return *static_cast<BackendContext*>(backend->context);
+}
+
+gpu::Slice slice_of(const ggml_tensor& tensor, std::size_t offset, std::size_t size) {
+  return {BufferContext::of(tensor)->buffer, offset_of(tensor) + offset, size};
+}
+
+const char* get_name(ggml_backend_t backend) { return context_of(backend).device.name().c_str(); }
+
+void finish_reads(BackendContext& context) {
+  for (ReadBack& read : context.reads) {
+    auto bytes = read.pending.get();
+    if (bytes) {
+      std::memcpy(read.to, bytes->data(), bytes->size());
+    } else {
+      context.note(std::unexpected(bytes.error()), "Reading a tensor");
+    }
+  }
+  context.reads.clear();
+}
+
+void synchronize(ggml_backend_t backend) {
+  BackendContext& context = context_of(backend);
+  context.note(context.stream.wait(), "Waiting for the device");
+  finish_reads(context);
+}
+
+void free_backend(ggml_backend_t backend) {
+  synchronize(backend);
+  delete &context_of(backend);
+  delete backend;
+}
+
+void set_tensor_async(ggml_backend_t backend, ggml_tensor* tensor, const void* data,
+                      std::size_t offset, std::size_t size) {
+  BackendContext& context = context_of(backend);
+  const std::span bytes(static_cast<const std::byte*>(data), size);
+  context.note(context.engine.device.write(slice_of(*tensor, offset, size), bytes),
+               "Writing a tensor");
+}
+
+void get_tensor_async(ggml_backend_t backend, const ggml_tensor* tensor, void* data,
+                      std::size_t offset, std::size_t size) {
+  BackendContext& context = context_of(backend);
+  auto pending = context.engine.device.read_async(slice_of(*tensor, offset, size));
+  if (!pending) {
+    context.note(std::unexpected(pending.error()), "Reading a tensor");
+    return;
+  }
+  context.reads.push_back({std::move(*pending), data});
+}
+
+bool cpy_tensor_async(ggml_backend_t from, ggml_backend_t to, const ggml_tensor* src,
+                      ggml_tensor* dst) {
+  if (!is_weft_backend(from) || !is_weft_backend(to)) return false;
+  BackendContext& context = context_of(to);
+  const BufferContext* source = BufferContext::of(*src);
+  const BufferContext* target = BufferContext::of(*dst);
+  // All work of a device goes through one queue, in order; between two devices ggml copies through the host.
+  if (source == nullptr || target == nullptr || &source->device != &target->device) return false;
+  const std::size_t size = api().nbytes(src);
+  context.note(context.engine.device.copy(slice_of(*src, 0, size), slice_of(*dst, 0, size)),
+               "Copying a tensor");
+  return true;
+}
+
+ggml_status graph_compute(ggml_backend_t backend, ggml_cgraph* graph) {
+  BackendContext& context = context_of(backend);
+  if (std::exchange(context.failed, false)) return GGML_STATUS_FAILED;
+  const Status done =
+      context.engine.graphs.compute(context.engine.executor, context.stream, *graph);
+  if (done) return GGML_STATUS_SUCCESS;
+  log(GGML_LOG_LEVEL_ERROR, std::format("{}: {}", context.device.name(), done.error().message));
+  return done.error().code == ErrorCode::out_of_memory ? GGML_STATUS_ALLOC_FAILED
+                                                       : GGML_STATUS_FAILED;
+}
+
+// One queue per device keeps all work in order, so an event of the same device has happened by the time that later
+// work starts; for another device it is enough to wait for everything.
+void event_record(ggml_backend_t /*backend*/, ggml_backend_event_t /*event*/) {}
+
+void event_wait(ggml_backend_t backend, ggml_backend_event_t event) {
+  if (event->device == backend->device) return;
+  Engine* other = DeviceContext::of(event->device).opened();
+  if (other != nullptr) {
+    context_of(backend).note(other->device.synchronize(), "Waiting for another device");
+  }
+}
+
+ggml_guid guid{0x77, 0x65, 0x66, 0x74, 0x2d, 0x67, 0x67, 0x6d,
+               0x6c, 0x2d, 0x62, 0x61, 0x63, 0x6b, 0x65, 0x6e};
+
+constexpr ggml_backend_i backend_interface{
+    .get_name = get_name,
+    .free = free_backend,
+    .set_tensor_async = set_tensor_async,
+    .get_tensor_async = get_tensor_async,
+    .set_tensor_2d_async = nullptr,
+    .get_tensor_2d_async = nullptr,
+    .cpy_tensor_async = cpy_tensor_async,
+    .synchronize = synchronize,
+    .graph_plan_create = nullptr,
+    .graph_plan_free = nullptr,
+    .graph_plan_update = nullptr,
+    .graph_plan_compute = nullptr,
+    .graph_compute = graph_compute,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .graph_optimize = nullptr,
+};
+
+}  // namespace
+
+ggml_backend_t make_backend(DeviceContext& device) {
+  Engine* engine = device.engine();
+  if (engine == nullptr) return nullptr;
+  auto* context = new BackendContext{device, *engine, engine->device.stream(), {}};
+  return new ggml_backend{&guid, backend_interface, device.device(), context};
+}
+
+bool is_weft_backend(ggml_backend_t backend) {
+  return backend != nullptr && backend->iface.graph_compute == graph_compute;
+}
+
+}  // namespace weft::plugin

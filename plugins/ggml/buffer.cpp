@@ -1,0 +1,147 @@
+#include <format>
+#include <span>
+
+#include "api.hpp"
+#include "device.hpp"
+
+namespace weft::plugin {
+namespace {
+
+/// ggml wants addresses, and the bytes have none in the host: tensors get addresses that count from here. Nobody ever
+/// reads there.
+constexpr std::uintptr_t fake_base = 4096;
+/// Binding offsets must be multiples of at most this in any WebGPU implementation.
+constexpr std::size_t alignment = 256;
+
+/// Interface functions of ggml that return nothing can only log.
+void log_failure(const Status& status, std::string_view doing) {
+  if (!status) {
+    log(GGML_LOG_LEVEL_ERROR, std::format("{} failed: {}", doing, status.error().message));
+  }
+}
+
+BufferContext& context_of(ggml_backend_buffer_t buffer) {
+  return *static_cast<BufferContext*>(buffer->context);
+}
+
+gpu::Device& device_of(ggml_backend_buffer_t buffer) {
+  return context_of(buffer).device.opened()->device;  // Open, or there would be no buffer.
+}
+
+gpu::Slice slice_of(ggml_backend_buffer_t buffer, const ggml_tensor& tensor, std::size_t offset,
+                    std::size_t size) {
+  return {context_of(buffer).buffer, offset_of(tensor) + offset, size};
+}
+
+void free_buffer(ggml_backend_buffer_t buffer) {
+  BufferContext* context = &context_of(buffer);
+  context->device.opened()->graphs.forget(context->buffer.id());
+  delete context;
+}
+
+void* get_base(ggml_backend_buffer_t /*buffer*/) { return std::bit_cast<void*>(fake_base); }
+
+void memset_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, std::uint8_t value,
+                   std::size_t offset, std::size_t size) {
+  log_failure(device_of(buffer).fill(slice_of(buffer, *tensor, offset, size), value),
+              "Filling a tensor");
+}
+
+void set_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, const void* data,
+                std::size_t offset, std::size_t size) {
+  const std::span bytes(static_cast<const std::byte*>(data), size);
+  log_failure(device_of(buffer).write(slice_of(buffer, *tensor, offset, size), bytes),
+              "Writing a tensor");
+}
+
+void get_tensor(ggml_backend_buffer_t buffer, const ggml_tensor* tensor, void* data,
+                std::size_t offset, std::size_t size) {
+  const std::span bytes(static_cast<std::byte*>(data), size);
+  log_failure(device_of(buffer).read(slice_of(buffer, *tensor, offset, size), bytes),
+              "Reading a tensor");
+}
+
+bool cpy_tensor(ggml_backend_buffer_t buffer, const ggml_tensor* src, ggml_tensor* dst) {
+  const BufferContext* from = BufferContext::of(*src);
+  if (from == nullptr || &from->device != &context_of(buffer).device) return false;
+  const std::size_t size = api().nbytes(src);
+  const Status copied = device_of(buffer).copy({from->buffer, offset_of(*src), size},
+                                               slice_of(buffer, *dst, 0, size));
+  log_failure(copied, "Copying a tensor");
+  return copied.has_value();
+}
+
+void clear(ggml_backend_buffer_t buffer, std::uint8_t value) {
+  log_failure(device_of(buffer).fill(gpu::whole(context_of(buffer).buffer), value),
+              "Clearing a buffer");
+}
+
+constexpr ggml_backend_buffer_i buffer_interface{
+    .free_buffer = free_buffer,
+    .get_base = get_base,
+    .init_tensor = nullptr,
+    .memset_tensor = memset_tensor,
+    .set_tensor = set_tensor,
+    .get_tensor = get_tensor,
+    .set_tensor_2d = nullptr,
+    .get_tensor_2d = nullptr,
+    .cpy_tensor = cpy_tensor,
+    .clear = clear,
+    .reset = nullptr,
+};
+
+DeviceContext& device_of(ggml_backend_buffer_type_t type) {
+  return *static_cast<DeviceContext*>(type->context);
+}
+
+const char* type_name(ggml_backend_buffer_type_t type) {
+  return device_of(type).buffer_name().c_str();
+}
+
+ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, std::size_t size) {
+  DeviceContext& device = device_of(type);
+  Engine* engine = device.engine();
+  if (engine == nullptr) return nullptr;
+  auto buffer = engine->device.allocate(size, "ggml");
+  if (!buffer) {
+    log(GGML_LOG_LEVEL_ERROR, std::format("{}: {}", device.name(), buffer.error().message));
+    return nullptr;
+  }
+  return api().buffer_init(type, buffer_interface, new BufferContext{device, std::move(*buffer)},
+                           size);
+}
+
+std::size_t get_alignment(ggml_backend_buffer_type_t /*type*/) { return alignment; }
+
+std::size_t get_max_size(ggml_backend_buffer_type_t type) {
+  Engine* engine = device_of(type).engine();
+  return engine != nullptr ? engine->device.caps().max_buffer : 0;
+}
+
+}  // namespace
+
+BufferContext* BufferContext::of(ggml_backend_buffer_t buffer) {
+  const bool weft = buffer != nullptr && buffer->iface.free_buffer == free_buffer;
+  return weft ? &context_of(buffer) : nullptr;
+}
+
+BufferContext* BufferContext::of(const ggml_tensor& tensor) {
+  return of(tensor.view_src != nullptr ? tensor.view_src->buffer : tensor.buffer);
+}
+
+std::uint64_t offset_of(const ggml_tensor& tensor) {
+  return std::bit_cast<std::uintptr_t>(tensor.data) - fake_base;
+}
+
+ggml_backend_buffer_type_i buffer_type_interface() {
+  return {
+      .get_name = type_name,
+      .alloc_buffer = alloc_buffer,
+      .get_alignment = get_alignment,
+      .get_max_size = get_max_size,
+      .get_alloc_size = nullptr,  // The bytes of the tensor: scratch belongs to graphs.
+      .is_host = nullptr,
+  };
+}
+
+}  // namespace weft::plugin

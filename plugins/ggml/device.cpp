@@ -1,0 +1,123 @@
+#include "device.hpp"
+
+#include <format>
+#include <utility>
+
+#include "api.hpp"
+#include "node.hpp"
+
+namespace weft::plugin {
+namespace {
+
+const char* get_name(ggml_backend_dev_t dev) { return DeviceContext::of(dev).name().c_str(); }
+
+const char* get_description(ggml_backend_dev_t dev) {
+  return DeviceContext::of(dev).info().name.c_str();
+}
+
+void get_memory(ggml_backend_dev_t dev, std::size_t* free, std::size_t* total) {
+  DeviceContext& context = DeviceContext::of(dev);
+  const Engine* engine = context.opened();
+  const std::uint64_t in_use = engine != nullptr ? engine->device.memory().in_use : 0;
+  const MemoryFigures figures = memory_figures(context.info(), in_use);
+  *free = figures.free;
+  *total = figures.total;
+}
+
+enum ggml_backend_dev_type get_type(ggml_backend_dev_t dev) {
+  return DeviceContext::of(dev).info().kind == "integrated" ? GGML_BACKEND_DEVICE_TYPE_IGPU
+                                                            : GGML_BACKEND_DEVICE_TYPE_GPU;
+}
+
+void get_props(ggml_backend_dev_t dev, ggml_backend_dev_props* props) {
+  *props = {};
+  props->name = get_name(dev);
+  props->description = get_description(dev);
+  props->type = get_type(dev);
+  get_memory(dev, &props->memory_free, &props->memory_total);
+  props->caps = {
+      .async = true, .host_buffer = false, .buffer_from_host_ptr = false, .events = true};
+}
+
+ggml_backend_t init_backend(ggml_backend_dev_t dev, const char* /*params*/) {
+  return make_backend(DeviceContext::of(dev));
+}
+
+ggml_backend_buffer_type_t get_buffer_type(ggml_backend_dev_t dev) {
+  return DeviceContext::of(dev).buffer_type();
+}
+
+bool supports_op(ggml_backend_dev_t dev, const ggml_tensor* op) {
+  if (is_view_op(op->op)) return true;
+  const Row* row = find_row(op->op);
+  if (row == nullptr) return false;
+  Engine* engine = DeviceContext::of(dev).engine();
+  return engine != nullptr && plan_unplaced(*op, engine->device.caps()).has_value();
+}
+
+bool supports_buft(ggml_backend_dev_t dev, ggml_backend_buffer_type_t type) {
+  return type == DeviceContext::of(dev).buffer_type();
+}
+
+ggml_backend_event_t event_new(ggml_backend_dev_t dev) {
+  return new ggml_backend_event{dev, nullptr};
+}
+
+void event_free(ggml_backend_dev_t /*dev*/, ggml_backend_event_t event) { delete event; }
+
+void event_synchronize(ggml_backend_dev_t dev, ggml_backend_event_t /*event*/) {
+  Engine* engine = DeviceContext::of(dev).opened();
+  if (engine == nullptr) return;
+  if (const Status ok = engine->device.synchronize(); !ok) {
+    log(GGML_LOG_LEVEL_ERROR, std::format("Waiting for an event failed: {}", ok.error().message));
+  }
+}
+
+constexpr ggml_backend_device_i device_interface{
+    .get_name = get_name,
+    .get_description = get_description,
+    .get_memory = get_memory,
+    .get_type = get_type,
+    .get_props = get_props,
+    .init_backend = init_backend,
+    .get_buffer_type = get_buffer_type,
+    .get_host_buffer_type = nullptr,
+    .buffer_from_host_ptr = nullptr,
+    .supports_op = supports_op,
+    .supports_buft = supports_buft,
+    .offload_op = nullptr,
+    .event_new = event_new,
+    .event_free = event_free,
+    .event_synchronize = event_synchronize,
+};
+
+}  // namespace
+
+DeviceContext::DeviceContext(ggml_backend_reg_t registry, std::size_t number, gpu::AdapterInfo info)
+    : name_(std::format("WEFT{}", number)),
+      buffer_name_(name_),
+      info_(std::move(info)),
+      device_{device_interface, registry, this},
+      buffer_type_{buffer_type_interface(), &device_, this} {}
+
+Engine* DeviceContext::engine() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(tried_, true)) return engine_.get();
+  gpu::DeviceOptions options;
+  options.adapter = std::to_string(info_.index);
+  auto device = gpu::Device::create(options);
+  if (device) {
+    engine_ = std::make_unique<Engine>(std::move(*device));
+  } else {
+    log(GGML_LOG_LEVEL_ERROR,
+        std::format("{} ({}) does not open: {}", name_, info_.name, device.error().message));
+  }
+  return engine_.get();
+}
+
+Engine* DeviceContext::opened() {
+  const std::lock_guard lock(mutex_);
+  return engine_.get();
+}
+
+}  // namespace weft::plugin

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <ggml-backend-impl.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/error.hpp"
+#include "gpu/gpu.hpp"
+#include "graph/executor.hpp"
+#include "graph_cache.hpp"
+
+namespace weft::plugin {
+
+/// What a device needs to run graphs.
+struct Engine {
+  explicit Engine(gpu::Device opened) : device(opened), executor(std::move(opened)) {}
+  gpu::Device device;
+  graph::Executor executor;
+  GraphCache graphs;
+};
+
+/// One adapter as ggml sees it. The GPU is opened when something is first wanted from it, since programs list devices
+/// that they never use. Lives until the process ends.
+class DeviceContext {
+ public:
+  DeviceContext(ggml_backend_reg_t registry, std::size_t number, gpu::AdapterInfo info);
+  DeviceContext(const DeviceContext&) = delete;
+  DeviceContext& operator=(const DeviceContext&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& buffer_name() const { return buffer_name_; }
+  [[nodiscard]] const gpu::AdapterInfo& info() const { return info_; }
+
+  /// The opened device, or null (the reason is in ggml's log).
+  Engine* engine();
+  /// The opened device if there is one already.
+  Engine* opened();
+
+  ggml_backend_device* device() { return &device_; }
+  ggml_backend_buffer_type* buffer_type() { return &buffer_type_; }
+
+  static DeviceContext& of(ggml_backend_dev_t device) {
+    return *static_cast<DeviceContext*>(device->context);
+  }
+
+ private:
+  std::string name_;
+  std::string buffer_name_;
+  gpu::AdapterInfo info_;
+  ggml_backend_device device_{};
+  ggml_backend_buffer_type buffer_type_{};
+  std::mutex mutex_;
+  bool tried_ = false;
+  std::unique_ptr<Engine> engine_;
+};
+
+/// A ggml buffer of a Weft device.
+struct BufferContext {
+  DeviceContext& device;
+  gpu::Buffer buffer;
+
+  /// The context of a buffer, or null when the buffer is not Weft's.
+  static BufferContext* of(ggml_backend_buffer_t buffer);
+  /// The context of the buffer that a tensor lies in, or null.
+  static BufferContext* of(const ggml_tensor& tensor);
+};
+
+/// The bytes between the start of its buffer and a tensor.
+std::uint64_t offset_of(const ggml_tensor& tensor);
+
+/// The functions of Weft's buffer type.
+ggml_backend_buffer_type_i buffer_type_interface();
+/// A new backend (a stream of work) of a device; null when the device does not open.
+ggml_backend_t make_backend(DeviceContext& device);
+/// True for backends that make_backend() made.
+bool is_weft_backend(ggml_backend_t backend);
+
+/// Free and total bytes of a device's memory.
+struct MemoryFigures {
+  std::uint64_t free = 0;
+  std::uint64_t total = 0;
+};
+/// The figures of an adapter; `in_use` is what this process has allocated there.
+MemoryFigures memory_figures(const gpu::AdapterInfo& info, std::uint64_t in_use);
+
+}  // namespace weft::plugin

@@ -1,0 +1,150 @@
+#include "graph_cache.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <format>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "api.hpp"
+#include "device.hpp"
+#include "node.hpp"
+
+namespace weft::plugin {
+namespace {
+
+/// Recordings kept. A language model alternates between a few graphs: prompt batches, single tokens, growing caches.
+constexpr std::size_t capacity = 32;
+
+bool is_computed(const ggml_tensor& tensor) {
+  return (tensor.flags & GGML_TENSOR_FLAG_COMPUTE) != 0 && !is_view_op(tensor.op);
+}
+
+void add_tensor(std::vector<std::uint64_t>& key, const ggml_tensor& tensor) {
+  const BufferContext* context = BufferContext::of(tensor);
+  key.push_back(context != nullptr ? context->buffer.id() : 0);
+  key.push_back(std::bit_cast<std::uintptr_t>(tensor.data));
+  key.push_back(static_cast<std::uint64_t>(tensor.type));
+  for (const std::int64_t extent : tensor.ne) key.push_back(static_cast<std::uint64_t>(extent));
+  for (const std::size_t stride : tensor.nb) key.push_back(stride);
+}
+
+std::vector<std::uint64_t> key_of(std::span<ggml_tensor* const> nodes) {
+  std::vector<std::uint64_t> key;
+  key.reserve(nodes.size() * 48);
+  for (const ggml_tensor* node : nodes) {
+    if (!is_computed(*node)) continue;
+    key.push_back(static_cast<std::uint64_t>(node->op));
+    key.push_back(static_cast<std::uint64_t>(node->flags));
+    for (const std::int32_t word : node->op_params) {
+      key.push_back(static_cast<std::uint64_t>(static_cast<std::uint32_t>(word)));
+    }
+    add_tensor(key, *node);
+    for (std::uint64_t i = 0; i < GGML_MAX_SRC; ++i) {
+      if (node->src[i] == nullptr) continue;
+      key.push_back(i);
+      add_tensor(key, *node->src[i]);
+    }
+  }
+  return key;
+}
+
+std::uint64_t hash_of(std::span<const std::uint64_t> words) {
+  std::uint64_t hash = words.size();
+  for (const std::uint64_t word : words) {
+    hash = std::rotl((hash ^ word) * 0x9E3779B97F4A7C15ULL, 29);
+  }
+  return hash;
+}
+
+/// The buffers of a graph's tensors, numbered.
+struct Slots {
+  std::vector<gpu::Buffer> buffers;
+
+  Result<Place> place(const ggml_tensor& tensor) {
+    const BufferContext* context = BufferContext::of(tensor);
+    if (context == nullptr) {
+      return fail(ErrorCode::invalid_argument, "Tensor \"{}\" does not lie in a buffer of Weft.",
+                  tensor.name);
+    }
+    auto found = std::ranges::find(buffers, context->buffer);
+    if (found == buffers.end()) found = buffers.insert(buffers.end(), context->buffer);
+    return Place{static_cast<int>(found - buffers.begin()), offset_of(tensor)};
+  }
+};
+
+/// Appends the launches of a node. Nodes run one after the other, so they share their scratch buffers.
+void append_shared(ops::Plan& graph, ops::Plan node) {
+  std::ranges::move(node.dispatches, std::back_inserter(graph.dispatches));
+  for (std::size_t i = 0; i < node.scratch.size(); ++i) {
+    if (i == graph.scratch.size()) graph.scratch.push_back(0);
+    graph.scratch[i] = std::max(graph.scratch[i], node.scratch[i]);
+  }
+}
+
+}  // namespace
+
+Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_cgraph& graph) {
+  const std::span<ggml_tensor* const> nodes(api().graph_nodes(&graph),
+                                            static_cast<std::size_t>(api().graph_n_nodes(&graph)));
+  Key key = key_of(nodes);
+  const std::uint64_t hash = hash_of(key);
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find_if(
+      entries_, [&](const Entry& entry) { return entry.hash == hash && entry.key == key; });
+  if (known != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, known);
+    ++stats_.replayed;
+    return known->recording ? stream.replay(known->recording) : Status{};
+  }
+
+  Slots slots;
+  ops::Plan all;
+  std::uint64_t computed = 0;
+  for (const ggml_tensor* tensor : nodes) {
+    if (!is_computed(*tensor)) continue;
+    const auto doing = [tensor] {
+      return std::format("preparing {} \"{}\"", api().op_name(tensor->op), tensor->name);
+    };
+    const auto node = make_node(*tensor, [&slots](const ggml_tensor& t) { return slots.place(t); });
+    if (!node) return wrap(node.error(), doing());
+    auto plan = plan_node(*node, executor.device().caps());
+    if (!plan) return wrap(plan.error(), doing());
+    append_shared(all, std::move(*plan));
+    ++computed;
+  }
+
+  Entry entry;
+  entry.hash = hash;
+  entry.key = std::move(key);
+  for (const gpu::Buffer& buffer : slots.buffers) entry.buffers.push_back(buffer.id());
+  if (!all.dispatches.empty()) {
+    if (Status ok = executor.prepare(all); !ok) return ok;
+    if (Status ok = stream.begin_recording(); !ok) return ok;
+    const Status ran = executor.run(stream, all, slots.buffers);
+    auto recording = stream.end_recording();  // In any case: the stream must not stay recording.
+    if (!ran) return ran;
+    if (!recording) return std::unexpected(recording.error());
+    entry.recording = std::move(*recording);
+  }
+  ++stats_.recorded;
+  stats_.nodes += computed;
+  entries_.push_front(std::move(entry));
+  if (entries_.size() > capacity) entries_.pop_back();
+  const gpu::Recording& recording = entries_.front().recording;
+  return recording ? stream.replay(recording) : Status{};
+}
+
+void GraphCache::forget(std::uint64_t buffer_id) {
+  const std::lock_guard lock(mutex_);
+  entries_.remove_if(
+      [buffer_id](const Entry& entry) { return std::ranges::contains(entry.buffers, buffer_id); });
+}
+
+GraphCache::Stats GraphCache::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+}  // namespace weft::plugin

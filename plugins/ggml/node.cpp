@@ -1,0 +1,124 @@
+#include "node.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "api.hpp"
+
+namespace weft::plugin {
+namespace {
+
+constexpr std::uint32_t ggml_dims = GGML_MAX_DIMS;
+static_assert(ggml_dims <= ops::max_rank);
+
+using RowTable = std::array<Row, GGML_OP_COUNT>;
+
+RowTable join_rows() {
+  RowTable table{};
+  for (const auto& family :
+       {elementwise_rows(), copy_rows(), reduce_rows(), norm_rows(), matmul_rows(),
+        attention_rows(), conv_rows(), recurrent_rows(), training_rows(), index_rows()}) {
+    for (const Row& row : family) table.at(static_cast<std::size_t>(row.op)) = row;
+  }
+  return table;
+}
+
+}  // namespace
+
+const Row* find_row(ggml_op op) {
+  static const RowTable table = join_rows();
+  const auto index = static_cast<std::size_t>(op);
+  return index < table.size() && table[index].plan != nullptr ? &table[index] : nullptr;
+}
+
+bool is_view_op(ggml_op op) {
+  return op == GGML_OP_NONE || op == GGML_OP_RESHAPE || op == GGML_OP_VIEW ||
+         op == GGML_OP_PERMUTE || op == GGML_OP_TRANSPOSE;
+}
+
+std::optional<DType> to_dtype(ggml_type type) {
+  switch (type) {
+    case GGML_TYPE_F32: return DType::f32;
+    case GGML_TYPE_F16: return DType::f16;
+    case GGML_TYPE_BF16: return DType::bf16;
+    case GGML_TYPE_I32: return DType::i32;
+    case GGML_TYPE_I64: return DType::i64;
+    case GGML_TYPE_I8: return DType::i8;
+    default: return std::nullopt;
+  }
+}
+
+Result<ops::View> to_view(const ggml_tensor& tensor, Place place) {
+  const std::optional<DType> dtype = to_dtype(tensor.type);
+  if (!dtype) {
+    return fail(ErrorCode::unsupported, "Tensor \"{}\" has the type {}, which is not known here.",
+                tensor.name, api().type_name(tensor.type));
+  }
+  const std::uint64_t element = size_of(*dtype);
+  ops::View view;
+  view.dtype = *dtype;
+  view.slot = place.slot;
+  view.offset = place.offset;
+  view.rank = ggml_dims;
+  for (std::uint32_t i = 0; i < ggml_dims; ++i) {
+    if (tensor.nb[i] % element != 0) {
+      return fail(ErrorCode::unsupported,
+                  "Tensor \"{}\" has a stride of {} bytes along dimension {}, which is no multiple "
+                  "of the {} bytes of an element.",
+                  tensor.name, tensor.nb[i], i, element);
+    }
+    view.shape[ggml_dims - 1 - i] = static_cast<std::uint64_t>(tensor.ne[i]);
+    view.stride[ggml_dims - 1 - i] = tensor.nb[i] / element;
+  }
+  return view;
+}
+
+Result<Node> make_node(const ggml_tensor& tensor,
+                       const std::function<Result<Place>(const ggml_tensor&)>& place) {
+  const auto view_of = [&place](const ggml_tensor& t) -> Result<ops::View> {
+    const Result<Place> at = place(t);
+    if (!at) return std::unexpected(at.error());
+    return to_view(t, *at);
+  };
+  Node node;
+  node.tensor = &tensor;
+  auto dst = view_of(tensor);
+  if (!dst) return std::unexpected(dst.error());
+  node.dst = *dst;
+  std::size_t count = GGML_MAX_SRC;
+  while (count > 0 && tensor.src[count - 1] == nullptr) --count;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (tensor.src[i] == nullptr) {
+      node.src.emplace_back();
+      continue;
+    }
+    auto src = view_of(*tensor.src[i]);
+    if (!src) return std::unexpected(src.error());
+    node.src.push_back(*src);
+  }
+  return node;
+}
+
+Result<ops::Plan> plan_unplaced(const ggml_tensor& tensor, const Caps& caps) {
+  std::vector<const ggml_tensor*> roots;
+  const auto place = [&roots](const ggml_tensor& t) -> Result<Place> {
+    const ggml_tensor* root = t.view_src != nullptr ? t.view_src : &t;
+    auto found = std::ranges::find(roots, root);
+    if (found == roots.end()) found = roots.insert(roots.end(), root);
+    return Place{static_cast<int>(found - roots.begin()), t.view_src != nullptr ? t.view_offs : 0};
+  };
+  const auto node = make_node(tensor, place);
+  if (!node) return std::unexpected(node.error());
+  return plan_node(*node, caps);
+}
+
+Result<ops::Plan> plan_node(const Node& node, const Caps& caps) {
+  const Row* row = find_row(node.tensor->op);
+  if (row == nullptr) {
+    return fail(ErrorCode::unsupported, "There is no kernel for {}.",
+                api().op_name(node.tensor->op));
+  }
+  return row->plan(node, caps);
+}
+
+}  // namespace weft::plugin

@@ -1,0 +1,106 @@
+#include <cstdlib>
+#include <exception>
+#include <format>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "api.hpp"
+#include "device.hpp"
+
+namespace weft::plugin {
+namespace {
+
+/// The list of devices that ggml sees. Lives until the process ends, because ggml never gives a backend back.
+struct Registry {
+  ggml_backend_reg registry{};
+  std::vector<std::unique_ptr<DeviceContext>> devices;
+};
+
+const char* get_name(ggml_backend_reg_t /*registry*/) { return "Weft"; }
+
+std::size_t get_device_count(ggml_backend_reg_t registry) {
+  return static_cast<Registry*>(registry->context)->devices.size();
+}
+
+ggml_backend_dev_t get_device(ggml_backend_reg_t registry, std::size_t index) {
+  auto& devices = static_cast<Registry*>(registry->context)->devices;
+  return index < devices.size() ? devices[index]->device() : nullptr;
+}
+
+constexpr ggml_backend_reg_i registry_interface{
+    .get_name = get_name,
+    .get_device_count = get_device_count,
+    .get_device = get_device,
+    .get_proc_address = nullptr,
+};
+
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    parts.push_back(text.substr(0, comma));
+    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+  }
+  return parts;
+}
+
+/// The adapters to offer: those that WEFT_GGML_DEVICES lists (indices or parts of names, repeated ones are devices of
+/// their own), else the one of WEFT_ADAPTER, else all GPUs, else whatever there is.
+std::vector<gpu::AdapterInfo> offered(const std::vector<gpu::AdapterInfo>& adapters) {
+  const char* list = std::getenv("WEFT_GGML_DEVICES");
+  if (list == nullptr) list = std::getenv("WEFT_ADAPTER");
+  std::vector<gpu::AdapterInfo> result;
+  if (list != nullptr && *list != '\0') {
+    for (const std::string_view wanted : split(list)) {
+      auto chosen = gpu::find_adapter(adapters, wanted);
+      if (chosen) {
+        result.push_back(*chosen);
+      } else {
+        log(GGML_LOG_LEVEL_ERROR, chosen.error().message);
+      }
+    }
+    return result;
+  }
+  for (const gpu::AdapterInfo& info : adapters) {
+    if (info.kind != "software") result.push_back(info);
+  }
+  return result.empty() ? adapters : result;
+}
+
+Registry* make_registry() {
+  auto registry = std::make_unique<Registry>();
+  registry->registry = {GGML_BACKEND_API_VERSION, registry_interface, registry.get()};
+  const auto adapters = gpu::list_adapters();
+  if (!adapters) {
+    log(GGML_LOG_LEVEL_ERROR, adapters.error().message);
+    return registry.release();
+  }
+  for (gpu::AdapterInfo& info : offered(*adapters)) {
+    const std::size_t number = registry->devices.size();
+    registry->devices.push_back(
+        std::make_unique<DeviceContext>(&registry->registry, number, std::move(info)));
+  }
+  return registry.release();
+}
+
+}  // namespace
+}  // namespace weft::plugin
+
+/// What ggml calls after loading the plug-in.
+extern "C" [[gnu::visibility("default")]] ggml_backend_reg_t ggml_backend_init() {
+  try {
+    if (!weft::plugin::api_found()) return nullptr;
+    static weft::plugin::Registry* const registry = weft::plugin::make_registry();
+    return &registry->registry;
+  } catch (const std::exception& error) {
+    weft::plugin::log(GGML_LOG_LEVEL_ERROR,
+                      std::format("The plug-in does not start: {}", error.what()));
+    return nullptr;
+  }
+}
+
+/// How well the plug-in suits this machine, among variants of the same plug-in; 0 would mean not at all.
+extern "C" [[gnu::visibility("default")]] int ggml_backend_score() {
+  return weft::plugin::api_found() ? 1 : 0;
+}

@@ -1,0 +1,7 @@
+#include "node.hpp"
+
+namespace weft::plugin {
+
+std::span<const Row> attention_rows() { return {}; }
+
+}  // namespace weft::plugin
