@@ -37,11 +37,20 @@ void Plan::append(Plan other) {
   const int shift = static_cast<int>(scratch.size());
   for (Dispatch& dispatch : other.dispatches) {
     for (BoundRange& range : dispatch.ranges) {
-      if (range.slot >= first_scratch_slot) range.slot += shift;
+      if (range.slot >= lent_slots) {
+        range.slot -= lent_slots;
+      } else if (range.slot >= first_scratch_slot) {
+        range.slot += shift;
+      }
     }
     dispatches.push_back(std::move(dispatch));
   }
   scratch.insert(scratch.end(), other.scratch.begin(), other.scratch.end());
+}
+
+View lend(View view) {
+  if (view.slot >= first_scratch_slot) view.slot += lent_slots;
+  return view;
 }
 
 Grid grid_1d(std::uint64_t count, const Caps& caps) {

@@ -97,6 +97,9 @@ struct Dispatch {
 /// Scratch buffers use slots from here on: slot `first_scratch_slot + i` is `Plan::scratch[i]`.
 inline constexpr int first_scratch_slot = 1 << 16;
 
+/// What lend() adds to a slot.
+inline constexpr int lent_slots = 1 << 20;
+
 /// What an op does for given views on a given device: launches in order, and the scratch that they need.
 struct Plan {
   std::vector<Dispatch> dispatches;
@@ -104,9 +107,13 @@ struct Plan {
 
   /// Reserves scratch and returns its slot.
   int add_scratch(std::uint64_t bytes);
-  /// Appends another plan's launches; its scratch is renumbered behind this one's.
+  /// Appends another plan's launches; its scratch is renumbered behind this one's, and lent views become this plan's.
   void append(Plan other);
 };
+
+/// A view of a plan's scratch as an argument for another op, whose plan is then appended to the first: without it, the
+/// other op's scratch would have the same slots. Views of the caller's buffers stay as they are.
+View lend(View view);
 
 /// The parts of a launch as an op states them.
 struct Launch {
