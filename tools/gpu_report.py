@@ -112,6 +112,10 @@ for row in report["results"]:
         make, function = known[row["name"]]
         try:
             row["torch_seconds"] = time_peer(make, function, row["bytes"])
+            if row["name"].startswith(("map/copy", "map/fill")):  # what PyTorch needs to copy as many bytes
+                half = int(row["bytes"]) // 8
+                row["torch_copy_seconds"] = time_peer(lambda: [random((half,), torch.float32) for _ in range(2)],
+                                                      lambda x, y: y.copy_(x), row["bytes"])
         except Exception as error:  # a peer that cannot run must not hide our own figures
             print(f"{row['name']}: PyTorch failed: {error}", file=sys.stderr)
         torch.cuda.empty_cache()

@@ -251,6 +251,23 @@ void add_large_cases(std::vector<Case>& out) {
   auto turned = same_shape(add, DType::f16, {900, 1003});
   turned[0].order = {1, 0};
   out.push_back(make_case(add, "past_one_binding_permuted_f16", turned));
+  // Large enough for the flat kernel, and one element more, which it leaves to the general one.
+  constexpr std::uint64_t million = 1ULL << 20;
+  const Function& copy = *find_function("copy");
+  for (const DType type : {DType::f32, DType::f16, DType::u8}) {
+    out.push_back(
+        make_case(add, std::format("flat_{}", name(type)), same_shape(add, type, {million})));
+  }
+  out.push_back(make_case(add, "flat_and_one_f16", same_shape(add, DType::f16, {million + 1})));
+  for (const auto& [from, to] :
+       {std::pair(DType::f16, DType::f32), std::pair(DType::f32, DType::f16),
+        std::pair(DType::u8, DType::f32)}) {
+    out.push_back(
+        make_case(copy, std::format("flat_{}_to_{}", name(from), name(to)),
+                  {{.dtype = from, .shape = {1024, 1024}}, {.dtype = to, .shape = {1024, 1024}}}));
+  }
+  const Function& clamp = *find_function("clamp");
+  out.push_back(make_case(clamp, "flat_bf16", same_shape(clamp, DType::bf16, {million})));
   const Function& arange = *find_function("arange");
   out.push_back(make_case(arange, "long_f32", same_shape(arange, DType::f32, {600001})));
 }

@@ -9,6 +9,7 @@
 
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
+#include "ops/map/flat.hpp"
 #include "ops/map/transpose.hpp"
 
 namespace weft::ops::map {
@@ -295,6 +296,17 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
       if (!tiled) return std::unexpected(tiled.error());
       if (*tiled) {
         plan.dispatches.push_back(std::move(**tiled));
+        return {};
+      }
+    }
+    if (!variant.arange) {
+      std::array<std::uint32_t, 4> bits{};
+      for (std::size_t i = 0; i < bits.size(); ++i)
+        bits[i] = scalar_bits(args.scalars[i], variant.domain);
+      auto flat = plan_flat(piece, variant.function, variant.domain, bits, caps);
+      if (!flat) return std::unexpected(flat.error());
+      if (*flat) {
+        plan.dispatches.push_back(std::move(**flat));
         return {};
       }
     }

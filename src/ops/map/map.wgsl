@@ -5,6 +5,7 @@
 // RAGGED the output is dense and inputs are located element by element. With RANK 1 the last chunk may be partial.
 // Kinds: "vec" inputs step by 1 and are aligned to chunks, "splat" ones stay, "step" ones are read one by one.
 #include "map/functions.wgsl"
+#include "map/convert.wgsl"
 #let DENSE = RANK == 1 || RAGGED
 #let HALVES = CHUNK == 8 ? 2 : 1
 #let LANES = min(CHUNK, 4)
@@ -12,18 +13,6 @@
 #if ARANGE
 fn load_index(i: u32) -> V { return V(vec4<u32>(i) + vec4<u32>(0u, 1u, 2u, 3u)); }
 #endif
-
-fn convert(v: V) -> vec4<y_t> {
-#if DOMAIN == "f32" && Y_DTYPE == "u8"
-  return vec4<u32>(clamp(v, V(0.0), V(255.0)));
-#elif DOMAIN == "f32" && Y_DTYPE == "i8"
-  return vec4<i32>(clamp(v, V(-128.0), V(127.0)));
-#elif DOMAIN == "f32" && Y_DTYPE == "i16"
-  return vec4<i32>(clamp(v, V(-32768.0), V(32767.0)));
-#else
-  return vec4<y_t>(v);
-#endif
-}
 
 // Where element or chunk `number` of the iteration space lies in each operand.
 struct Place {
