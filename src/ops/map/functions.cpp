@@ -31,9 +31,41 @@ double swiglu_oai(double a, double b, S s) {
   return gate * sigmoid(s[0] * gate) * (up + 1.0);
 }
 
+// Derivatives, by which the rows of the backward family multiply.
+double sigmoid_slope(double x) { return sigmoid(x) * sigmoid(-x); }
+double silu_slope(double x, double rate) {
+  return sigmoid(rate * x) + rate * x * sigmoid_slope(rate * x);
+}
+double gelu_slope(double x) {
+  const double rate = 2 * std::sqrt(2.0 / std::numbers::pi);
+  const double u = rate * (x + 0.044715 * x * x * x);
+  return sigmoid(u) + x * sigmoid_slope(u) * rate * (1 + 3 * 0.044715 * x * x);
+}
+double gelu_erf_slope(double x) {
+  return 0.5 * (1.0 + std::erf(x / std::numbers::sqrt2)) +
+         x * std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
+}
+double mish_slope(double x) {
+  const double t = std::tanh(softplus(x));
+  return t + x * (1 - t * t) * sigmoid(x);
+}
+double xielu_slope(double x, S s) {
+  if (x > 0) return 2 * s[1] * x + s[2];
+  return s[0] * ((x < s[3] ? std::exp(x) : 0) - 1) + s[2];
+}
+double hardswish_slope(double x) { return x <= -3 ? 0 : x >= 3 ? 1 : (2 * x + 3) / 6; }
+double oai_gate_slope(double a, double b, S s) {
+  return a > s[1] ? 0 : silu_slope(a, s[0]) * (std::clamp(b, -s[1], s[1]) + 1.0);
+}
+double oai_up_slope(double a, double b, S s) {
+  const double gate = std::min(a, s[1]);
+  return std::abs(b) > s[1] ? 0 : gate * sigmoid(s[0] * gate);
+}
+
 constexpr auto unary = Family::unary;
 constexpr auto binary = Family::binary;
 constexpr auto gated = Family::gated;
+constexpr auto back = Family::backward;
 
 // clang-format off
 constexpr Function table[] = {
@@ -98,6 +130,41 @@ constexpr Function table[] = {
   {"swiglu", gated, 2, false, [](double a, double b, double, S) { return a * sigmoid(a) * b; }, -4, 4, 32},
   {"swiglu_oai", gated, 2, false, [](double a, double b, double, S s) { return swiglu_oai(a, b, s); }, -10, 10, 64, "alpha, limit", {1.702, 7.0}},
   {"swiglu_clamp", gated, 2, false, [](double a, double b, double, S s) { return swiglu_clamp(a, b, s); }, -10, 10, 64, "limit", {7.0}},
+  {"abs_back", back, 2, false, [](double a, double b, double, S) { return b * (double((a > 0) - (a < 0))); }, -4, 4, 1},
+  {"sqr_back", back, 2, false, [](double a, double b, double, S) { return b * (2 * a); }, -4, 4, 2},
+  {"exp_back", back, 2, false, [](double a, double b, double, S) { return b * (std::exp(a)); }, -4, 4, 64},
+  {"expm1_back", back, 2, false, [](double a, double b, double, S) { return b * (std::exp(a)); }, -4, 4, 64},
+  {"log_back", back, 2, false, [](double a, double b, double, S) { return b * (1 / a); }, 0.1, 10, 16},
+  {"log1p_back", back, 2, false, [](double a, double b, double, S) { return b * (1 / (1 + a)); }, -0.8, 10, 32},
+  {"sqrt_back", back, 2, false, [](double a, double b, double, S) { return b * (0.5 / std::sqrt(a)); }, 0.05, 10, 32},
+  {"rsqrt_back", back, 2, false, [](double a, double b, double, S) { return b * (-0.5 / (a * std::sqrt(a))); }, 0.2, 10, 64},
+  {"reciprocal_back", back, 2, false, [](double a, double b, double, S) { return b * (-1 / (a * a)); }, 0.2, 10, 32},
+  {"sin_back", back, 2, false, [](double a, double b, double, S) { return b * (std::cos(a)); }, -3.1, 3.1, 4096},
+  {"cos_back", back, 2, false, [](double a, double b, double, S) { return b * (-std::sin(a)); }, -3.1, 3.1, 4096},
+  {"tan_back", back, 2, false, [](double a, double b, double, S) { return b * (1 / (std::cos(a) * std::cos(a))); }, -1.1, 1.1, 32768},
+  {"tanh_back", back, 2, false, [](double a, double b, double, S) { return b * (1 - std::tanh(a) * std::tanh(a)); }, -4, 4, 64},
+  {"erf_back", back, 2, false, [](double a, double b, double, S) { return b * (2 / std::sqrt(std::numbers::pi) * std::exp(-a * a)); }, -4, 4, 32},
+  {"sigmoid_back", back, 2, false, [](double a, double b, double, S) { return b * (sigmoid_slope(a)); }, -4, 4, 16},
+  {"relu_back", back, 2, false, [](double a, double b, double, S) { return b * (a > 0 ? 1.0 : 0.0); }, -4, 4, 0},
+  {"leaky_relu_back", back, 2, false, [](double a, double b, double, S s) { return b * (a > 0 ? 1.0 : s[0]); }, -4, 4, 1, "slope", {0.1}},
+  {"elu_back", back, 2, false, [](double a, double b, double, S s) { return b * (a > 0 ? 1.0 : s[0] * std::exp(a)); }, -4, 4, 32, "alpha", {1.0}},
+  {"gelu_back", back, 2, false, [](double a, double b, double, S) { return b * (gelu_slope(a)); }, -4, 4, 64},
+  {"gelu_erf_back", back, 2, false, [](double a, double b, double, S) { return b * (gelu_erf_slope(a)); }, -4, 4, 64},
+  {"gelu_quick_back", back, 2, false, [](double a, double b, double, S) { return b * (silu_slope(a, 1.702)); }, -4, 4, 64},
+  {"silu_back", back, 2, false, [](double a, double b, double, S) { return b * (silu_slope(a, 1)); }, -4, 4, 64},
+  {"hardswish_back", back, 2, false, [](double a, double b, double, S) { return b * (hardswish_slope(a)); }, -4, 4, 8},
+  {"hardsigmoid_back", back, 2, false, [](double a, double b, double, S) { return b * (std::abs(a) < 3 ? 1.0 / 6 : 0.0); }, -4, 4, 4},
+  {"softplus_back", back, 2, false, [](double a, double b, double, S) { return b * (sigmoid(a)); }, -4, 4, 16},
+  {"mish_back", back, 2, false, [](double a, double b, double, S) { return b * (mish_slope(a)); }, -4, 4, 128},
+  {"xielu_back", back, 2, false, [](double a, double b, double, S s) { return b * (xielu_slope(a, s)); }, -4, 4, 64, "alpha_n, alpha_p, beta, eps", {0.8, 0.9, 0.5, -1e-6}},
+  {"clamp_back", back, 2, false, [](double a, double b, double, S s) { return b * (a >= s[0] && a <= s[1] ? 1.0 : 0.0); }, -4, 4, 0, "low, high", {-2.0, 3.0}},
+  {"reglu_back", back, 3, false, [](double a, double b, double c, S) { return c * (a > 0 ? b : 0.0); }, -4, 4, 2},
+  {"geglu_back", back, 3, false, [](double a, double b, double c, S) { return c * (b * gelu_slope(a)); }, -4, 4, 128},
+  {"geglu_erf_back", back, 3, false, [](double a, double b, double c, S) { return c * (b * gelu_erf_slope(a)); }, -4, 4, 128},
+  {"geglu_quick_back", back, 3, false, [](double a, double b, double c, S) { return c * (b * silu_slope(a, 1.702)); }, -4, 4, 128},
+  {"swiglu_back", back, 3, false, [](double a, double b, double c, S) { return c * (b * silu_slope(a, 1)); }, -4, 4, 128},
+  {"swiglu_oai_back", back, 3, false, [](double a, double b, double c, S s) { return c * (oai_gate_slope(a, b, s)); }, -8, 8, 256, "alpha, limit", {1.702, 7.0}},
+  {"swiglu_oai_back_up", back, 3, false, [](double a, double b, double c, S s) { return c * oai_up_slope(a, b, s); }, -8, 8, 256, "alpha, limit", {1.702, 7.0}},
   {"fill", Family::source, 0, true, [](double, double, double, S s) { return s[0]; }, 0, 1, 0, "value", {3.0}},
   {"arange", Family::source, 0, true, nullptr, 0, 1, 1, "start, step", {2.0, 3.0}},
 };

@@ -6,9 +6,9 @@ alias V = vec4<{{DOMAIN}}>;
 fn s{{k}}() -> T { return bitcast<T>(p.s_{{k}}); }
 #endfor
 
-#let NEEDS_ERF = FN == "erf" || FN == "gelu_erf" || FN == "geglu_erf"
+#let NEEDS_ERF = FN == "erf" || FN == "gelu_erf" || FN == "geglu_erf" || FN == "gelu_erf_back" || FN == "geglu_erf_back"
 #let NEEDS_EXPM1 = FN == "expm1" || FN == "elu" || FN == "xielu"
-#let NEEDS_LOG1P = FN == "log1p" || FN == "softplus" || FN == "mish"
+#let NEEDS_LOG1P = FN == "log1p" || FN == "softplus" || FN == "mish" || FN == "mish_back"
 #if DOMAIN == "f32"
 fn sigmoid4(x: V) -> V { return V(1.0) / (V(1.0) + exp(-x)); }
 // The builtin may overflow for large arguments, where the result is 1 to every digit anyway.
@@ -206,5 +206,5 @@ fn f(a: V, b: V, c: V) -> V { return V(s0()); }
 // `a` holds element numbers here, see map.wgsl.
 fn f(a: V, b: V, c: V) -> V { return V(s0()) + a * s1(); }
 #else
-#error "functions.wgsl has no function {{FN}}"
+#include "map/backward.wgsl"
 #endif

@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/math.hpp"
 #include "ops/map/map.hpp"
+#include "ops/norm/groups.hpp"
 #include "ops/row_kernel.hpp"
+#include "ops/stages.hpp"
 
 namespace weft::ops::norm {
 namespace {
@@ -82,89 +83,26 @@ Status check(const Args& args) {
   return {};
 }
 
-/// [batch, channels, …] as [batch, groups, channels of a group and all that follows], where the strides allow it.
-std::optional<View> as_groups(const View& view, std::uint64_t groups) {
-  View out{.dtype = view.dtype, .slot = view.slot, .rank = 3, .offset = view.offset};
-  const std::uint64_t channels = view.shape[1] / groups;
-  out.shape = {view.shape[0], groups, 1};
-  out.stride = {view.stride[0], view.stride[1] * channels, 1};
-  for (std::uint32_t i = view.rank; i-- > 1;) {
-    const std::uint64_t extent = i == 1 ? channels : view.shape[i];
-    if (extent == 1) continue;
-    if (out.shape[2] == 1) out.stride[2] = view.stride[i];
-    if (view.stride[i] != out.stride[2] * out.shape[2]) return std::nullopt;
-    out.shape[2] *= extent;
-  }
-  return out;
-}
-
-/// The row operands of weight and bias.
-Result<RowOperand> affine_operand(std::string_view operand_name, const View& view, const Args& args,
-                                  const View& rows) {
-  RowOperand operand{.name = operand_name, .role = RowRole::late};
-  if (args.kind != Kind::group) {
-    const auto whole = view.broadcast_to(args.x.extents());
-    if (!whole) return std::unexpected(whole.error());
-    operand.view = *whole;
-    return operand;
-  }
-  const std::uint64_t channels = args.x.shape[1] / args.groups;
-  operand.view = rows;
-  operand.view.dtype = view.dtype;
-  operand.view.slot = view.slot;
-  operand.view.offset = view.offset;
-  operand.view.stride = {0, channels * view.stride[0], 0};
-  operand.span = rows.shape[2] / channels;
-  operand.parts = channels;
-  operand.part_stride = view.stride[0];
-  return operand;
-}
-
 /// Groups whose channels do not lie behind one another (channels innermost, say) go through dense copies.
 Result<Plan> plan_by_copies(const Args& args, const Caps& caps) {
-  Plan plan;
+  Stages stages({args.x, args.y, args.weight, args.bias, args.residual, args.sum});
   Args dense = args;
-  // While the parts are put together, copies have slots below those of scratch, which append() leaves alone.
-  std::vector<std::uint64_t> copies;
-  const auto slot_of_copy = [](std::size_t i) {
-    return first_scratch_slot - 1 - static_cast<int>(i);
-  };
-  const auto scratch = [&](const View& like) {
-    const View view = View::dense(like.dtype, like.extents(), slot_of_copy(copies.size()));
-    copies.push_back(round_up<std::uint64_t>(view.bytes().end, 16));
-    return view;
-  };
-  const auto copy = [&](const View& from, const View& to) -> Status {
-    auto copied = map::plan({.function = "copy", .inputs = {from}, .y = to}, caps);
-    if (!copied) return std::unexpected(copied.error());
-    plan.append(std::move(*copied));
-    return {};
+  const auto copy = [&](const View& from, const View& to) {
+    stages.add(map::plan({.function = "copy", .inputs = {from}, .y = to}, caps));
   };
   for (View* view : {&dense.x, &dense.residual}) {
     if (!view->given()) continue;
     const View given = *view;
-    *view = scratch(given);
-    if (const Status ok = copy(given, *view); !ok) return std::unexpected(ok.error());
+    *view = stages.scratch(given.dtype, given.extents());
+    copy(given, *view);
   }
   for (View* view : {&dense.y, &dense.sum}) {
-    if (view->given()) *view = scratch(*view);
+    if (view->given()) *view = stages.scratch(view->dtype, view->extents());
   }
-  auto inner = ops::norm::plan(dense, caps);
-  if (!inner) return inner;
-  plan.append(std::move(*inner));
-  for (const auto& [from, to] : {std::pair{dense.y, args.y}, {dense.sum, args.sum}}) {
-    if (!to.given()) continue;
-    if (const Status ok = copy(from, to); !ok) return std::unexpected(ok.error());
-  }
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    const int slot = plan.add_scratch(copies[i]);
-    for (Dispatch& dispatch : plan.dispatches) {
-      for (BoundRange& range : dispatch.ranges) {
-        if (range.slot == slot_of_copy(i)) range.slot = slot;
-      }
-    }
-  }
-  return plan;
+  stages.add(ops::norm::plan(dense, caps));
+  copy(dense.y, args.y);
+  if (args.sum.given()) copy(dense.sum, args.sum);
+  return std::move(stages).finish();
 }
 
 }  // namespace
