@@ -43,9 +43,39 @@ std::optional<DType> to_dtype(ggml_type type) {
     case GGML_TYPE_BF16: return DType::bf16;
     case GGML_TYPE_I32: return DType::i32;
     case GGML_TYPE_I64: return DType::i64;
+    case GGML_TYPE_I16: return DType::i16;
     case GGML_TYPE_I8: return DType::i8;
-    default: return std::nullopt;
+    case GGML_TYPE_Q1_0: return DType::q1_0;
+    case GGML_TYPE_Q2_0: return DType::q2_0;
+    case GGML_TYPE_Q4_0: return DType::q4_0;
+    case GGML_TYPE_Q4_1: return DType::q4_1;
+    case GGML_TYPE_Q5_0: return DType::q5_0;
+    case GGML_TYPE_Q5_1: return DType::q5_1;
+    case GGML_TYPE_Q8_0: return DType::q8_0;
+    case GGML_TYPE_Q8_1: return DType::q8_1;
+    case GGML_TYPE_Q2_K: return DType::q2_k;
+    case GGML_TYPE_Q3_K: return DType::q3_k;
+    case GGML_TYPE_Q4_K: return DType::q4_k;
+    case GGML_TYPE_Q5_K: return DType::q5_k;
+    case GGML_TYPE_Q6_K: return DType::q6_k;
+    case GGML_TYPE_Q8_K: return DType::q8_k;
+    case GGML_TYPE_IQ1_S: return DType::iq1_s;
+    case GGML_TYPE_IQ1_M: return DType::iq1_m;
+    case GGML_TYPE_IQ2_XXS: return DType::iq2_xxs;
+    case GGML_TYPE_IQ2_XS: return DType::iq2_xs;
+    case GGML_TYPE_IQ2_S: return DType::iq2_s;
+    case GGML_TYPE_IQ3_XXS: return DType::iq3_xxs;
+    case GGML_TYPE_IQ3_S: return DType::iq3_s;
+    case GGML_TYPE_IQ4_NL: return DType::iq4_nl;
+    case GGML_TYPE_IQ4_XS: return DType::iq4_xs;
+    case GGML_TYPE_TQ1_0: return DType::tq1_0;
+    case GGML_TYPE_TQ2_0: return DType::tq2_0;
+    case GGML_TYPE_MXFP4: return DType::mxfp4;
+    case GGML_TYPE_NVFP4: return DType::nvfp4;
+    case GGML_TYPE_F64:
+    case GGML_TYPE_COUNT: break;
   }
+  return std::nullopt;
 }
 
 Result<ops::View> to_view(const ggml_tensor& tensor, Place place) {
@@ -54,21 +84,24 @@ Result<ops::View> to_view(const ggml_tensor& tensor, Place place) {
     return fail(ErrorCode::unsupported, "Tensor \"{}\" has the type {}, which is not known here.",
                 tensor.name, api().type_name(tensor.type));
   }
-  const std::uint64_t element = size_of(*dtype);
+  const std::uint64_t bytes = block_bytes(*dtype);
   ops::View view;
   view.dtype = *dtype;
   view.slot = place.slot;
   view.offset = place.offset;
   view.rank = ggml_dims;
   for (std::uint32_t i = 0; i < ggml_dims; ++i) {
-    if (tensor.nb[i] % element != 0) {
+    // A stride along a row of blocks is one block in ggml and one element here.
+    const bool along_blocks = i == 0 && is_quantized(*dtype);
+    if (tensor.nb[i] % bytes != 0 || (along_blocks && tensor.nb[i] != bytes)) {
       return fail(ErrorCode::unsupported,
-                  "Tensor \"{}\" has a stride of {} bytes along dimension {}, which is no multiple "
-                  "of the {} bytes of an element.",
-                  tensor.name, tensor.nb[i], i, element);
+                  "Tensor \"{}\" of type {} has a stride of {} bytes along dimension {}, which is "
+                  "not a number of whole elements or blocks ({} bytes).",
+                  tensor.name, name(*dtype), tensor.nb[i], i, bytes);
     }
     view.shape[ggml_dims - 1 - i] = static_cast<std::uint64_t>(tensor.ne[i]);
-    view.stride[ggml_dims - 1 - i] = tensor.nb[i] / element;
+    view.stride[ggml_dims - 1 - i] =
+        along_blocks ? 1 : tensor.nb[i] / bytes * block_elements(*dtype);
   }
   return view;
 }

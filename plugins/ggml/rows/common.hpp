@@ -22,6 +22,37 @@ inline void split_repeats(std::span<ops::View* const> full, ops::View& small) {
   }
 }
 
+/// The view without its first dimension, which has extent 1.
+inline ops::View drop_front(ops::View view) {
+  for (std::uint32_t i = 0; i + 1 < view.rank; ++i) {
+    view.shape[i] = view.shape[i + 1];
+    view.stride[i] = view.stride[i + 1];
+  }
+  --view.rank;
+  return view;
+}
+
+/// The dense view of `view`'s elements with another shape of as many elements.
+inline ops::View reshape_dense(const ops::View& view, std::span<const std::uint64_t> shape) {
+  ops::View out = ops::View::dense(view.dtype, shape, view.slot);
+  out.offset = view.offset;
+  return out;
+}
+
+/// A quantized tensor as the 16-bit numbers (or bytes) that it is stored in, to move its blocks as they are. Other
+/// tensors stay what they are.
+inline ops::View as_stored(ops::View view) {
+  if (!is_quantized(view.dtype)) return view;
+  const std::uint64_t elements = block_elements(view.dtype);
+  const bool even = block_bytes(view.dtype) % 2 == 0;
+  const std::uint64_t units = even ? block_bytes(view.dtype) / 2 : block_bytes(view.dtype);
+  const std::uint32_t inner = view.rank - 1;
+  view.shape[inner] = view.shape[inner] / elements * units;
+  for (std::uint32_t i = 0; i < inner; ++i) view.stride[i] = view.stride[i] / elements * units;
+  view.dtype = even ? DType::i16 : DType::u8;
+  return view;
+}
+
 /// dst = function(inputs…) with plain broadcasting.
 inline Result<ops::Plan> map_to(std::string_view function, std::vector<ops::View> inputs,
                                 const ops::View& dst, const Caps& caps,

@@ -123,7 +123,8 @@ Result<Plan> fill(const Node& node, const Caps& caps) {
   return map_to("fill", {}, node.dst, caps, {node.param_f32(0)});
 }
 Result<Plan> arange(const Node& node, const Caps& caps) {
-  return map_to("arange", {}, node.dst, caps, {node.param_f32(0), node.param_f32(2)});
+  const View line = drop_front(drop_front(drop_front(node.dst)));
+  return map_to("arange", {}, line, caps, {node.param_f32(0), node.param_f32(2)});
 }
 
 constexpr std::array rows{

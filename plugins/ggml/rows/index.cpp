@@ -1,7 +1,46 @@
-#include "node.hpp"
+#include <array>
+
+#include "ops/rows/rows.hpp"
+#include "rows/common.hpp"
 
 namespace weft::plugin {
+namespace {
 
-std::span<const Row> index_rows() { return {}; }
+using ops::Plan;
+using ops::View;
+
+Result<Plan> get_rows(const Node& node, const Caps& caps) {
+  return ops::rows::plan(
+      ops::rows::GetArgs{
+          .table = node.source(0), .indices = drop_front(node.source(1)), .y = node.dst},
+      caps);
+}
+
+Result<Plan> set_rows(const Node& node, const Caps& caps) {
+  View source = node.source(0);
+  View table = node.dst;
+  View indices = drop_front(node.source(1));  // [c2, c1, rows], repeated over [ne3, ne2, rows]
+  for (std::uint32_t i = 2; i-- > 0;) {
+    const std::uint64_t extent = indices.shape[i];
+    const std::uint64_t whole = table.shape[i];
+    if (extent == whole || extent <= 1) continue;
+    source = source.split(i, extent);
+    table = table.split(i, extent);
+    indices = indices.unsqueeze(i);
+    indices.shape[i] = whole / extent;
+    indices.stride[i] = 0;
+  }
+  return ops::rows::plan(ops::rows::SetArgs{.source = source, .indices = indices, .table = table},
+                         caps);
+}
+
+constexpr std::array rows{
+    Row{GGML_OP_GET_ROWS, get_rows},
+    Row{GGML_OP_SET_ROWS, set_rows},
+};
+
+}  // namespace
+
+std::span<const Row> index_rows() { return rows; }
 
 }  // namespace weft::plugin

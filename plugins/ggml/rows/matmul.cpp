@@ -1,7 +1,54 @@
-#include "node.hpp"
+#include <array>
+
+#include "ops/gemm/gemm.hpp"
+#include "rows/common.hpp"
 
 namespace weft::plugin {
+namespace {
 
-std::span<const Row> matmul_rows() { return {}; }
+using ops::Plan;
+using ops::View;
+
+/// ggml lets neighbouring batches of the right side share one of the left: batch i meets batch i / (n / m). Splits the
+/// batch dimensions of `full` views so that plain broadcasting of `shared` does that.
+void split_shared(std::span<View* const> full, View& shared) {
+  for (std::uint32_t i = 2; i-- > 0;) {
+    const std::uint64_t batches = shared.shape[i];
+    const std::uint64_t whole = full.front()->shape[i];
+    if (batches == whole || batches <= 1 || whole % batches != 0) continue;
+    for (View* view : full) *view = view->split(i, whole / batches);
+    shared = shared.unsqueeze(i + 1);
+  }
+}
+
+Result<Plan> mul_mat(const Node& node, const Caps& caps) {
+  View weights = node.source(0);
+  View x = node.source(1);
+  View dst = node.dst;
+  split_shared(std::array{&x, &dst}, weights);
+  return ops::gemm::plan({.a = x,
+                          .b = weights.transpose(weights.rank - 2, weights.rank - 1),
+                          .c = dst,
+                          .allow_f16 = weights.dtype == DType::f16},
+                         caps);
+}
+
+Result<Plan> out_prod(const Node& node, const Caps& caps) {
+  View left = node.source(0);
+  View right = node.source(1);
+  View dst = node.dst;
+  split_shared(std::array{&right, &dst}, left);
+  return ops::gemm::plan(
+      {.a = right.transpose(right.rank - 2, right.rank - 1), .b = left, .c = dst}, caps);
+}
+
+constexpr std::array rows{
+    Row{GGML_OP_MUL_MAT, mul_mat},
+    Row{GGML_OP_OUT_PROD, out_prod},
+};
+
+}  // namespace
+
+std::span<const Row> matmul_rows() { return rows; }
 
 }  // namespace weft::plugin
