@@ -1,6 +1,7 @@
 #include <array>
 
 #include "ops/rows/rows.hpp"
+#include "ops/stages.hpp"
 #include "rows/common.hpp"
 
 namespace weft::plugin {
@@ -34,7 +35,23 @@ Result<Plan> set_rows(const Node& node, const Caps& caps) {
                          caps);
 }
 
+/// dst = src0 + the rows of src1 that the indices name.
+Result<Plan> add_id(const Node& node, const Caps& caps) {
+  const View x = node.source(0);        // [1, tokens, experts, columns]
+  const View bias = node.source(1);     // [1, 1, rows, columns]
+  const View indices = node.source(2);  // [1, 1, tokens, experts]
+  ops::Stages stages{x, bias, indices, node.dst};
+  const View picked = stages.scratch(DType::f32, {x.shape[1], x.shape[2], x.shape[3]});
+  stages.add(ops::rows::plan(
+      ops::rows::GetArgs{
+          .table = drop_front(bias), .indices = drop_front(drop_front(indices)), .y = picked},
+      caps));
+  stages.add(map_to("add", {x, picked}, node.dst, caps));
+  return std::move(stages).finish();
+}
+
 constexpr std::array rows{
+    Row{GGML_OP_ADD_ID, add_id},
     Row{GGML_OP_GET_ROWS, get_rows},
     Row{GGML_OP_SET_ROWS, set_rows},
 };
