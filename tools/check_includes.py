@@ -15,7 +15,7 @@ LAYERS = {
     "src/formats": ["base"],
     "src/ops": ["base", "wgsl", "device"],
     "src/gpu": ["base", "device"],
-    "src/graph": ["base", "wgsl", "device", "ops", "gpu"],
+    "src/graph": ["weft", "base", "wgsl", "device", "ops", "gpu"],
     "src/api": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "formats"],
     "src/nn": ["weft", "base", "formats"],
     "cli": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "api", "formats", "nn"],

@@ -71,10 +71,11 @@ class Device {
   /// A tensor whose elements are not set.
   [[nodiscard]] Tensor empty(const Shape& shape, DType dtype = DType::f32) const;
   /// A tensor of equal elements.
-  [[nodiscard]] Tensor full(const Shape& shape, double value, DType dtype = DType::f32) const;
+  [[nodiscard]] Tensor full(const Shape& shape, double value, DType dtype = DType::f32,
+                            Where where = Where::current()) const;
   /// start, start + step, …
   [[nodiscard]] Tensor arange(std::uint64_t count, double start = 0, double step = 1,
-                              DType dtype = DType::f32) const;
+                              DType dtype = DType::f32, Where where = Where::current()) const;
 
   /// Compiles a kernel of the user's own; equal ones share their compilation.
   [[nodiscard]] Kernel kernel(const KernelSource& source) const;

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,50 +10,97 @@
 
 namespace weft {
 
+/// A tensor as an argument, together with the line on which it was passed: errors name that line.
+struct In {
+  In(const Tensor& value, Where place = Where::current())  // NOLINT: made where a tensor is passed
+      : tensor(value), where(place) {}
+  const Tensor& tensor;
+  Where where;
+};
+
+/// Dimensions of a tensor by their numbers, outermost first.
+using Dims = std::vector<std::uint32_t>;
+
 /// An elementwise function by its name in docs/ops.md ("gelu", "add", "where", …) of inputs that broadcast against
 /// each other; the result has the type of the first input (of the second for "where").
-Tensor map(std::string_view function, std::span<const Tensor> inputs,
-           std::array<double, 4> scalars = {});
+Tensor map(std::string_view function, const std::vector<Tensor>& inputs,
+           std::array<double, 4> scalars = {}, Where where = Where::current());
 
 /// The same for one, two or three inputs.
-Tensor map(std::string_view function, const Tensor& a, std::array<double, 4> scalars = {});
-Tensor map(std::string_view function, const Tensor& a, const Tensor& b,
-           std::array<double, 4> scalars = {});
+Tensor map(std::string_view function, In a, std::array<double, 4> scalars = {});
+Tensor map(std::string_view function, In a, const Tensor& b, std::array<double, 4> scalars = {});
 
-Tensor operator+(const Tensor& a, const Tensor& b);
-Tensor operator-(const Tensor& a, const Tensor& b);
-Tensor operator*(const Tensor& a, const Tensor& b);
-Tensor operator/(const Tensor& a, const Tensor& b);
-Tensor operator-(const Tensor& a);
-Tensor operator+(const Tensor& a, double b);
-Tensor operator*(const Tensor& a, double b);
+Tensor operator+(const Tensor& a, In b);
+Tensor operator-(const Tensor& a, In b);
+Tensor operator*(const Tensor& a, In b);
+Tensor operator/(const Tensor& a, In b);
+Tensor operator-(In a);
+Tensor operator+(In a, double b);
+Tensor operator-(In a, double b);
+Tensor operator*(In a, double b);
+Tensor operator/(In a, double b);
+Tensor operator+(double a, In b);
+Tensor operator-(double a, In b);
+Tensor operator*(double a, In b);
+
+/// Elementwise functions that models use most; map() has the others.
+Tensor exp(In x);
+Tensor log(In x);
+Tensor sqrt(In x);
+Tensor tanh(In x);
+Tensor sigmoid(In x);
+Tensor relu(In x);
+Tensor gelu(In x);
+Tensor silu(In x);
+/// `a` where the condition is not 0, else `b`.
+Tensor where(In condition, const Tensor& a, const Tensor& b);
 
 /// A reduction by name ("sum", "mean", "max", "min", "prod", "argmax", "argmin", "norm", …) over some dimensions, or
 /// over all of them when none are named. argmax and argmin give i32.
-Tensor reduce(std::string_view function, const Tensor& x, std::span<const std::uint32_t> dims = {},
-              bool keep_dims = false);
-Tensor sum(const Tensor& x, const std::vector<std::uint32_t>& dims = {}, bool keep_dims = false);
-Tensor mean(const Tensor& x, const std::vector<std::uint32_t>& dims = {}, bool keep_dims = false);
-Tensor max(const Tensor& x, const std::vector<std::uint32_t>& dims = {}, bool keep_dims = false);
-Tensor min(const Tensor& x, const std::vector<std::uint32_t>& dims = {}, bool keep_dims = false);
+Tensor reduce(std::string_view function, In x, const Dims& dims = {}, bool keep_dims = false);
+Tensor sum(In x, const Dims& dims = {}, bool keep_dims = false);
+Tensor mean(In x, const Dims& dims = {}, bool keep_dims = false);
+Tensor max(In x, const Dims& dims = {}, bool keep_dims = false);
+Tensor min(In x, const Dims& dims = {}, bool keep_dims = false);
 
-/// Running sums along a dimension.
-Tensor cumsum(const Tensor& x, std::uint32_t dim);
+/// Running sums along a dimension; `exclusive` leaves out the element itself, `reverse` starts from the end.
+Tensor cumsum(In x, std::uint32_t dim, bool exclusive = false, bool reverse = false);
 
 /// Softmax along the last dimension, and its logarithm.
-Tensor softmax(const Tensor& x, float scale = 1);
-Tensor log_softmax(const Tensor& x);
+Tensor softmax(In x, float scale = 1);
+Tensor log_softmax(In x);
 
 /// Normalisations along the last dimension; weight and bias may be left empty.
-Tensor layer_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
-                  float eps = 1e-5F);
-Tensor rms_norm(const Tensor& x, const Tensor& weight = {}, float eps = 1e-5F);
+Tensor layer_norm(In x, const Tensor& weight = {}, const Tensor& bias = {}, float eps = 1e-5F);
+Tensor rms_norm(In x, const Tensor& weight = {}, float eps = 1e-5F);
 
-/// The matrix product of the last two dimensions; the others are batches that broadcast. The result has the type of
-/// `a`, sums are f32.
-Tensor matmul(const Tensor& a, const Tensor& b);
+/// Choices for a matrix product.
+struct MatmulOptions {
+  std::optional<DType> dtype;  ///< Of the result; else that of `a`.
+  bool allow_f16 = false;      ///< f32 and bf16 inputs may be rounded to f16, for matrix units.
+};
+
+/// The matrix product of the last two dimensions; the others are batches that broadcast. Sums are f32.
+Tensor matmul(In a, const Tensor& b, const MatmulOptions& options = {});
 
 /// Tensors one after the other along a dimension.
-Tensor concat(std::span<const Tensor> tensors, std::uint32_t dim);
+Tensor concat(const std::vector<Tensor>& tensors, std::uint32_t dim,
+              Where where = Where::current());
+
+/// `x` with elements of `value` before and after it along each dimension.
+Tensor pad(In x, const Shape& low, const Shape& high, double value = 0);
+
+/// Rows of a table [N, C] by i32 indices […, R]: the result is […, R, C]. An index outside the table gives zeros.
+Tensor embedding(In table, const Tensor& indices);
+
+/// y[i, j, k] = x[i, index[i, j, k], k] for dim 1, and so on; an index outside of `x` gives 0.
+Tensor gather(In x, const Tensor& index, std::uint32_t dim);
+
+/// `x` with x[i, index[i, j, k], k] += source[i, j, k] for dim 1, and so on.
+Tensor scatter_add(In x, const Tensor& index, const Tensor& source, std::uint32_t dim);
+
+/// The mean over all positions of -log(softmax(logits)[label]): logits are […, classes], labels […] of i32. Positions
+/// with a negative label count for nothing.
+Tensor cross_entropy(In logits, const Tensor& labels);
 
 }  // namespace weft

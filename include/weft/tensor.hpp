@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,10 +18,13 @@ namespace weft {
 
 class Device;
 class Tensor;
-struct TensorState;  // internal
+struct Node;  // internal
 
 /// Extents of a tensor, outermost dimension first.
 using Shape = std::vector<std::uint64_t>;
+
+/// A place in the user's source, for messages; functions take the place of their call by default.
+using Where = std::source_location;
 
 /// The element type that holds values of a C++ type: float, std::int32_t, std::uint32_t, std::int64_t, std::int16_t,
 /// std::int8_t or std::uint8_t.
@@ -44,8 +48,8 @@ constexpr DType dtype_of() {
   }
 }
 
-/// An array on a device. A cheap handle: copies share the elements, and views (reshape, permute, slice, broadcast)
-/// share them too. Every call that fails throws weft::Error.
+/// An array on a device, or an expression that will be one: operations are noted down, and run when a value is asked
+/// for. A cheap handle: copies mean the same tensor. Every call that fails throws weft::Error.
 class Tensor {
  public:
   Tensor() = default;
@@ -55,27 +59,34 @@ class Tensor {
   /// The number of elements.
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] Device device() const;
-  explicit operator bool() const { return state_ != nullptr; }
+  explicit operator bool() const { return node_ != nullptr; }
 
   /// The same elements with another shape of as many; copies only where strides make it necessary.
-  [[nodiscard]] Tensor reshape(const Shape& shape) const;
+  [[nodiscard]] Tensor reshape(const Shape& shape, Where where = Where::current()) const;
   /// Dimensions in another order: result dimension i is dimension order[i]. A view.
-  [[nodiscard]] Tensor permute(const std::vector<std::uint32_t>& order) const;
+  [[nodiscard]] Tensor permute(const std::vector<std::uint32_t>& order,
+                               Where where = Where::current()) const;
   /// The last two dimensions swapped. A view.
-  [[nodiscard]] Tensor transpose() const;
-  /// Elements first … first + count - 1 of one dimension. A view.
-  [[nodiscard]] Tensor slice(std::uint32_t dim, std::uint64_t first, std::uint64_t count) const;
+  [[nodiscard]] Tensor transpose(Where where = Where::current()) const;
+  /// Elements first, first + step, … (count of them) of one dimension. A view.
+  [[nodiscard]] Tensor slice(std::uint32_t dim, std::uint64_t first, std::uint64_t count,
+                             std::uint64_t step = 1, Where where = Where::current()) const;
   /// Extents of 1 and missing leading dimensions repeated to a larger shape. A view.
-  [[nodiscard]] Tensor broadcast_to(const Shape& shape) const;
+  [[nodiscard]] Tensor broadcast_to(const Shape& shape, Where where = Where::current()) const;
   /// The values as another element type.
-  [[nodiscard]] Tensor to(DType dtype) const;
+  [[nodiscard]] Tensor to(DType dtype, Where where = Where::current()) const;
+  /// The same values, through which no gradient flows.
+  [[nodiscard]] Tensor detach(Where where = Where::current()) const;
+
+  /// Computes the tensor now, without waiting for the device.
+  void eval() const;
 
   /// The elements in row-major order; T must be the C++ type of dtype(), or float for f16 and bf16. Waits.
   template <class T = float>
   [[nodiscard]] std::vector<T> to_vector() const {
-    const Tensor source = is_float(dtype()) && std::same_as<T, float> ? to(DType::f32) : *this;
     std::vector<T> values(size());
-    source.read(dtype_of<T>(), std::as_writable_bytes(std::span(values)));
+    const bool widen = is_float(dtype()) && std::same_as<T, float>;
+    (widen ? to(DType::f32) : *this).read(dtype_of<T>(), std::as_writable_bytes(std::span(values)));
     return values;
   }
   /// The value of a tensor with one element. Waits.
@@ -94,7 +105,8 @@ class Tensor {
  private:
   friend struct Access;
   void read(DType as, std::span<std::byte> bytes) const;
-  std::shared_ptr<const TensorState> state_;
+  std::shared_ptr<Node> node_;
+  std::uint32_t output_ = 0;
 };
 
 }  // namespace weft

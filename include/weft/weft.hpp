@@ -2,9 +2,11 @@
 
 /// The public C++ API of Weft. Errors are thrown as weft::Error.
 
+#include "weft/compile.hpp"
 #include "weft/device.hpp"
 #include "weft/dtype.hpp"
 #include "weft/error.hpp"
+#include "weft/grad.hpp"
 #include "weft/ops.hpp"
 #include "weft/tensor.hpp"
 #include "weft/version.hpp"

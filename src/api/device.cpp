@@ -3,8 +3,8 @@
 #include <format>
 #include <utility>
 
-#include "api/state.hpp"
-#include "ops/map/map.hpp"
+#include "graph/kinds.hpp"
+#include "graph/node.hpp"
 
 namespace weft {
 
@@ -19,41 +19,35 @@ std::string Device::name() const { return data_->device.info().name; }
 bool Device::is_software() const { return data_->device.caps().software; }
 
 Tensor Device::upload(DType dtype, const Shape& shape, std::span<const std::byte> bytes) const {
-  Tensor tensor = new_tensor(data_, dtype, shape);
-  const TensorState& state = Access::state(tensor);
-  if (state.view.bytes().size() != bytes.size()) {
+  Tensor tensor = graph::new_tensor(data_, dtype, shape);
+  const graph::Storage& storage = graph::storage_of(tensor);
+  if (storage.view.bytes().size() != bytes.size()) {
     throw Error(ErrorCode::invalid_argument,
                 std::format("A tensor of shape {} has {} elements; {} values were given.",
                             ops::describe(shape), tensor.size(), bytes.size() / size_of(dtype)));
   }
-  unwrap(data_->device.write(gpu::whole(state.buffer), bytes));
+  unwrap(data_->device.write(gpu::whole(storage.buffer), bytes));
   return tensor;
 }
 
 Tensor Device::empty(const Shape& shape, DType dtype) const {
-  return new_tensor(data_, dtype, shape);
+  return graph::new_tensor(data_, dtype, shape);
 }
 
-namespace {
-
-Tensor source(const std::shared_ptr<DeviceData>& data, std::string_view function,
-              const Shape& shape, DType dtype, ops::map::Scalars scalars) {
-  Tensor tensor = new_tensor(data, dtype, shape);
-  Slots slots;
-  const ops::View y = slots.view(tensor);
-  slots.run(ops::map::plan({.function = function, .inputs = {}, .y = y, .scalars = scalars},
-                           data->device.caps()));
-  return tensor;
+Tensor Device::full(const Shape& shape, double value, DType dtype, Where where) const {
+  return graph::make(
+      graph::kinds::map,
+      graph::MapAttributes{.function = "fill", .scalars = {value}, .dtype = dtype, .shape = shape},
+      {}, where, data_);
 }
 
-}  // namespace
-
-Tensor Device::full(const Shape& shape, double value, DType dtype) const {
-  return source(data_, "fill", shape, dtype, {value});
-}
-
-Tensor Device::arange(std::uint64_t count, double start, double step, DType dtype) const {
-  return source(data_, "arange", {count}, dtype, {start, step});
+Tensor Device::arange(std::uint64_t count, double start, double step, DType dtype,
+                      Where where) const {
+  return graph::make(
+      graph::kinds::map,
+      graph::MapAttributes{
+          .function = "arange", .scalars = {start, step}, .dtype = dtype, .shape = {count}},
+      {}, where, data_);
 }
 
 void Device::synchronize() const { unwrap(data_->device.synchronize()); }
@@ -89,9 +83,9 @@ void Kernel::run(std::span<const Tensor> tensors, std::array<std::uint32_t, 3> w
   }
   std::vector<gpu::Slice> bindings;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const TensorState& state = Access::state(tensors[i]);
+    const graph::Storage& state = graph::storage_of(tensors[i]);
     const std::uint64_t alignment = data_->device->device.caps().binding_alignment;
-    if (state.device != data_->device || !state.view.is_dense() ||
+    if (Access::value(tensors[i]).node->device != data_->device || !state.view.is_dense() ||
         state.view.offset % alignment != 0) {
       throw Error(ErrorCode::invalid_argument,
                   std::format("Tensor {} ({}) of kernel `{}` must be dense, on the kernel's device "

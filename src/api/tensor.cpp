@@ -1,146 +1,76 @@
 #include "weft/tensor.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <format>
+#include <numeric>
 #include <utility>
 
-#include "api/state.hpp"
+#include "graph/evaluate.hpp"
+#include "graph/kinds.hpp"
+#include "graph/node.hpp"
 #include "ops/case.hpp"
-#include "ops/map/map.hpp"
 
 namespace weft {
 
-const TensorState& Access::state(const Tensor& tensor) {
-  if (!tensor.state_)
-    throw Error(ErrorCode::invalid_argument, "The tensor is empty: it was never given a value.");
-  return *tensor.state_;
+namespace kinds = graph::kinds;
+using graph::make;
+
+const Shape& Tensor::shape() const {
+  (void)Access::value(*this);
+  return node_->types[output_].shape;
+}
+DType Tensor::dtype() const { return Access::value(*this).type().dtype; }
+std::uint64_t Tensor::size() const { return Access::value(*this).type().count(); }
+Device Tensor::device() const { return Access::device(Access::value(*this).node->device); }
+
+Tensor Tensor::reshape(const Shape& shape, Where where) const {
+  if (node_ && this->shape() == shape) return *this;
+  return make(kinds::reshape, graph::ShapeAttributes{shape}, {*this}, where);
 }
 
-Tensor Access::tensor(std::shared_ptr<DeviceData> device, gpu::Buffer buffer, ops::View view) {
-  view.slot = -1;  // numbered anew for every call
-  Shape shape(view.extents().begin(), view.extents().end());
-  Tensor tensor;
-  tensor.state_ = std::make_shared<const TensorState>(std::move(device), std::move(buffer), view,
-                                                      std::move(shape));
-  return tensor;
+Tensor Tensor::permute(const std::vector<std::uint32_t>& order, Where where) const {
+  return make(kinds::permute, graph::PermuteAttributes{order}, {*this}, where);
 }
 
-Tensor new_tensor(const std::shared_ptr<DeviceData>& device, DType dtype, const Shape& shape) {
-  if (shape.size() > ops::max_rank) {
+Tensor Tensor::transpose(Where where) const {
+  std::vector<std::uint32_t> order(shape().size());
+  if (order.size() < 2) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("A tensor has at most {} dimensions; {} were asked for.", ops::max_rank,
-                            shape.size()));
+                std::format("transpose needs two dimensions; the tensor has shape {} ({}).",
+                            ops::describe(shape()), graph::describe_place("transpose", where)));
   }
-  const ops::View view = ops::View::dense(dtype, shape);
-  unwrap(ops::validate(view, "new tensor"));
-  return Access::tensor(device, unwrap(device->device.allocate(view.bytes().size())), view);
+  std::iota(order.begin(), order.end(), 0U);
+  std::swap(order[order.size() - 2], order[order.size() - 1]);
+  return permute(order, where);
 }
 
-ops::View Slots::view(const Tensor& tensor) {
-  const TensorState& state = Access::state(tensor);
-  if (!device_) device_ = state.device;
-  if (device_ != state.device) {
-    throw Error(ErrorCode::invalid_argument,
-                "The tensors of one operation lie on different devices.");
-  }
-  auto found = std::ranges::find(buffers_, state.buffer);
-  if (found == buffers_.end()) found = buffers_.insert(found, state.buffer);
-  ops::View view = state.view;
-  view.slot = static_cast<int>(found - buffers_.begin());
-  return view;
+Tensor Tensor::slice(std::uint32_t dim, std::uint64_t first, std::uint64_t count,
+                     std::uint64_t step, Where where) const {
+  return make(kinds::slice, graph::SliceAttributes{dim, first, count, step}, {*this}, where);
 }
 
-void Slots::run(Result<ops::Plan> plan) const {
-  const ops::Plan made = unwrap(std::move(plan));
-  gpu::Stream stream = device_->device.stream();
-  unwrap(device_->executor.run(stream, made, buffers_));
-  unwrap(stream.submit());
+Tensor Tensor::broadcast_to(const Shape& shape, Where where) const {
+  if (node_ && this->shape() == shape) return *this;
+  return make(kinds::broadcast, graph::ShapeAttributes{shape}, {*this}, where);
 }
 
-const Shape& Tensor::shape() const { return Access::state(*this).shape; }
-DType Tensor::dtype() const { return Access::state(*this).view.dtype; }
-std::uint64_t Tensor::size() const { return Access::state(*this).view.count(); }
-Device Tensor::device() const { return Access::device(Access::state(*this).device); }
-
-Tensor Tensor::reshape(const Shape& shape) const {
-  const TensorState& state = Access::state(*this);
-  std::uint64_t count = 1;
-  for (const std::uint64_t extent : shape) count *= extent;
-  if (count != size() || shape.size() > ops::max_rank) {
-    throw Error(ErrorCode::invalid_argument,
-                std::format("A tensor of shape {} cannot be reshaped to {}.",
-                            ops::describe(state.shape), ops::describe(shape)));
-  }
-  if (!state.view.is_dense()) return to(DType(dtype())).reshape(shape);
-  ops::View view = ops::View::dense(state.view.dtype, shape);
-  view.offset = state.view.offset;
-  return Access::tensor(state.device, state.buffer, view);
+Tensor Tensor::to(DType dtype, Where where) const {
+  if (node_ && this->dtype() == dtype) return *this;
+  return make(kinds::cast, graph::CastAttributes{dtype}, {*this}, where);
 }
 
-Tensor Tensor::permute(const std::vector<std::uint32_t>& order) const {
-  const TensorState& state = Access::state(*this);
-  std::vector<std::uint32_t> sorted = order;
-  std::ranges::sort(sorted);
-  bool valid = sorted.size() == state.view.rank;
-  for (std::uint32_t i = 0; valid && i < sorted.size(); ++i) valid = sorted[i] == i;
-  if (!valid) {
-    throw Error(ErrorCode::invalid_argument,
-                std::format("permute needs each of the {} dimensions of {} once.", state.view.rank,
-                            ops::describe(state.shape)));
-  }
-  return Access::tensor(state.device, state.buffer, state.view.permute(order));
-}
+Tensor Tensor::detach(Where where) const { return make(kinds::detach, {}, {*this}, where); }
 
-Tensor Tensor::transpose() const {
-  const TensorState& state = Access::state(*this);
-  if (state.view.rank < 2) {
-    throw Error(ErrorCode::invalid_argument,
-                std::format("transpose needs two dimensions; the tensor has shape {}.",
-                            ops::describe(state.shape)));
-  }
-  return Access::tensor(state.device, state.buffer,
-                        state.view.transpose(state.view.rank - 2, state.view.rank - 1));
-}
-
-Tensor Tensor::slice(std::uint32_t dim, std::uint64_t first, std::uint64_t count) const {
-  const TensorState& state = Access::state(*this);
-  if (dim >= state.view.rank || first > state.view.shape[dim] ||
-      count > state.view.shape[dim] - first) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        std::format("Elements {} to {} of dimension {} are not all in a tensor of shape {}.", first,
-                    first + count, dim, ops::describe(state.shape)));
-  }
-  return Access::tensor(state.device, state.buffer, state.view.slice(dim, first, count));
-}
-
-Tensor Tensor::broadcast_to(const Shape& shape) const {
-  const TensorState& state = Access::state(*this);
-  return Access::tensor(state.device, state.buffer, unwrap(state.view.broadcast_to(shape)));
-}
-
-Tensor Tensor::to(DType dtype) const {
-  const TensorState& state = Access::state(*this);
-  if (dtype == state.view.dtype && state.view.is_dense()) return *this;
-  const Tensor result = new_tensor(state.device, dtype, state.shape);
-  Slots slots;
-  const ops::View x = slots.view(*this);
-  const ops::View y = slots.view(result);
-  slots.run(
-      ops::map::plan({.function = "copy", .inputs = {x}, .y = y}, state.device->device.caps()));
-  return result;
-}
+void Tensor::eval() const { (void)graph::storage_of(*this); }
 
 void Tensor::read(DType as, std::span<std::byte> bytes) const {
-  const Tensor dense = to(dtype());
-  const TensorState& state = Access::state(dense);
-  if (state.view.dtype != as) {
+  if (dtype() != as) {
     throw Error(ErrorCode::invalid_argument,
                 std::format("The tensor holds {}, not {}; convert it with to() first.",
-                            ::weft::name(state.view.dtype), ::weft::name(as)));
+                            ::weft::name(dtype()), ::weft::name(as)));
   }
-  unwrap(state.device->device.read({state.buffer, state.view.offset, bytes.size()}, bytes));
+  const graph::Storage dense = graph::dense_storage_of(*this);
+  unwrap(node_->device->device.read({dense.buffer, dense.view.offset, bytes.size()}, bytes));
 }
 
 namespace {
@@ -166,12 +96,9 @@ void print(std::string& out, const ops::View& view, std::span<const double> valu
 }  // namespace
 
 std::string Tensor::to_string() const {
-  const Tensor dense = to(dtype());
-  const TensorState& state = Access::state(dense);
-  std::vector<std::byte> bytes(state.view.bytes().size());
-  unwrap(state.device->device.read({state.buffer, state.view.offset, bytes.size()}, bytes));
-  ops::View view = state.view;
-  view.offset = 0;
+  const ops::View view = ops::View::dense(dtype(), shape());
+  std::vector<std::byte> bytes(view.bytes().size());
+  read(dtype(), bytes);
   std::string out = ops::describe(view) + " ";
   print(out, view, ops::load_values(view, bytes), 0, 0);
   return out;

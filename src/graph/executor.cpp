@@ -1,6 +1,6 @@
 #include "graph/executor.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <format>
 #include <utility>
 
@@ -58,11 +58,12 @@ Result<gpu::Kernel> Executor::kernel(const ops::KernelSpec& spec) {
   return kernels_.try_emplace(key, std::move(entry)).first->second.kernel;
 }
 
-Status Executor::prepare(const ops::Plan& plan) {
+Status Executor::prepare(std::span<const ops::Dispatch> dispatches) {
   std::vector<gpu::KernelDesc> descs;
   std::vector<std::string> keys;
-  for (const ops::Dispatch& dispatch : plan.dispatches) {
+  for (const ops::Dispatch& dispatch : dispatches) {
     std::string key = dispatch.kernel.key();
+    if (std::ranges::find(keys, key) != keys.end()) continue;
     {
       const std::lock_guard lock(mutex_);
       if (kernels_.contains(key)) continue;
@@ -83,44 +84,61 @@ Status Executor::prepare(const ops::Plan& plan) {
   return {};
 }
 
+Status Executor::launch(gpu::Stream& stream, const ops::Dispatch& dispatch,
+                        std::span<const gpu::Slice> slots) {
+  auto compiled = kernel(dispatch.kernel);
+  if (!compiled) return std::unexpected(compiled.error());
+  std::vector<gpu::Slice> bindings;
+  for (const ops::BoundRange& range : dispatch.ranges) {
+    const auto index = static_cast<std::size_t>(range.slot);
+    if (range.slot < 0 || index >= slots.size() || !slots[index].buffer) {
+      return fail(ErrorCode::invalid_argument,
+                  "Kernel {} uses buffer {}, but only {} buffers were given.",
+                  dispatch.kernel.label, range.slot, slots.size());
+    }
+    const gpu::Slice& slot = slots[index];
+    if (slot.offset + range.offset + range.size > slot.buffer.capacity()) {
+      return fail(ErrorCode::invalid_argument,
+                  "Kernel {} touches bytes {} to {} of buffer {}, which has {} bytes.",
+                  dispatch.kernel.label, range.offset, range.offset + range.size, range.slot,
+                  slot.size);
+    }
+    bindings.push_back({slot.buffer, slot.offset + range.offset, range.size});
+  }
+  std::vector<std::uint32_t> params = dispatch.params;
+  params.resize(round_up<std::size_t>(params.size(), 4));
+  const gpu::Grid grid{dispatch.grid.x, dispatch.grid.y, dispatch.grid.z};
+  if (const Status ok =
+          stream.dispatch(*compiled, bindings, std::as_bytes(std::span(params)), grid);
+      !ok) {
+    return wrap(ok.error(), std::format("launching {}", dispatch.kernel.label));
+  }
+  return {};
+}
+
+Status Executor::run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatches,
+                     std::span<const gpu::Slice> slots) {
+  for (const ops::Dispatch& dispatch : dispatches) {
+    if (const Status ok = launch(stream, dispatch, slots); !ok) return ok;
+  }
+  return {};
+}
+
 Status Executor::run(gpu::Stream& stream, const ops::Plan& plan,
                      std::span<const gpu::Buffer> slots) {
-  std::vector<gpu::Buffer> scratch;
+  std::vector<gpu::Slice> slices;
+  for (const gpu::Buffer& buffer : slots) slices.push_back({buffer, 0, buffer.capacity()});
+  const auto first = static_cast<int>(slices.size());
   for (const std::uint64_t bytes : plan.scratch) {
     auto buffer = device_.allocate(bytes, "scratch");
     if (!buffer) return wrap(buffer.error(), "allocating scratch");
-    scratch.push_back(std::move(*buffer));
+    slices.push_back({*buffer, 0, buffer->capacity()});
   }
-  for (const ops::Dispatch& dispatch : plan.dispatches) {
-    auto compiled = kernel(dispatch.kernel);
-    if (!compiled) return std::unexpected(compiled.error());
-    std::vector<gpu::Slice> bindings;
-    for (const ops::BoundRange& range : dispatch.ranges) {
-      const bool is_scratch = range.slot >= ops::first_scratch_slot;
-      const auto index =
-          static_cast<std::size_t>(is_scratch ? range.slot - ops::first_scratch_slot : range.slot);
-      if (range.slot < 0 || index >= (is_scratch ? scratch.size() : slots.size())) {
-        return fail(ErrorCode::invalid_argument,
-                    "Kernel {} uses buffer {}, but only {} buffers were given.",
-                    dispatch.kernel.label, range.slot, slots.size());
-      }
-      const gpu::Buffer& buffer = is_scratch ? scratch[index] : slots[index];
-      if (range.offset + range.size > buffer.capacity()) {
-        return fail(ErrorCode::invalid_argument,
-                    "Kernel {} touches bytes {} to {} of buffer {}, which has {} bytes.",
-                    dispatch.kernel.label, range.offset, range.offset + range.size, range.slot,
-                    buffer.size());
-      }
-      bindings.push_back({buffer, range.offset, range.size});
+  for (ops::Dispatch dispatch : plan.dispatches) {
+    for (ops::BoundRange& range : dispatch.ranges) {
+      if (range.slot >= ops::first_scratch_slot) range.slot += first - ops::first_scratch_slot;
     }
-    std::vector<std::uint32_t> params = dispatch.params;
-    params.resize(round_up<std::size_t>(params.size(), 4));
-    const gpu::Grid grid{dispatch.grid.x, dispatch.grid.y, dispatch.grid.z};
-    if (const Status ok =
-            stream.dispatch(*compiled, bindings, std::as_bytes(std::span(params)), grid);
-        !ok) {
-      return wrap(ok.error(), std::format("launching {}", dispatch.kernel.label));
-    }
+    if (const Status ok = launch(stream, dispatch, slices); !ok) return ok;
   }
   return {};
 }

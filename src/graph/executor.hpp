@@ -28,15 +28,22 @@ class Executor {
   [[nodiscard]] const gpu::Device& device() const { return device_; }
 
   /// Compiles what a plan needs, in parallel; run() does so too, one kernel after the other.
-  Status prepare(const ops::Plan& plan);
+  Status prepare(const ops::Plan& plan) { return prepare(std::span(plan.dispatches)); }
+  Status prepare(std::span<const ops::Dispatch> dispatches);
 
   /// Records the launches of a plan. `slots[i]` is the buffer of views with slot i; scratch comes from the
   /// device's pool and goes back when the work is done.
   Status run(gpu::Stream& stream, const ops::Plan& plan, std::span<const gpu::Buffer> slots);
 
+  /// Records launches whose slots number parts of buffers; parts start at multiples of the binding alignment.
+  Status run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatches,
+             std::span<const gpu::Slice> slots);
+
  private:
   Result<gpu::KernelDesc> describe(const ops::KernelSpec& spec) const;
   Result<gpu::Kernel> kernel(const ops::KernelSpec& spec);
+  Status launch(gpu::Stream& stream, const ops::Dispatch& dispatch,
+                std::span<const gpu::Slice> slots);
 
   struct Entry {
     gpu::Kernel kernel;

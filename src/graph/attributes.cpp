@@ -1,0 +1,69 @@
+#include "graph/attributes.hpp"
+
+#include <algorithm>
+#include <format>
+
+#include "ops/view.hpp"
+
+namespace weft::graph {
+namespace {
+
+std::string list(const auto& values) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    text += std::format("{}{}", i == 0 ? "" : ",", values[i]);
+  }
+  return text + "]";
+}
+
+std::string with_scalars(const std::string& function, const std::array<double, 4>& scalars) {
+  if (std::ranges::all_of(scalars, [](double s) { return s == 0; })) return function;
+  return function + " " + list(scalars);
+}
+
+struct Describe {
+  std::string operator()(const std::monostate&) const { return ""; }
+  std::string operator()(const MapAttributes& a) const {
+    return with_scalars(a.function, a.scalars);
+  }
+  std::string operator()(const ReduceAttributes& a) const {
+    std::vector<std::uint32_t> axes;
+    for (std::uint32_t i = 0; i < ops::max_rank; ++i) {
+      if ((a.axes >> i & 1U) != 0) axes.push_back(i);
+    }
+    return std::format("{} over {}", name(a.function), list(axes));
+  }
+  std::string operator()(const CumsumAttributes& a) const {
+    return std::format("axis {}{}{}", a.axis, a.exclusive ? " exclusive" : "",
+                       a.reverse ? " reverse" : "");
+  }
+  std::string operator()(const SoftmaxAttributes& a) const {
+    return std::format("{}scale {}", a.log ? "log " : "", a.scale);
+  }
+  std::string operator()(const NormAttributes& a) const {
+    return std::format("{} eps {}", name(a.kind), a.eps);
+  }
+  std::string operator()(const MatmulAttributes& a) const {
+    std::string text(name(a.dtype));
+    if (a.alpha != 1) text += std::format(" alpha {}", a.alpha);
+    if (a.activation != "none") text += " " + with_scalars(a.activation, a.scalars);
+    if (a.allow_f16) text += " as f16";
+    return text;
+  }
+  std::string operator()(const AxisAttributes& a) const { return std::format("axis {}", a.axis); }
+  std::string operator()(const ShapeAttributes& a) const { return list(a.shape); }
+  std::string operator()(const PermuteAttributes& a) const { return list(a.order); }
+  std::string operator()(const SliceAttributes& a) const {
+    return std::format("axis {} first {} count {} step {}", a.axis, a.first, a.count, a.step);
+  }
+  std::string operator()(const PadAttributes& a) const {
+    return std::format("low {} high {} value {}", list(a.low), list(a.high), a.value);
+  }
+  std::string operator()(const CastAttributes& a) const { return std::string(name(a.dtype)); }
+};
+
+}  // namespace
+
+std::string describe(const Attributes& attributes) { return std::visit(Describe{}, attributes); }
+
+}  // namespace weft::graph

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.hpp"
+#include "ops/norm/norm.hpp"
+#include "ops/reduce/reduce.hpp"
+#include "weft/tensor.hpp"
+
+namespace weft::graph {
+
+// What an operation is told besides its inputs. Equal attributes and inputs mean equal results.
+
+/// An elementwise function; a source (no inputs) says its type and shape.
+struct MapAttributes {
+  std::string function;
+  std::array<double, 4> scalars{};
+  DType dtype = DType::f32;
+  Shape shape{};
+  bool operator==(const MapAttributes&) const = default;
+};
+
+struct ReduceAttributes {
+  ops::reduce::Function function = ops::reduce::Function::sum;
+  std::uint32_t axes = 0;
+  bool keep_dims = false;
+  bool operator==(const ReduceAttributes&) const = default;
+};
+
+struct CumsumAttributes {
+  std::uint32_t axis = 0;
+  bool exclusive = false;
+  bool reverse = false;
+  bool operator==(const CumsumAttributes&) const = default;
+};
+
+struct SoftmaxAttributes {
+  float scale = 1;
+  bool log = false;
+  bool operator==(const SoftmaxAttributes&) const = default;
+};
+
+struct NormAttributes {
+  ops::norm::Kind kind = ops::norm::Kind::layer;
+  float eps = 1e-5F;
+  bool operator==(const NormAttributes&) const = default;
+};
+
+/// A product; the third input, if there is one, is added to it before the activation.
+struct MatmulAttributes {
+  DType dtype = DType::f32;
+  float alpha = 1;
+  bool allow_f16 = false;
+  std::string activation = "none";
+  std::array<double, 4> scalars{};
+  bool operator==(const MatmulAttributes&) const = default;
+};
+
+/// One dimension: of a concatenation, of indices.
+struct AxisAttributes {
+  std::uint32_t axis = 0;
+  bool operator==(const AxisAttributes&) const = default;
+};
+
+/// A shape: of a reshape or a broadcast.
+struct ShapeAttributes {
+  Shape shape;
+  bool operator==(const ShapeAttributes&) const = default;
+};
+
+struct PermuteAttributes {
+  std::vector<std::uint32_t> order;
+  bool operator==(const PermuteAttributes&) const = default;
+};
+
+struct SliceAttributes {
+  std::uint32_t axis = 0;
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  std::uint64_t step = 1;
+  bool operator==(const SliceAttributes&) const = default;
+};
+
+struct PadAttributes {
+  Shape low;
+  Shape high;
+  double value = 0;
+  bool operator==(const PadAttributes&) const = default;
+};
+
+struct CastAttributes {
+  DType dtype = DType::f32;
+  bool operator==(const CastAttributes&) const = default;
+};
+
+using Attributes = std::variant<std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes,
+                                SoftmaxAttributes, NormAttributes, MatmulAttributes, AxisAttributes,
+                                ShapeAttributes, PermuteAttributes, SliceAttributes, PadAttributes,
+                                CastAttributes>;
+
+/// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
+std::string describe(const Attributes& attributes);
+
+}  // namespace weft::graph

@@ -1,0 +1,154 @@
+#include "graph/autodiff.hpp"
+
+#include <algorithm>
+#include <format>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "graph/kinds.hpp"
+
+namespace weft {
+namespace graph {
+
+std::uint64_t product(const Shape& shape) { return Type{DType::f32, shape}.count(); }
+
+Tensor sum_to(const Tensor& x, const Shape& shape) {
+  const Shape& from = x.shape();
+  if (from == shape) return x;
+  const std::size_t missing = from.size() - shape.size();
+  Dims dims;
+  for (std::uint32_t i = 0; i < from.size(); ++i) {
+    if (i < missing || (shape[i - missing] == 1 && from[i] != 1)) dims.push_back(i);
+  }
+  return (dims.empty() ? x : sum(x, dims)).reshape(shape);
+}
+
+Tensor full_like(const Tensor& like, const Shape& shape, DType dtype, double value) {
+  const Value base = Access::value(like);
+  return make(kinds::map,
+              MapAttributes{.function = "fill", .scalars = {value}, .dtype = dtype, .shape = shape},
+              {}, base.node->where, base.node->device);
+}
+
+namespace {
+
+using Key = std::pair<const Node*, std::uint32_t>;
+
+/// The nodes that lead from `targets` to `y`, newest first.
+std::vector<Node*> path(const Value& y, const std::vector<Value>& targets) {
+  std::unordered_set<const Node*> wanted;
+  for (const Value& target : targets) wanted.insert(target.node.get());
+  std::unordered_map<Node*, bool> seen;
+  std::vector<Node*> all;
+  std::vector<Node*> pending{y.node.get()};
+  seen.emplace(y.node.get(), true);
+  while (!pending.empty()) {
+    Node* node = pending.back();
+    pending.pop_back();
+    all.push_back(node);
+    for (const Value& input : node->inputs) {
+      if (input && seen.try_emplace(input.node.get(), true).second) {
+        pending.push_back(input.node.get());
+      }
+    }
+  }
+  std::ranges::sort(all, {}, &Node::number);
+  std::unordered_set<const Node*> leads;
+  std::vector<Node*> out;
+  for (Node* node : all) {
+    const bool reads =
+        node->rule != &kinds::detach && std::ranges::any_of(node->inputs, [&](const Value& input) {
+          return input && leads.contains(input.node.get());
+        });
+    if (!reads && !wanted.contains(node)) continue;
+    leads.insert(node);
+    out.push_back(node);
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+void add_to(std::map<Key, Tensor>& sums, const Value& value, const Tensor& part) {
+  if (!part) return;
+  const auto [found, is_new] = sums.try_emplace({value.node.get(), value.output}, part);
+  if (!is_new) found->second = found->second + part;
+}
+
+void backward(Node& node, const std::unordered_set<const Node*>& on_path,
+              std::map<Key, Tensor>& sums) {
+  GradientArgs args{.attributes = node.attributes};
+  const std::shared_ptr<Node> handle = node.shared_from_this();
+  bool any = false;
+  for (std::uint32_t i = 0; i < node.types.size(); ++i) {
+    args.outputs.push_back(Access::tensor({handle, i}));
+    const auto found = sums.find({&node, i});
+    args.dy.push_back(found == sums.end() ? Tensor() : found->second);
+    any = any || args.dy.back();
+  }
+  bool reads = false;
+  for (const Value& input : node.inputs) {
+    args.inputs.push_back(input ? Access::tensor(input) : Tensor());
+    args.wanted.push_back(input && is_float(input.type().dtype) &&
+                          on_path.contains(input.node.get()));
+    reads = reads || args.wanted.back();
+  }
+  if (!any || !reads) return;
+  if (node.rule->gradient == nullptr) {
+    throw Error(ErrorCode::unsupported,
+                std::format("No derivative of {} is known; detach() its input if none is wanted.",
+                            describe_place(node.rule->name, node.where)));
+  }
+  const std::vector<Tensor> parts = node.rule->gradient(args);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i] || !args.wanted[i]) continue;
+    if (parts[i].shape() != args.inputs[i].shape() || parts[i].dtype() != args.inputs[i].dtype()) {
+      throw Error(
+          ErrorCode::internal,
+          std::format("The derivative of {} by its input {} is {}{}, the input {}.",
+                      describe_place(node.rule->name, node.where), i, name(parts[i].dtype()),
+                      ops::describe(parts[i].shape()), describe(node.inputs[i].type())));
+    }
+    add_to(sums, node.inputs[i], parts[i]);
+  }
+}
+
+}  // namespace
+}  // namespace graph
+
+std::vector<Tensor> grad(const Tensor& y, const Tensor& weights, const std::vector<Tensor>& by) {
+  const graph::Value top = Access::value(y);
+  if (y.shape() != weights.shape() || !is_float(y.dtype())) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        std::format("grad needs floats and weights of their shape; they are {} and {}.",
+                    graph::describe(top.type()), graph::describe(Access::value(weights).type())));
+  }
+  std::vector<graph::Value> targets;
+  for (const Tensor& tensor : by) targets.push_back(Access::value(tensor));
+  const std::vector<Node*> nodes = graph::path(top, targets);
+  const std::unordered_set<const Node*> on_path(nodes.begin(), nodes.end());
+  // Newest first, and nodes keep their outputs alive through `y`.
+  std::map<graph::Key, Tensor> sums;
+  sums.emplace(graph::Key{top.node.get(), top.output}, weights.to(y.dtype()));
+  for (Node* node : nodes) graph::backward(*node, on_path, sums);
+  std::vector<Tensor> out;
+  for (const graph::Value& target : targets) {
+    const auto found = sums.find({target.node.get(), target.output});
+    out.push_back(found != sums.end()
+                      ? found->second
+                      : graph::full_like(y, target.type().shape, target.type().dtype));
+  }
+  return out;
+}
+
+std::vector<Tensor> grad(const Tensor& loss, const std::vector<Tensor>& by) {
+  if (loss.size() != 1) {
+    throw Error(ErrorCode::invalid_argument,
+                std::format("grad needs a loss with one element; its shape is {}.",
+                            ops::describe(loss.shape())));
+  }
+  return grad(loss, graph::full_like(loss, loss.shape(), loss.dtype(), 1), by);
+}
+
+}  // namespace weft

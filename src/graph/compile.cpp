@@ -1,0 +1,250 @@
+#include "weft/compile.hpp"
+
+#include <format>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "graph/evaluate.hpp"
+#include "graph/graph.hpp"
+#include "graph/kinds.hpp"
+#include "graph/node.hpp"
+#include "graph/program.hpp"
+
+namespace weft {
+namespace graph {
+namespace {
+
+/// A function for one set of input shapes and types, ready to be replayed.
+struct Variant {
+  std::shared_ptr<DeviceData> device;
+  std::vector<Type> inputs;
+  std::vector<gpu::Slice> input_slices;  ///< Empty where the function does not read the input.
+  std::vector<std::pair<gpu::Buffer, ops::View>> outputs;
+  std::vector<std::shared_ptr<Node>> updated;
+  gpu::Recording recording;
+  CompileReport report;
+  std::string text;
+  std::string dot;
+};
+
+/// The node of a variable, or a sentence about what was given instead.
+const std::shared_ptr<Node>& variable_node(const Value& value) {
+  if (value.node->rule != &kinds::variable) {
+    throw Error(ErrorCode::invalid_argument,
+                std::format("Only variables can be updated; a tensor {} was given, made by {}.",
+                            describe(value.type()),
+                            describe_place(value.node->rule->name, value.node->where)));
+  }
+  return value.node;
+}
+
+std::vector<std::pair<Value, Value>> checked(const std::vector<Update>& updates) {
+  std::vector<std::pair<Value, Value>> out;
+  std::set<const Node*> seen;
+  for (const Update& update : updates) {
+    const Value variable = Access::value(update.variable);
+    const Value value = Access::value(update.value);
+    if (!seen.insert(variable_node(variable).get()).second) {
+      throw Error(ErrorCode::invalid_argument,
+                  std::format("A variable {} is updated twice.", describe(variable.type())));
+    }
+    if (variable.type() != value.type() || variable.node->device != value.node->device) {
+      throw Error(ErrorCode::invalid_argument,
+                  std::format("A variable {} cannot take values {} (of {}).",
+                              describe(variable.type()), describe(value.type()),
+                              describe_place(value.node->rule->name, value.node->where)));
+    }
+    out.emplace_back(variable, value);
+  }
+  return out;
+}
+
+/// The graph of one call of the function. Results get memory of their own.
+Graph trace(const Function& function, const std::shared_ptr<DeviceData>& device,
+            const std::vector<Type>& types) {
+  std::vector<Tensor> inputs;
+  std::vector<Value> stand_ins;
+  for (const Type& type : types) {
+    inputs.push_back(make_input(device, type));
+    stand_ins.push_back(Access::value(inputs.back()));
+  }
+  const Outputs outputs = function(inputs);
+  std::vector<Value> values;
+  for (const Tensor& tensor : outputs.values) {
+    const Value value = Access::value(tensor);
+    const bool own = value.node->rule->lower != nullptr && !value.node->computed();
+    values.push_back(own ? value
+                         : Access::value(make(kinds::copy, {}, {tensor}, value.node->where)));
+  }
+  return collect(values, checked(outputs.updates), stand_ins);
+}
+
+}  // namespace
+}  // namespace graph
+
+struct CompiledData {
+  Function function;
+  CompileOptions options;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<graph::Variant>> variants;
+  std::shared_ptr<graph::Variant> last;
+};
+
+namespace graph {
+namespace {
+
+std::shared_ptr<Variant> build(const CompiledData& compiled,
+                               const std::shared_ptr<DeviceData>& device,
+                               const std::vector<Type>& types) {
+  auto variant = std::make_shared<Variant>();
+  variant->device = device;
+  variant->inputs = types;
+  const Graph graph = trace(compiled.function, device, types);
+  if (compiled.options.on_pass) compiled.options.on_pass("trace", to_text(graph));
+  const Program program = unwrap(lower(graph, device->device.caps(), {.own_outputs = true}));
+  const Placed placed = unwrap(place(program, device->device));
+  unwrap(device->executor.prepare(program.dispatches));
+  gpu::Stream stream = device->device.stream();
+  unwrap(stream.begin_recording());
+  unwrap(device->executor.run(stream, program.dispatches, placed.slices));
+  variant->recording = unwrap(stream.end_recording());
+
+  variant->input_slices.resize(types.size());
+  for (std::size_t i = 0; i < program.blocks.size(); ++i) {
+    const Block& block = program.blocks[i];
+    if (block.place != Block::Place::input) continue;
+    variant->input_slices[static_cast<std::size_t>(block.input)] = {placed.slices[i].buffer, 0,
+                                                                    block.bytes};
+  }
+  for (const ops::View& view : program.outputs) {
+    variant->outputs.emplace_back(placed.slices[static_cast<std::size_t>(view.slot)].buffer, view);
+  }
+  for (const GraphUpdate& update : graph.updates) {
+    variant->updated.push_back(graph.at(update.variable).variable);
+  }
+  variant->report = {.nodes = graph.operations.size(),
+                     .dispatches = program.dispatches.size(),
+                     .arena_bytes = placed.arena_bytes,
+                     .bound_bytes = placed.bound_bytes};
+  variant->text = to_text(graph);
+  variant->dot = to_dot(graph);
+  return variant;
+}
+
+std::vector<Tensor> replay(const Variant& variant, const std::vector<Tensor>& inputs) {
+  DeviceData& device = *variant.device;
+  for (const auto& node : variant.updated) finish_readers(*node);
+  gpu::Stream stream = device.device.stream();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const gpu::Slice& to = variant.input_slices[i];
+    if (!to.buffer || to.size == 0) continue;
+    const Storage from = dense_storage_of(inputs[i]);
+    unwrap(stream.copy({from.buffer, from.view.offset, to.size}, to));
+  }
+  unwrap(stream.replay(variant.recording));
+  std::vector<Tensor> results;
+  for (const auto& [buffer, view] : variant.outputs) {
+    const std::uint64_t bytes = view.bytes().size();
+    gpu::Buffer copy = unwrap(device.device.allocate(bytes));
+    if (bytes > 0) unwrap(stream.copy({buffer, 0, bytes}, gpu::whole(copy)));
+    results.push_back(make_leaf(kinds::value, variant.device, std::move(copy), view));
+  }
+  unwrap(stream.submit());
+  return results;
+}
+
+}  // namespace
+}  // namespace graph
+
+Compiled Access::compiled(std::shared_ptr<CompiledData> data) {
+  Compiled out;
+  out.data_ = std::move(data);
+  return out;
+}
+
+Compiled compile(Function function, CompileOptions options) {
+  auto data = std::make_shared<CompiledData>();
+  data->function = std::move(function);
+  data->options = std::move(options);
+  return Access::compiled(std::move(data));
+}
+
+std::vector<Tensor> Compiled::operator()(const std::vector<Tensor>& inputs) const {
+  if (!data_) throw Error(ErrorCode::invalid_argument, "The compiled function is empty.");
+  if (inputs.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "A compiled function needs at least one input, which says what device to run on.");
+  }
+  const std::lock_guard lock(data_->mutex);
+  std::vector<graph::Type> types;
+  for (const Tensor& tensor : inputs) types.push_back(Access::value(tensor).type());
+  const std::shared_ptr<DeviceData> device = Access::value(inputs.front()).node->device;
+  const std::lock_guard device_lock(device->mutex);
+  data_->last = nullptr;
+  for (const auto& variant : data_->variants) {
+    if (variant->device == device && variant->inputs == types) data_->last = variant;
+  }
+  if (!data_->last) {
+    data_->variants.push_back(graph::build(*data_, device, types));
+    data_->last = data_->variants.back();
+  }
+  return graph::replay(*data_->last, inputs);
+}
+
+CompileReport Compiled::report() const {
+  if (!data_ || !data_->last) return {};
+  CompileReport report = data_->last->report;
+  report.variants = data_->variants.size();
+  return report;
+}
+
+std::string Compiled::text() const { return data_ && data_->last ? data_->last->text : ""; }
+std::string Compiled::dot() const { return data_ && data_->last ? data_->last->dot : ""; }
+
+Tensor variable(const Tensor& initial) {
+  const graph::Value value = Access::value(initial);
+  const graph::Type& type = value.type();
+  const ops::View view = ops::View::dense(type.dtype, type.shape);
+  // Computed into memory that nobody else has.
+  const Tensor copy = graph::make(graph::kinds::copy, {}, {initial}, value.node->where);
+  const graph::Storage storage = graph::storage_of(copy);
+  return graph::make_leaf(graph::kinds::variable, value.node->device, storage.buffer, view);
+}
+
+void apply(const std::vector<Update>& updates) {
+  const auto pairs = graph::checked(updates);
+  if (pairs.empty()) return;
+  const std::shared_ptr<DeviceData> device = pairs.front().first.node->device;
+  const std::lock_guard lock(device->mutex);
+  std::vector<graph::Value> values;
+  for (const auto& [variable, value] : pairs) {
+    if (value.node->device != device) {
+      throw Error(ErrorCode::invalid_argument,
+                  "The variables of one update lie on different devices.");
+    }
+    values.push_back(value);
+  }
+  graph::evaluate(values);
+  for (const auto& [variable, value] : pairs) graph::finish_readers(*variable.node);
+  // Values that look at a variable's memory are copied out before any variable changes.
+  std::vector<Tensor> safe;
+  for (const graph::Value& value : values) {
+    const Tensor tensor = Access::tensor(value);
+    safe.push_back(value.node->aliases_variable
+                       ? graph::make(graph::kinds::copy, {}, {tensor}, value.node->where)
+                       : tensor);
+  }
+  gpu::Stream stream = device->device.stream();
+  std::vector<graph::Storage> sources;
+  for (const Tensor& tensor : safe) sources.push_back(graph::dense_storage_of(tensor));
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const graph::Storage& to = pairs[i].first.node->storage.front();
+    const std::uint64_t bytes = to.view.bytes().size();
+    if (bytes == 0) continue;
+    unwrap(stream.copy({sources[i].buffer, sources[i].view.offset, bytes}, {to.buffer, 0, bytes}));
+  }
+  unwrap(stream.submit());
+}
+
+}  // namespace weft

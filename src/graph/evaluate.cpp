@@ -1,0 +1,99 @@
+#include "graph/evaluate.hpp"
+
+#include <unordered_map>
+
+#include "graph/graph.hpp"
+#include "graph/kinds.hpp"
+#include "graph/program.hpp"
+
+namespace weft::graph {
+namespace {
+
+/// The nodes below some values that have no elements yet, each with the number of times that others of them read it.
+std::unordered_map<Node*, long> pending_below(std::span<const Value> values) {
+  std::unordered_map<Node*, long> reads;
+  std::vector<Node*> pending;
+  for (const Value& value : values) {
+    if (!value.node->computed() && reads.try_emplace(value.node.get(), 0).second) {
+      pending.push_back(value.node.get());
+    }
+  }
+  while (!pending.empty()) {
+    Node* node = pending.back();
+    pending.pop_back();
+    for (const Value& input : node->inputs) {
+      if (!input || input.node->computed()) continue;
+      const auto [found, is_new] = reads.try_emplace(input.node.get(), 0);
+      ++found->second;
+      if (is_new) pending.push_back(input.node.get());
+    }
+  }
+  return reads;
+}
+
+/// Shared handles of the nodes in `reads` that have an owner besides each other. Their results stay.
+std::vector<std::shared_ptr<Node>> owned(const std::unordered_map<Node*, long>& reads) {
+  std::vector<std::shared_ptr<Node>> out;
+  for (const auto& [node, count] : reads) {
+    std::shared_ptr<Node> handle = node->shared_from_this();
+    if (handle.use_count() > count + 1) out.push_back(std::move(handle));
+  }
+  return out;
+}
+
+}  // namespace
+
+void evaluate(std::span<const Value> values) {
+  if (values.empty()) return;
+  const std::shared_ptr<DeviceData> device = values.front().node->device;
+  const std::lock_guard lock(device->mutex);
+  const auto reads = pending_below(values);
+  if (reads.empty()) return;
+  const std::vector<std::shared_ptr<Node>> kept = owned(reads);
+  std::vector<Value> outputs;
+  for (const auto& node : kept) {
+    for (std::uint32_t i = 0; i < node->types.size(); ++i) outputs.push_back({node, i});
+  }
+  const Graph graph = collect(outputs, {}, {});
+  const Program program = unwrap(lower(graph, device->device.caps(), {}));
+  const Placed placed = unwrap(place(program, device->device));
+  gpu::Stream stream = device->device.stream();
+  unwrap(device->executor.run(stream, program.dispatches, placed.slices));
+  unwrap(stream.submit());
+  std::size_t next = 0;
+  for (const auto& node : kept) {
+    std::vector<Storage> storage;
+    for (std::size_t i = 0; i < node->types.size(); ++i) {
+      ops::View view = program.outputs[next++];
+      const gpu::Slice& slice = placed.slices[static_cast<std::size_t>(view.slot)];
+      view.slot = -1;
+      storage.push_back({slice.buffer, view});
+    }
+    node->storage = std::move(storage);
+    if (!node->tracked) node->inputs.clear();
+  }
+}
+
+void finish_readers(Node& variable) {
+  std::vector<Value> pending;
+  std::vector<Node*> views{&variable};
+  std::vector<std::shared_ptr<Node>> alive;
+  while (!views.empty()) {
+    Node* node = views.back();
+    views.pop_back();
+    for (const std::weak_ptr<Node>& weak : node->readers) {
+      std::shared_ptr<Node> reader = weak.lock();
+      if (!reader) continue;
+      if (reader->rule->view != nullptr) {
+        views.push_back(reader.get());
+        alive.push_back(std::move(reader));
+      } else if (!reader->computed()) {
+        pending.push_back({std::move(reader)});
+      }
+    }
+    std::erase_if(node->readers, [](const auto& reader) { return reader.expired(); });
+  }
+  evaluate(pending);
+}
+
+}  // namespace weft::graph

@@ -1,0 +1,143 @@
+#include "graph/graph.hpp"
+
+#include <algorithm>
+#include <format>
+#include <unordered_map>
+
+#include "graph/kinds.hpp"
+
+namespace weft::graph {
+namespace {
+
+/// All nodes below some values that have no elements yet, and the leaves that they read, oldest first.
+std::vector<std::shared_ptr<Node>> reachable(std::span<const Value> roots) {
+  std::unordered_map<const Node*, bool> seen;
+  std::vector<std::shared_ptr<Node>> found;
+  std::vector<std::shared_ptr<Node>> pending;
+  const auto visit = [&](const std::shared_ptr<Node>& node) {
+    if (node && seen.try_emplace(node.get(), true).second) {
+      found.push_back(node);
+      pending.push_back(node);
+    }
+  };
+  for (const Value& root : roots) visit(root.node);
+  while (!pending.empty()) {
+    const std::shared_ptr<Node> node = std::move(pending.back());
+    pending.pop_back();
+    if (node->computed()) continue;
+    for (const Value& input : node->inputs) visit(input.node);
+  }
+  std::ranges::sort(found, {}, [](const auto& node) { return node->number; });
+  return found;
+}
+
+}  // namespace
+
+Graph collect(std::span<const Value> outputs, std::span<const std::pair<Value, Value>> updates,
+              std::span<const Value> inputs) {
+  std::vector<Value> roots(outputs.begin(), outputs.end());
+  for (const auto& [variable, value] : updates) {
+    roots.push_back(variable);
+    roots.push_back(value);
+  }
+  Graph graph;
+  std::unordered_map<const Node*, int> numbers;
+  const auto edge = [&](const Value& value) {
+    return value ? Edge{numbers.at(value.node.get()), value.output} : Edge{};
+  };
+  for (const auto& node : reachable(roots)) {
+    numbers.emplace(node.get(), static_cast<int>(graph.operations.size()));
+    Operation operation;
+    operation.types = node->types;
+    operation.where = node->where;
+    if (node->computed()) {
+      operation.rule = node->rule == &kinds::variable ? node->rule : &kinds::value;
+      operation.storage = node->storage;
+      if (node->rule == &kinds::variable) operation.variable = node;
+      graph.operations.push_back(std::move(operation));
+      continue;
+    }
+    operation.rule = node->rule;
+    operation.attributes = node->attributes;
+    if (node->rule == &kinds::input) {
+      const auto found = std::ranges::find(inputs, node, &Value::node);
+      if (found == inputs.end()) {
+        throw Error(ErrorCode::invalid_argument,
+                    std::format("A tensor {} that stands for an input of a compiled function has "
+                                "no value outside of that function.",
+                                describe(node->types.front())));
+      }
+      operation.input = static_cast<int>(found - inputs.begin());
+    }
+    for (const Value& input : node->inputs) operation.inputs.push_back(edge(input));
+    graph.operations.push_back(std::move(operation));
+  }
+  for (const Value& output : outputs) graph.outputs.push_back(edge(output));
+  for (const auto& [variable, value] : updates) {
+    graph.updates.push_back({numbers.at(variable.node.get()), edge(value)});
+  }
+  return graph;
+}
+
+namespace {
+
+std::string name_of(const Graph& graph, Edge edge) {
+  if (!edge.given()) return "none";
+  const bool several = graph.at(edge.node).types.size() > 1;
+  return several ? std::format("%{}.{}", edge.node, edge.output) : std::format("%{}", edge.node);
+}
+
+std::string types_of(const Operation& operation) {
+  std::string text;
+  for (const Type& type : operation.types) text += (text.empty() ? "" : ", ") + describe(type);
+  return text;
+}
+
+std::string title_of(const Operation& operation) {
+  std::string text(operation.rule->name);
+  if (operation.input >= 0) text += std::format(" {}", operation.input);
+  const std::string attributes = describe(operation.attributes);
+  return attributes.empty() ? text : text + " " + attributes;
+}
+
+}  // namespace
+
+std::string to_text(const Graph& graph) {
+  std::string text;
+  for (std::size_t i = 0; i < graph.operations.size(); ++i) {
+    const Operation& operation = graph.operations[i];
+    text += std::format("%{} {} = {}", i, types_of(operation), title_of(operation));
+    for (const Edge& input : operation.inputs) text += " " + name_of(graph, input);
+    if (operation.where.line() != 0) text += describe_place("  #", operation.where);
+    text += "\n";
+  }
+  for (const Edge& output : graph.outputs) text += "return " + name_of(graph, output) + "\n";
+  for (const GraphUpdate& update : graph.updates) {
+    text += std::format("update %{} with {}\n", update.variable, name_of(graph, update.value));
+  }
+  return text;
+}
+
+std::string to_dot(const Graph& graph) {
+  std::string text = "digraph weft {\n  node [shape=box, fontname=\"monospace\"];\n";
+  for (std::size_t i = 0; i < graph.operations.size(); ++i) {
+    const Operation& operation = graph.operations[i];
+    text +=
+        std::format("  n{} [label=\"{}\\n{}\"{}];\n", i, title_of(operation), types_of(operation),
+                    operation.rule->lower == nullptr ? ", style=rounded" : "");
+    for (const Edge& input : operation.inputs) {
+      if (input.given()) text += std::format("  n{} -> n{};\n", input.node, i);
+    }
+  }
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    text += std::format("  out{0} [label=\"result {0}\", shape=oval];\n  n{1} -> out{0};\n", i,
+                        graph.outputs[i].node);
+  }
+  for (const GraphUpdate& update : graph.updates) {
+    text += std::format("  n{} -> n{} [style=dashed, label=\"update\"];\n", update.value.node,
+                        update.variable);
+  }
+  return text + "}\n";
+}
+
+}  // namespace weft::graph

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+
+#include "graph/rule.hpp"
+
+namespace weft::graph::kinds {
+
+// Every kind of operation; src/graph/kinds/ has one file per family.
+
+// Leaves.
+extern const Rule value;     ///< A tensor with values.
+extern const Rule variable;  ///< A tensor whose values updates replace.
+extern const Rule input;     ///< Stands for an input of a function that is compiled.
+// Views.
+extern const Rule reshape;
+extern const Rule permute;
+extern const Rule slice;
+extern const Rule broadcast;
+extern const Rule detach;
+// Elementwise.
+extern const Rule map;
+extern const Rule cast;
+// Along dimensions.
+extern const Rule reduce;
+extern const Rule cumsum;
+extern const Rule softmax;
+extern const Rule norm;
+// Products.
+extern const Rule matmul;
+// Moving elements.
+extern const Rule concat;
+extern const Rule pad;
+extern const Rule copy;
+extern const Rule get_rows;
+extern const Rule add_rows;
+extern const Rule gather;
+extern const Rule scatter_add;
+
+/// All of them, for tests and documents.
+std::span<const Rule* const> all();
+
+}  // namespace weft::graph::kinds

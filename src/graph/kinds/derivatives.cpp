@@ -1,0 +1,177 @@
+#include "graph/kinds/derivatives.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <format>
+#include <numbers>
+
+#include "graph/autodiff.hpp"
+
+namespace weft::graph {
+namespace {
+
+/// What a row of the table works with.
+struct At {
+  const std::vector<Tensor>& x;
+  const Tensor& y;
+  const Tensor& dy;
+  const std::array<double, 4>& s;
+  const std::vector<bool>& wanted;
+  [[nodiscard]] const Tensor& a() const { return x[0]; }
+  [[nodiscard]] const Tensor& b() const { return x[1]; }
+  [[nodiscard]] bool want(std::size_t i) const { return i < wanted.size() && wanted[i]; }
+};
+
+using Parts = std::vector<Tensor>;
+
+Tensor sqr(const Tensor& x) { return map("sqr", x); }
+Tensor step(const Tensor& x) { return map("step", x); }
+/// factor·x + bias.
+Tensor line(const Tensor& x, double factor, double bias) { return map("scale", x, {factor, bias}); }
+Tensor clamp(const Tensor& x, double low, double high) { return map("clamp", x, {low, high}); }
+/// 1 where low < x < high, else 0.
+Tensor inside(const Tensor& x, double low, double high) {
+  return step(line(x, 1, -low)) * step(line(x, -1, high));
+}
+
+/// Derivatives of functions that are also parts of gated units.
+Tensor d_silu(const Tensor& x) {
+  const Tensor s = sigmoid(x);
+  return s * line(x * line(s, -1, 1), 1, 1);
+}
+Tensor d_gelu(const Tensor& x) {
+  const double c = std::sqrt(2 / std::numbers::pi);
+  const Tensor square = sqr(x);
+  const Tensor t = tanh(x * line(square, c * 0.044715, c));
+  // 0.5 (1 + t) + 0.5 x (1 - t²) c (1 + 3 · 0.044715 x²)
+  return line(t, 0.5, 0.5) + x * line(sqr(t), -0.5, 0.5) * line(square, 3 * c * 0.044715, c);
+}
+Tensor gelu_erf(const Tensor& x) { return map("gelu_erf", x); }
+Tensor d_gelu_erf(const Tensor& x) {
+  const Tensor density = exp(line(sqr(x), -0.5, 0)) * (1 / std::sqrt(2 * std::numbers::pi));
+  return line(map("erf", line(x, 1 / std::numbers::sqrt2, 0)), 0.5, 0.5) + x * density;
+}
+Tensor gelu_quick(const Tensor& x) { return map("gelu_quick", x); }
+Tensor d_gelu_quick(const Tensor& x) {
+  const Tensor s = sigmoid(line(x, 1.702, 0));
+  return s * line(x * line(s, -1, 1), 1.702, 1);
+}
+
+/// a unit f(a)·b.
+Parts gated(const At& t, Tensor (*f)(const Tensor&), Tensor (*df)(const Tensor&)) {
+  return {t.want(0) ? t.dy * t.b() * df(t.a()) : Tensor(), t.want(1) ? t.dy * f(t.a()) : Tensor()};
+}
+
+Parts d_swiglu_oai(const At& t) {
+  const double alpha = t.s[0];
+  const double limit = t.s[1];
+  const Tensor gate = clamp(t.a(), -1e30, limit);
+  const Tensor up = line(clamp(t.b(), -limit, limit), 1, 1);
+  const Tensor s = sigmoid(line(gate, alpha, 0));
+  return {t.dy * up * s * line(gate * line(s, -1, 1), alpha, 1) * step(line(t.a(), -1, limit)),
+          t.dy * gate * s * inside(t.b(), -limit, limit)};
+}
+
+Parts d_xielu(const At& t) {
+  const Tensor positive = step(t.a());
+  // (expm1(min(x, eps)) - x) alpha_n + beta x
+  const Tensor below = map("exp", clamp(t.a(), -1e30, t.s[3])) * step(line(t.a(), -1, t.s[3]));
+  return {t.dy *
+          where(positive, line(t.a(), 2 * t.s[1], t.s[2]), line(below, t.s[0], t.s[2] - t.s[0]))};
+}
+
+/// Of equals, each gets half.
+Parts larger(const At& t, const char* compare) {
+  const Tensor half = map("eq", t.a(), t.b()) * 0.5;
+  return {t.dy * (map(compare, t.a(), t.b()) + half), t.dy * (map(compare, t.b(), t.a()) + half)};
+}
+
+struct Row {
+  std::string_view function;
+  Parts (*parts)(const At&);
+};
+
+Parts none(const At&) { return {}; }
+
+// clang-format off
+constexpr Row table[] = {
+  {"copy", [](const At& t) -> Parts { return {t.dy}; }},
+  {"abs", [](const At& t) -> Parts { return {t.dy * map("sign", t.a())}; }},
+  {"neg", [](const At& t) -> Parts { return {-t.dy}; }},
+  {"sign", none}, {"step", none}, {"floor", none}, {"ceil", none}, {"round", none},
+  {"round_away", none}, {"trunc", none}, {"eq", none}, {"ne", none}, {"lt", none}, {"le", none},
+  {"gt", none}, {"ge", none}, {"fill", none}, {"arange", none},
+  {"sqr", [](const At& t) -> Parts { return {t.dy * t.a() * 2}; }},
+  {"exp", [](const At& t) -> Parts { return {t.dy * t.y}; }},
+  {"expm1", [](const At& t) -> Parts { return {t.dy * line(t.y, 1, 1)}; }},
+  {"log", [](const At& t) -> Parts { return {t.dy / t.a()}; }},
+  {"log1p", [](const At& t) -> Parts { return {t.dy / line(t.a(), 1, 1)}; }},
+  {"sqrt", [](const At& t) -> Parts { return {t.dy / t.y * 0.5}; }},
+  {"rsqrt", [](const At& t) -> Parts { return {t.dy * t.y * sqr(t.y) * -0.5}; }},
+  {"reciprocal", [](const At& t) -> Parts { return {-t.dy * sqr(t.y)}; }},
+  {"sin", [](const At& t) -> Parts { return {t.dy * map("cos", t.a())}; }},
+  {"cos", [](const At& t) -> Parts { return {-t.dy * map("sin", t.a())}; }},
+  {"tan", [](const At& t) -> Parts { return {t.dy * line(sqr(t.y), 1, 1)}; }},
+  {"tanh", [](const At& t) -> Parts { return {t.dy * line(sqr(t.y), -1, 1)}; }},
+  {"erf", [](const At& t) -> Parts { return {t.dy * exp(-sqr(t.a())) * (2 / std::sqrt(std::numbers::pi))}; }},
+  {"sigmoid", [](const At& t) -> Parts { return {t.dy * t.y * line(t.y, -1, 1)}; }},
+  {"relu", [](const At& t) -> Parts { return {t.dy * step(t.a())}; }},
+  {"leaky_relu", [](const At& t) -> Parts { return {t.dy * line(step(t.a()), 1 - t.s[0], t.s[0])}; }},
+  {"elu", [](const At& t) -> Parts { return {where(step(t.a()), t.dy, t.dy * line(t.y, 1, t.s[0]))}; }},
+  {"gelu", [](const At& t) -> Parts { return {t.dy * d_gelu(t.a())}; }},
+  {"gelu_erf", [](const At& t) -> Parts { return {t.dy * d_gelu_erf(t.a())}; }},
+  {"gelu_quick", [](const At& t) -> Parts { return {t.dy * d_gelu_quick(t.a())}; }},
+  {"silu", [](const At& t) -> Parts { return {t.dy * d_silu(t.a())}; }},
+  {"hardswish", [](const At& t) -> Parts { return {t.dy * (clamp(line(t.a(), 1.0 / 6, 0.5), 0, 1) + t.a() * inside(t.a(), -3, 3) * (1.0 / 6))}; }},
+  {"hardsigmoid", [](const At& t) -> Parts { return {t.dy * inside(t.a(), -3, 3) * (1.0 / 6)}; }},
+  {"softplus", [](const At& t) -> Parts { return {t.dy * sigmoid(t.a())}; }},
+  {"mish", [](const At& t) -> Parts {
+    const Tensor u = tanh(map("softplus", t.a()));
+    return {t.dy * (u + t.a() * line(sqr(u), -1, 1) * sigmoid(t.a()))};
+  }},
+  {"xielu", d_xielu},
+  {"clamp", [](const At& t) -> Parts { return {t.dy * inside(t.a(), t.s[0], t.s[1])}; }},
+  {"scale", [](const At& t) -> Parts { return {t.dy * t.s[0]}; }},
+  {"add", [](const At& t) -> Parts { return {t.dy, t.dy}; }},
+  {"sub", [](const At& t) -> Parts { return {t.dy, t.want(1) ? -t.dy : Tensor()}; }},
+  {"mul", [](const At& t) -> Parts { return {t.want(0) ? t.dy * t.b() : Tensor(), t.want(1) ? t.dy * t.a() : Tensor()}; }},
+  {"div", [](const At& t) -> Parts { return {t.want(0) ? t.dy / t.b() : Tensor(), t.want(1) ? -t.dy * t.y / t.b() : Tensor()}; }},
+  {"max", [](const At& t) -> Parts { return larger(t, "gt"); }},
+  {"min", [](const At& t) -> Parts { return larger(t, "lt"); }},
+  {"pow", [](const At& t) -> Parts {
+    return {t.want(0) ? t.dy * t.b() * map("pow", t.a(), line(t.b(), 1, -1)) : Tensor(),
+            t.want(1) ? t.dy * t.y * log(t.a()) : Tensor()};
+  }},
+  {"mod", [](const At& t) -> Parts { return {t.dy, t.want(1) ? -t.dy * map("trunc", t.a() / t.b()) : Tensor()}; }},
+  {"atan2", [](const At& t) -> Parts {
+    const Tensor scaled = t.dy / (sqr(t.a()) + sqr(t.b()));
+    return {scaled * t.b(), -scaled * t.a()};
+  }},
+  {"where", [](const At& t) -> Parts {
+    const Tensor zero = t.dy * 0;
+    return {{}, where(t.a(), t.dy, zero), where(t.a(), zero, t.dy)};
+  }},
+  {"reglu", [](const At& t) -> Parts { return gated(t, [](const Tensor& x) { return relu(x); }, step); }},
+  {"geglu", [](const At& t) -> Parts { return gated(t, [](const Tensor& x) { return gelu(x); }, d_gelu); }},
+  {"geglu_erf", [](const At& t) -> Parts { return gated(t, gelu_erf, d_gelu_erf); }},
+  {"geglu_quick", [](const At& t) -> Parts { return gated(t, gelu_quick, d_gelu_quick); }},
+  {"swiglu", [](const At& t) -> Parts { return gated(t, [](const Tensor& x) { return silu(x); }, d_silu); }},
+  {"swiglu_oai", d_swiglu_oai},
+};
+// clang-format on
+
+}  // namespace
+
+std::vector<Tensor> derivatives(std::string_view function, const std::vector<Tensor>& inputs,
+                                const Tensor& y, const Tensor& dy,
+                                const std::array<double, 4>& scalars,
+                                const std::vector<bool>& wanted) {
+  const auto* row = std::ranges::find(table, function, &Row::function);
+  if (row == std::end(table)) {
+    throw Error(ErrorCode::unsupported,
+                std::format("No derivative of the function `{}` is known.", function));
+  }
+  return row->parts({inputs, y, dy, scalars, wanted});
+}
+
+}  // namespace weft::graph

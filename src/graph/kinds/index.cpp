@@ -1,0 +1,145 @@
+#include "graph/autodiff.hpp"
+#include "graph/kinds.hpp"
+#include "ops/gather/gather.hpp"
+#include "ops/rows/rows.hpp"
+
+namespace weft::graph::kinds {
+namespace {
+
+Status need_indices(const Type& type) {
+  if (type.given && (type.dtype == DType::i32 || type.dtype == DType::i64)) return {};
+  return fail(ErrorCode::invalid_argument, "Indices are i32 or i64; {} was given.", describe(type));
+}
+
+// get_rows: table [N, C], indices [R]
+
+Result<std::vector<Type>> infer_get_rows(const Signature& s) {
+  if (const Status ok = need_indices(s.inputs[1]); !ok) return std::unexpected(ok.error());
+  const Type& table = s.inputs[0];
+  if (table.rank() != 2 || s.inputs[1].rank() != 1) {
+    return fail(ErrorCode::invalid_argument,
+                "Rows are taken from [N, C] by indices [R]; the shapes are {} and {}.",
+                ops::describe(table.shape), ops::describe(s.inputs[1].shape));
+  }
+  return one(table.dtype, {s.inputs[1].shape[0], table.shape[1]});
+}
+
+Result<ops::Plan> lower_get_rows(const LowerArgs& l) {
+  return ops::rows::plan(
+      ops::rows::GetArgs{.table = l.inputs[0], .indices = l.inputs[1], .y = l.outputs[0]}, l.caps);
+}
+
+std::vector<Tensor> gradient_get_rows(const GradientArgs& g) {
+  const Tensor zeros = full_like(g.dy[0], g.inputs[0].shape(), g.inputs[0].dtype());
+  return {make(add_rows, {}, {zeros, g.inputs[1], g.dy[0]}, Where::current())};
+}
+
+// add_rows: table [N, C], indices [R], source [R, C]
+
+Result<std::vector<Type>> infer_add_rows(const Signature& s) {
+  if (const Status ok = need_indices(s.inputs[1]); !ok) return std::unexpected(ok.error());
+  const Type& table = s.inputs[0];
+  const Shape& rows = s.inputs[1].shape;
+  if (table.rank() != 2 || rows.size() != 1 ||
+      s.inputs[2].shape != Shape{rows[0], table.shape[1]}) {
+    return fail(ErrorCode::invalid_argument,
+                "Rows [R, C] are added to [N, C] by indices [R]; the shapes are {}, {} and {}.",
+                ops::describe(s.inputs[2].shape), ops::describe(table.shape), ops::describe(rows));
+  }
+  return one(table.dtype, table.shape);
+}
+
+Result<ops::Plan> lower_add_rows(const LowerArgs& l) {
+  return ops::gather::plan(
+      ops::gather::AddRowsArgs{
+          .source = l.inputs[2], .indices = l.inputs[1], .table = l.outputs[0]},
+      l.caps);
+}
+
+std::vector<Tensor> gradient_add_rows(const GradientArgs& g) {
+  return {g.dy[0], {}, make(get_rows, {}, {g.dy[0], g.inputs[1]}, Where::current())};
+}
+
+// gather and scatter_add: one index per element
+
+Status need_index_shape(const Type& x, const Type& index, std::uint32_t axis) {
+  if (const Status ok = need_indices(index); !ok) return ok;
+  bool fits = axis < x.rank() && index.rank() == x.rank();
+  for (std::uint32_t i = 0; fits && i < x.rank(); ++i) {
+    fits = i == axis || index.shape[i] <= x.shape[i];
+  }
+  if (fits) return {};
+  return fail(ErrorCode::invalid_argument,
+              "Indices {} along dimension {} do not fit a tensor of shape {}.", describe(index),
+              axis, ops::describe(x.shape));
+}
+
+Result<std::vector<Type>> infer_gather(const Signature& s) {
+  const std::uint32_t axis = as<AxisAttributes>(s.attributes).axis;
+  if (const Status ok = need_index_shape(s.inputs[0], s.inputs[1], axis); !ok)
+    return std::unexpected(ok.error());
+  return one(s.inputs[0].dtype, s.inputs[1].shape);
+}
+
+Result<ops::Plan> lower_gather(const LowerArgs& l) {
+  return ops::gather::plan(ops::gather::GatherArgs{.x = l.inputs[0],
+                                                   .index = l.inputs[1],
+                                                   .y = l.outputs[0],
+                                                   .axis = as<AxisAttributes>(l.attributes).axis},
+                           l.caps);
+}
+
+std::vector<Tensor> gradient_gather(const GradientArgs& g) {
+  const Tensor zeros = full_like(g.dy[0], g.inputs[0].shape(), g.inputs[0].dtype());
+  return {weft::scatter_add(zeros, g.inputs[1], g.dy[0], as<AxisAttributes>(g.attributes).axis)};
+}
+
+Result<std::vector<Type>> infer_scatter_add(const Signature& s) {
+  const std::uint32_t axis = as<AxisAttributes>(s.attributes).axis;
+  if (const Status ok = need_index_shape(s.inputs[0], s.inputs[1], axis); !ok)
+    return std::unexpected(ok.error());
+  if (s.inputs[2].shape != s.inputs[1].shape) {
+    return fail(ErrorCode::invalid_argument,
+                "scatter_add needs a source of the shape of its indices; {} and {} were given.",
+                describe(s.inputs[2]), describe(s.inputs[1]));
+  }
+  return one(s.inputs[0].dtype, s.inputs[0].shape);
+}
+
+Result<ops::Plan> lower_scatter_add(const LowerArgs& l) {
+  return ops::gather::plan(
+      ops::gather::ScatterAddArgs{.source = l.inputs[2],
+                                  .index = l.inputs[1],
+                                  .y = l.outputs[0],
+                                  .axis = as<AxisAttributes>(l.attributes).axis},
+      l.caps);
+}
+
+std::vector<Tensor> gradient_scatter_add(const GradientArgs& g) {
+  return {g.dy[0], {}, weft::gather(g.dy[0], g.inputs[1], as<AxisAttributes>(g.attributes).axis)};
+}
+
+constexpr InPlace over_table[] = {{0, 0}};
+
+}  // namespace
+
+const Rule get_rows{.name = "get_rows",
+                    .infer = infer_get_rows,
+                    .lower = lower_get_rows,
+                    .gradient = gradient_get_rows};
+const Rule add_rows{.name = "add_rows",
+                    .infer = infer_add_rows,
+                    .lower = lower_add_rows,
+                    .gradient = gradient_add_rows,
+                    .in_place = over_table,
+                    .accumulates = true};
+const Rule gather{
+    .name = "gather", .infer = infer_gather, .lower = lower_gather, .gradient = gradient_gather};
+const Rule scatter_add{.name = "scatter_add",
+                       .infer = infer_scatter_add,
+                       .lower = lower_scatter_add,
+                       .gradient = gradient_scatter_add,
+                       .in_place = over_table,
+                       .accumulates = true};
+
+}  // namespace weft::graph::kinds

@@ -1,0 +1,18 @@
+#include "graph/kinds.hpp"
+
+namespace weft::graph::kinds {
+
+const Rule value{.name = "value"};
+const Rule variable{.name = "variable"};
+const Rule input{.name = "input"};
+
+namespace {
+constexpr const Rule* list[] = {&value,     &variable, &input,  &reshape,    &permute, &slice,
+                                &broadcast, &detach,   &map,    &cast,       &reduce,  &cumsum,
+                                &softmax,   &norm,     &matmul, &concat,     &pad,     &copy,
+                                &get_rows,  &add_rows, &gather, &scatter_add};
+}  // namespace
+
+std::span<const Rule* const> all() { return list; }
+
+}  // namespace weft::graph::kinds

@@ -1,0 +1,89 @@
+#include "ops/map/map.hpp"
+
+#include "graph/autodiff.hpp"
+#include "graph/kinds.hpp"
+#include "graph/kinds/derivatives.hpp"
+
+namespace weft::graph::kinds {
+namespace {
+
+Result<std::vector<Type>> infer_map(const Signature& s) {
+  const auto& a = as<MapAttributes>(s.attributes);
+  const ops::map::Function* function = ops::map::find_function(a.function);
+  if (function == nullptr) {
+    return fail(ErrorCode::not_found, "There is no elementwise function named `{}`.", a.function);
+  }
+  if (function->inputs != s.inputs.size()) {
+    return fail(ErrorCode::invalid_argument, "`{}` takes {} inputs; {} were given.", a.function,
+                function->inputs, s.inputs.size());
+  }
+  if (s.inputs.empty()) return one(a.dtype, a.shape);
+  Shape shape;
+  for (const Type& input : s.inputs) {
+    if (!input.given) {
+      return fail(ErrorCode::invalid_argument, "An input of `{}` is empty.", a.function);
+    }
+    auto both = graph::broadcast(shape, input.shape);
+    if (!both) return std::unexpected(both.error());
+    shape = std::move(*both);
+  }
+  return one(s.inputs[a.function == "where" ? 1 : 0].dtype, shape);
+}
+
+Result<ops::Plan> lower_map(const LowerArgs& l) {
+  const auto& a = as<MapAttributes>(l.attributes);
+  return ops::map::plan({.function = a.function,
+                         .inputs = {l.inputs.begin(), l.inputs.end()},
+                         .y = l.outputs[0],
+                         .scalars = a.scalars},
+                        l.caps);
+}
+
+/// Derivatives are formed in f32, whatever the type of the inputs is.
+std::vector<Tensor> gradient_map(const GradientArgs& g) {
+  const auto& a = as<MapAttributes>(g.attributes);
+  const auto wide = [](const Tensor& t) { return is_float(t.dtype()) ? t.to(DType::f32) : t; };
+  std::vector<Tensor> inputs;
+  for (const Tensor& input : g.inputs) inputs.push_back(wide(input));
+  const auto parts =
+      derivatives(a.function, inputs, wide(g.outputs[0]), wide(g.dy[0]), a.scalars, g.wanted);
+  std::vector<Tensor> out(g.inputs.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] && g.wanted[i]) {
+      out[i] = sum_to(parts[i], g.inputs[i].shape()).to(g.inputs[i].dtype());
+    }
+  }
+  return out;
+}
+
+Result<std::vector<Type>> infer_cast(const Signature& s) {
+  return one(as<CastAttributes>(s.attributes).dtype, s.inputs[0].shape);
+}
+
+Result<std::vector<Type>> infer_copy(const Signature& s) {
+  return one(s.inputs[0].dtype, s.inputs[0].shape);
+}
+
+Result<ops::Plan> lower_copy(const LowerArgs& l) {
+  return ops::map::plan({.function = "copy", .inputs = {l.inputs[0]}, .y = l.outputs[0]}, l.caps);
+}
+
+std::vector<Tensor> gradient_cast(const GradientArgs& g) {
+  return {g.dy[0].to(g.inputs[0].dtype())};
+}
+
+constexpr InPlace over_any[] = {{0, 0}, {0, 1}, {0, 2}};
+
+}  // namespace
+
+const Rule map{.name = "map",
+               .infer = infer_map,
+               .lower = lower_map,
+               .gradient = gradient_map,
+               .in_place = over_any};
+const Rule cast{
+    .name = "cast", .infer = infer_cast, .lower = lower_copy, .gradient = gradient_cast};
+const Rule copy{
+    .name = "copy", .infer = infer_copy, .lower = lower_copy, .gradient = gradient_cast};
+
+}  // namespace weft::graph::kinds

@@ -1,0 +1,89 @@
+#include "graph/autodiff.hpp"
+#include "graph/kinds.hpp"
+#include "ops/shape/shape.hpp"
+
+namespace weft::graph::kinds {
+namespace {
+
+// concat
+
+Result<std::vector<Type>> infer_concat(const Signature& s) {
+  const std::uint32_t axis = as<AxisAttributes>(s.attributes).axis;
+  if (s.inputs.empty() || axis >= s.inputs[0].rank()) {
+    return fail(ErrorCode::invalid_argument, "concat needs tensors that have a dimension {}.",
+                axis);
+  }
+  Shape shape = s.inputs[0].shape;
+  shape[axis] = 0;
+  for (const Type& input : s.inputs) {
+    Shape rest = input.shape;
+    if (rest.size() == shape.size()) {
+      shape[axis] += rest[axis];
+      rest[axis] = shape[axis];
+    }
+    if (rest != shape || input.dtype != s.inputs[0].dtype) {
+      return fail(ErrorCode::invalid_argument,
+                  "concat along dimension {} needs tensors that differ in nothing else; {} and {} "
+                  "were given.",
+                  axis, describe(s.inputs[0]), describe(input));
+    }
+  }
+  return one(s.inputs[0].dtype, shape);
+}
+
+Result<ops::Plan> lower_concat(const LowerArgs& l) {
+  return ops::shape::plan(ops::shape::Concat{.inputs = {l.inputs.begin(), l.inputs.end()},
+                                             .dim = as<AxisAttributes>(l.attributes).axis,
+                                             .y = l.outputs[0]},
+                          l.caps);
+}
+
+std::vector<Tensor> gradient_concat(const GradientArgs& g) {
+  const std::uint32_t axis = as<AxisAttributes>(g.attributes).axis;
+  std::vector<Tensor> out;
+  std::uint64_t first = 0;
+  for (const Tensor& input : g.inputs) {
+    out.push_back(g.dy[0].slice(axis, first, input.shape()[axis]));
+    first += input.shape()[axis];
+  }
+  return out;
+}
+
+// pad
+
+Result<std::vector<Type>> infer_pad(const Signature& s) {
+  const auto& a = as<PadAttributes>(s.attributes);
+  Shape shape = s.inputs[0].shape;
+  if (a.low.size() != shape.size() || a.high.size() != shape.size()) {
+    return fail(ErrorCode::invalid_argument,
+                "pad of {} needs a number before and after each dimension; {} and {} were given.",
+                describe(s.inputs[0]), ops::describe(a.low), ops::describe(a.high));
+  }
+  for (std::size_t i = 0; i < shape.size(); ++i) shape[i] += a.low[i] + a.high[i];
+  return one(s.inputs[0].dtype, shape);
+}
+
+Result<ops::Plan> lower_pad(const LowerArgs& l) {
+  const auto& a = as<PadAttributes>(l.attributes);
+  return ops::shape::plan(
+      ops::shape::Pad{
+          .x = l.inputs[0], .low = a.low, .high = a.high, .value = a.value, .y = l.outputs[0]},
+      l.caps);
+}
+
+std::vector<Tensor> gradient_pad(const GradientArgs& g) {
+  const auto& a = as<PadAttributes>(g.attributes);
+  Tensor dx = g.dy[0];
+  for (std::uint32_t i = 0; i < a.low.size(); ++i) {
+    if (a.low[i] + a.high[i] > 0) dx = dx.slice(i, a.low[i], g.inputs[0].shape()[i]);
+  }
+  return {dx};
+}
+
+}  // namespace
+
+const Rule concat{
+    .name = "concat", .infer = infer_concat, .lower = lower_concat, .gradient = gradient_concat};
+const Rule pad{.name = "pad", .infer = infer_pad, .lower = lower_pad, .gradient = gradient_pad};
+
+}  // namespace weft::graph::kinds

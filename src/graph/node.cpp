@@ -1,0 +1,212 @@
+#include "graph/node.hpp"
+
+#include <algorithm>
+#include <format>
+#include <string_view>
+
+#include "graph/evaluate.hpp"
+#include "graph/kinds.hpp"
+
+namespace weft {
+
+Node::~Node() {
+  // A long chain must not be taken down by as many nested destructors.
+  std::vector<graph::Value> pending = std::move(inputs);
+  while (!pending.empty()) {
+    graph::Value last = std::move(pending.back());
+    pending.pop_back();
+    if (last.node && last.node.use_count() == 1) {
+      for (graph::Value& below : last.node->inputs) pending.push_back(std::move(below));
+      last.node->inputs.clear();
+    }
+  }
+}
+
+graph::Value Access::value(const Tensor& tensor) {
+  if (!tensor.node_)
+    throw Error(ErrorCode::invalid_argument, "The tensor is empty: it was never given a value.");
+  return {tensor.node_, tensor.output_};
+}
+
+Tensor Access::tensor(graph::Value value) {
+  Tensor tensor;
+  tensor.node_ = std::move(value.node);
+  tensor.output_ = value.output;
+  return tensor;
+}
+
+namespace graph {
+
+const Type& Value::type() const { return node->types[output]; }
+
+std::uint64_t Type::count() const {
+  std::uint64_t n = 1;
+  for (const std::uint64_t extent : shape) n *= extent;
+  return n;
+}
+
+std::string describe(const Type& type) {
+  if (!type.given) return "none";
+  return std::string(name(type.dtype)) + ops::describe(type.shape);
+}
+
+Result<Shape> broadcast(const Shape& a, const Shape& b) {
+  Shape out(std::max(a.size(), b.size()), 1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::uint64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const std::uint64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) {
+      return fail(ErrorCode::invalid_argument,
+                  "Shapes {} and {} do not broadcast: {} and {} differ.", ops::describe(a),
+                  ops::describe(b), x, y);
+    }
+    out[out.size() - 1 - i] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+std::string describe_place(std::string_view what, const Where& where) {
+  std::string_view file = where.file_name();
+  const std::size_t slash = file.find_last_of('/');
+  if (slash != std::string_view::npos) file.remove_prefix(slash + 1);
+  return std::format("{} at {}:{}", what, file, where.line());
+}
+
+namespace {
+
+/// The function of an elementwise operation says more than its kind.
+std::string_view title_of(const Rule& rule, const Attributes& attributes) {
+  const auto* map = std::get_if<MapAttributes>(&attributes);
+  return map != nullptr ? std::string_view(map->function) : rule.name;
+}
+
+[[noreturn]] void raise(const Failure& failure, std::string_view what, const Where& where) {
+  throw Error(failure.code, std::format("{} ({})", failure.message, describe_place(what, where)));
+}
+
+void check_types(const std::vector<Type>& types, std::string_view what, const Where& where) {
+  for (const Type& type : types) {
+    if (type.rank() > ops::max_rank) {
+      raise({ErrorCode::invalid_argument,
+             std::format("A tensor has at most {} dimensions; shape {} was asked for.",
+                         ops::max_rank, ops::describe(type.shape))},
+            what, where);
+    }
+    const Status ok = ops::validate(ops::View::dense(type.dtype, type.shape), "result");
+    if (!ok) raise(ok.error(), what, where);
+  }
+}
+
+void note_reader(const std::shared_ptr<Node>& node) {
+  for (const Value& in : node->inputs) {
+    if (!in.node || !in.node->aliases_variable) continue;
+    auto& readers = in.node->readers;
+    if (readers.size() >= 64 && std::has_single_bit(readers.size())) {
+      std::erase_if(readers, [](const auto& r) { return r.expired(); });
+    }
+    readers.push_back(node);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Node> make_node(const Rule& rule, Attributes attributes,
+                                const std::vector<Tensor>& inputs, Where where,
+                                std::shared_ptr<DeviceData> device) {
+  auto node = std::make_shared<Node>();
+  node->rule = &rule;
+  node->attributes = std::move(attributes);
+  node->where = where;
+  std::vector<Type> types;
+  for (const Tensor& tensor : inputs) {
+    Value value = Access::value_or_none(tensor);
+    types.push_back(value ? value.type() : Type{.given = false});
+    if (value) {
+      if (!device) device = value.node->device;
+      if (device != value.node->device) {
+        raise(
+            {ErrorCode::invalid_argument, "The tensors of one operation lie on different devices."},
+            rule.name, where);
+      }
+      node->tracked = node->tracked || (value.node->tracked && rule.gradient != nullptr);
+      if (rule.view != nullptr) node->aliases_variable |= value.node->aliases_variable;
+    }
+    node->inputs.push_back(std::move(value));
+  }
+  if (!device) {
+    raise({ErrorCode::invalid_argument, "The tensor is empty: it was never given a value."},
+          rule.name, where);
+  }
+  auto inferred = rule.infer({.attributes = node->attributes, .inputs = types});
+  const std::string_view title = title_of(rule, node->attributes);
+  if (!inferred) raise(inferred.error(), title, where);
+  check_types(*inferred, title, where);
+  node->types = std::move(*inferred);
+  node->number = device->nodes.fetch_add(1);
+  node->device = std::move(device);
+  const std::lock_guard lock(node->device->mutex);
+  note_reader(node);
+  return node;
+}
+
+Tensor make(const Rule& rule, Attributes attributes, const std::vector<Tensor>& inputs, Where where,
+            std::shared_ptr<DeviceData> device) {
+  return Access::tensor({make_node(rule, std::move(attributes), inputs, where, std::move(device))});
+}
+
+namespace {
+
+std::shared_ptr<Node> bare_leaf(const Rule& rule, const std::shared_ptr<DeviceData>& device,
+                                Type type) {
+  auto node = std::make_shared<Node>();
+  node->rule = &rule;
+  node->types.push_back(std::move(type));
+  node->number = device->nodes.fetch_add(1);
+  node->device = device;
+  node->tracked = node->aliases_variable = &rule == &kinds::variable;
+  return node;
+}
+
+}  // namespace
+
+Tensor make_leaf(const Rule& rule, const std::shared_ptr<DeviceData>& device, gpu::Buffer buffer,
+                 ops::View view) {
+  view.slot = -1;  // numbered anew for every program
+  auto node =
+      bare_leaf(rule, device, {view.dtype, Shape(view.extents().begin(), view.extents().end())});
+  node->storage.push_back({std::move(buffer), view});
+  return Access::tensor({node});
+}
+
+Tensor make_input(const std::shared_ptr<DeviceData>& device, const Type& type) {
+  return Access::tensor({bare_leaf(kinds::input, device, type)});
+}
+
+Tensor new_tensor(const std::shared_ptr<DeviceData>& device, DType dtype, const Shape& shape) {
+  if (shape.size() > ops::max_rank) {
+    throw Error(ErrorCode::invalid_argument,
+                std::format("A tensor has at most {} dimensions; {} were asked for.", ops::max_rank,
+                            shape.size()));
+  }
+  const ops::View view = ops::View::dense(dtype, shape);
+  unwrap(ops::validate(view, "new tensor"));
+  return make_leaf(kinds::value, device, unwrap(device->device.allocate(view.bytes().size())),
+                   view);
+}
+
+const Storage& storage_of(const Tensor& tensor) {
+  const Value value = Access::value(tensor);
+  if (!value.node->computed()) evaluate({&value, 1});
+  return value.node->storage[value.output];
+}
+
+Storage dense_storage_of(const Tensor& tensor) {
+  const Storage& found = storage_of(tensor);
+  const Value value = Access::value(tensor);
+  const std::uint64_t alignment = value.node->device->device.caps().binding_alignment;
+  if (found.view.is_dense() && found.view.offset % alignment == 0) return found;
+  return storage_of(make(kinds::copy, {}, {tensor}, value.node->where));
+}
+
+}  // namespace graph
+}  // namespace weft

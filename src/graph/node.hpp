@@ -1,0 +1,127 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "gpu/gpu.hpp"
+#include "graph/executor.hpp"
+#include "graph/rule.hpp"
+#include "ops/view.hpp"
+#include "weft/compile.hpp"
+#include "weft/device.hpp"
+#include "weft/tensor.hpp"
+
+namespace weft {
+
+/// What a Device handle points to.
+struct DeviceData {
+  explicit DeviceData(gpu::Device opened) : device(std::move(opened)), executor(device) {}
+  gpu::Device device;
+  graph::Executor executor;
+  std::recursive_mutex mutex;  ///< Held while nodes get values.
+  std::atomic<std::uint64_t> nodes = 0;
+};
+
+namespace graph {
+
+/// One output of a node.
+struct Value {
+  std::shared_ptr<Node> node;
+  std::uint32_t output = 0;
+  explicit operator bool() const { return node != nullptr; }
+  [[nodiscard]] const Type& type() const;
+};
+
+/// Where an output's elements lie, once they are computed.
+struct Storage {
+  gpu::Buffer buffer;
+  ops::View view;
+};
+
+}  // namespace graph
+
+/// One operation and its results: what Tensor handles point to. Everything but `storage`, `inputs` (dropped when they
+/// are not needed any more) and `readers` stays as it was made.
+struct Node : std::enable_shared_from_this<Node> {
+  const graph::Rule* rule = nullptr;
+  graph::Attributes attributes;
+  std::vector<graph::Value> inputs;
+  std::vector<graph::Type> types;
+  std::shared_ptr<DeviceData> device;
+  Where where;
+  std::uint64_t number =
+      0;  ///< Nodes of a device are numbered as they are made, inputs before their users.
+  bool tracked = false;  ///< A variable or computed from one: keeps its inputs, for gradients.
+  bool aliases_variable = false;        ///< A variable or a view of one.
+  std::vector<graph::Storage> storage;  ///< Per output; empty until computed.
+  std::vector<std::weak_ptr<Node>>
+      readers;  ///< Of a variable and its views: who must run before an update.
+
+  Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  ~Node();
+  [[nodiscard]] bool computed() const { return !storage.empty(); }
+};
+
+struct KernelData {
+  std::shared_ptr<DeviceData> device;
+  gpu::Kernel kernel;
+  std::vector<bool> writes;
+  std::uint32_t scalars = 0;
+};
+
+/// The way from the public handles to their state.
+struct Access {
+  static graph::Value value(const Tensor& tensor);  ///< Throws for an empty tensor.
+  static graph::Value value_or_none(const Tensor& tensor) { return {tensor.node_, tensor.output_}; }
+  static Tensor tensor(graph::Value value);
+  static const std::shared_ptr<DeviceData>& data(const Device& device) { return device.data_; }
+  static Device device(std::shared_ptr<DeviceData> data) { return Device(std::move(data)); }
+  static Kernel kernel(KernelData data);
+  static Compiled compiled(std::shared_ptr<CompiledData> data);
+};
+
+/// The value of a result, or its failure thrown as weft::Error.
+template <class T>
+T unwrap(Result<T> result) {
+  if (!result) throw Error(result.error().code, result.error().message);
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+namespace graph {
+
+/// A new node; throws where the inputs do not fit, and the message names `where`.
+std::shared_ptr<Node> make_node(const Rule& rule, Attributes attributes,
+                                const std::vector<Tensor>& inputs, Where where,
+                                std::shared_ptr<DeviceData> device = nullptr);
+
+/// The first (only) output of a new node.
+Tensor make(const Rule& rule, Attributes attributes, const std::vector<Tensor>& inputs, Where where,
+            std::shared_ptr<DeviceData> device = nullptr);
+
+/// A leaf with elements that are somewhere already.
+Tensor make_leaf(const Rule& rule, const std::shared_ptr<DeviceData>& device, gpu::Buffer buffer,
+                 ops::View view);
+
+/// A leaf without elements, which stands for an input.
+Tensor make_input(const std::shared_ptr<DeviceData>& device, const Type& type);
+
+/// A dense leaf whose elements are not set.
+Tensor new_tensor(const std::shared_ptr<DeviceData>& device, DType dtype, const Shape& shape);
+
+/// The tensor's elements, computed if need be.
+const Storage& storage_of(const Tensor& tensor);
+
+/// The tensor's elements as a dense array that starts at a multiple of the binding alignment.
+Storage dense_storage_of(const Tensor& tensor);
+
+/// "matmul at model.cpp:12".
+std::string describe_place(std::string_view what, const Where& where);
+
+}  // namespace graph
+}  // namespace weft

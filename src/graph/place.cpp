@@ -1,0 +1,59 @@
+#include <algorithm>
+
+#include "graph/memory.hpp"
+#include "graph/program.hpp"
+
+namespace weft::graph {
+namespace {
+
+/// Which launches touch each block. Blocks outside of the arena have no lifetime.
+std::vector<Lifetime> lifetimes_of(const Program& program) {
+  std::vector<Lifetime> out(program.blocks.size());
+  for (std::size_t i = 0; i < program.dispatches.size(); ++i) {
+    const int now = static_cast<int>(i);
+    for (const ops::BoundRange& range : program.dispatches[i].ranges) {
+      const auto block = static_cast<std::size_t>(range.slot);
+      if (program.blocks[block].place != Block::Place::arena) continue;
+      Lifetime& life = out[block];
+      if (life.last < life.first) life.first = now;
+      life.last = now;
+      life.bytes = program.blocks[block].bytes;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Placed> place(const Program& program, gpu::Device device) {
+  const Caps& caps = device.caps();
+  const std::vector<Lifetime> lifetimes = lifetimes_of(program);
+  const Arena arena = plan_memory(lifetimes, std::max<std::uint64_t>(caps.binding_alignment, 256));
+  Placed placed;
+  placed.bound_bytes = arena.bound;
+  placed.arena_bytes = arena.bytes;
+  const bool one_buffer = device.mode() == gpu::Mode::fast && arena.bytes <= caps.max_buffer;
+  gpu::Buffer shared;
+  if (one_buffer && arena.bytes > 0) {
+    auto buffer = device.allocate(arena.bytes, "arena");
+    if (!buffer) return wrap(buffer.error(), "allocating memory between operations");
+    shared = *buffer;
+  }
+  for (std::size_t i = 0; i < program.blocks.size(); ++i) {
+    const Block& block = program.blocks[i];
+    if (block.place == Block::Place::external) {
+      placed.slices.push_back({block.buffer, 0, block.buffer.capacity()});
+    } else if (block.place == Block::Place::arena && lifetimes[i].last < lifetimes[i].first) {
+      placed.slices.emplace_back();  // no launch touches it
+    } else if (block.place == Block::Place::arena && shared) {
+      placed.slices.push_back({shared, arena.offsets[i], block.bytes});
+    } else {
+      auto buffer = device.allocate(block.bytes);
+      if (!buffer) return wrap(buffer.error(), "allocating a tensor");
+      placed.slices.push_back({*buffer, 0, buffer->capacity()});
+    }
+  }
+  return placed;
+}
+
+}  // namespace weft::graph

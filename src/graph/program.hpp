@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/error.hpp"
+#include "device/caps.hpp"
+#include "gpu/gpu.hpp"
+#include "graph/executor.hpp"
+#include "graph/graph.hpp"
+#include "ops/plan.hpp"
+#include "ops/view.hpp"
+
+namespace weft::graph {
+
+/// Memory that launches of a program touch.
+struct Block {
+  enum class Place : std::uint8_t {
+    arena,     ///< Between operations.
+    external,  ///< A leaf's buffer.
+    input,     ///< Filled before each run.
+    output,    ///< Kept after the run.
+  };
+  Place place = Place::arena;
+  std::uint64_t bytes = 0;
+  gpu::Buffer buffer;  ///< Of external blocks.
+  int input = -1;
+};
+
+/// A graph as launches. The slots of their ranges are numbers of blocks.
+struct Program {
+  std::vector<Block> blocks;
+  std::vector<ops::Dispatch> dispatches;
+  std::vector<ops::View> outputs;  ///< `slot` is the number of the block.
+};
+
+/// How a graph is lowered.
+struct LowerOptions {
+  bool in_place = true;      ///< Let results take the memory of inputs that nobody reads any more.
+  bool own_outputs = false;  ///< Outputs must be dense and in blocks of their own.
+};
+
+/// Plans every operation of a graph for a device.
+Result<Program> lower(const Graph& graph, const Caps& caps, const LowerOptions& options);
+
+/// A program with memory: `slices[i]` is where block i lies.
+struct Placed {
+  std::vector<gpu::Slice> slices;
+  std::uint64_t arena_bytes = 0;
+  std::uint64_t bound_bytes = 0;
+};
+
+/// Allocates the memory of a program: one arena for what lives between operations, buffers for inputs and outputs.
+/// In safe mode, where one buffer cannot be read and written by one launch, every block is a buffer.
+Result<Placed> place(const Program& program, gpu::Device device);
+
+}  // namespace weft::graph

@@ -1,0 +1,165 @@
+// The lazy graph: what is shared, what is updated, and what a compiled function replays.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+#include <weft/weft.hpp>
+
+namespace weft::test {
+namespace {
+
+const Device& api_device() {
+  static const Device device;
+  return device;
+}
+
+using Floats = std::vector<float>;
+
+TEST(DeviceGraph, ExpressionsRunWhenAskedAndKeepWhatHasAHandle) {
+  const Tensor a = api_device().arange(4);
+  const Tensor b = a * 2 + 1;
+  const Tensor c = b * b;
+  EXPECT_EQ(sum(c).item(), 1.0F + 9 + 25 + 49);
+  EXPECT_EQ(b.to_vector(), (Floats{1, 3, 5, 7}));
+  EXPECT_EQ(c.slice(0, 1, 2, 2).to_vector(), (Floats{9, 49}));
+  EXPECT_EQ(a.to_vector(), (Floats{0, 1, 2, 3}));
+}
+
+TEST(DeviceGraph, LongChainsNeitherNestNorLeak) {
+  Tensor x = api_device().full({1}, 0);
+  for (int i = 0; i < 3000; ++i) x = x + 1;
+  EXPECT_EQ(x.item(), 3000.0F);
+  Tensor y = api_device().full({1}, 0);
+  for (int i = 0; i < 200000; ++i) y = y + 1;  // never asked for
+}
+
+TEST(DeviceGraph, ReshapesOfViewsCopyOnlyWhenTheyMust) {
+  const Tensor m = api_device().arange(24).reshape({2, 3, 4});
+  EXPECT_EQ(m.permute({1, 0, 2}).reshape({3, 2, 2, 2}).reshape({3, 8}).slice(0, 1, 1).to_vector(),
+            (Floats{4, 5, 6, 7, 16, 17, 18, 19}));
+  EXPECT_EQ(m.slice(2, 0, 2).reshape({6, 2}).slice(0, 4, 2).to_vector(), (Floats{16, 17, 20, 21}));
+  EXPECT_EQ(m.slice(0, 1, 1)
+                .reshape({1, 12})
+                .broadcast_to({2, 12})
+                .reshape({24})
+                .slice(0, 11, 2)
+                .to_vector(),
+            (Floats{23, 12}));
+  const Tensor row = api_device().arange(3);
+  EXPECT_EQ(row.reshape({3, 1}).broadcast_to({3, 2}).reshape({6}).to_vector(),
+            (Floats{0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(row.broadcast_to({2, 3}).reshape({2, 3, 1}).reshape({2, 1, 3}).to_vector(),
+            (Floats{0, 1, 2, 0, 1, 2}));
+}
+
+TEST(DeviceGraph, VariablesChangeAndOldExpressionsSeeOldValues) {
+  const Tensor v = variable(api_device().arange(3));
+  const Tensor w = variable(api_device().full({3}, 5));
+  const Tensor before = v * 10;
+  const Tensor turned = v.reshape({3, 1}).transpose() + 0.5;
+  apply({{v, w}, {w, v}});
+  EXPECT_EQ(v.to_vector(), (Floats{5, 5, 5}));
+  EXPECT_EQ(w.to_vector(), (Floats{0, 1, 2}));
+  EXPECT_EQ(before.to_vector(), (Floats{0, 10, 20}));
+  EXPECT_EQ(turned.to_vector(), (Floats{0.5, 1.5, 2.5}));
+  EXPECT_EQ((v * 10).to_vector(), (Floats{50, 50, 50}));
+  EXPECT_THROW(apply({{before, w}}), Error);
+  EXPECT_THROW(apply({{v, w.slice(0, 0, 2)}}), Error);
+  EXPECT_THROW(apply({{v, w}, {v, w}}), Error);
+}
+
+TEST(DeviceGraph, CompiledFunctionsReplayWithNewInputs) {
+  int traced = 0;
+  const Compiled f = compile([&](const std::vector<Tensor>& in) -> Outputs {
+    ++traced;
+    const Tensor h = relu(matmul(in[0], in[1]));
+    return {h, sum(h, {1}), in[0]};
+  });
+  const Tensor w = api_device().arange(6).reshape({3, 2}) - 2.5;
+  for (int round = 0; round < 3; ++round) {
+    const Tensor x = api_device().full({2, 3}, round);
+    const std::vector<Tensor> y = f({x, w});
+    ASSERT_EQ(y.size(), 3U);
+    EXPECT_EQ(y[0].to_vector(), relu(matmul(x, w)).to_vector());
+    EXPECT_EQ(y[1].to_vector(), sum(relu(matmul(x, w)), {1}).to_vector());
+    EXPECT_EQ(y[2].to_vector(), x.to_vector());
+  }
+  EXPECT_EQ(traced, 1);
+  EXPECT_EQ(f({api_device().full({5, 3}, 1), w.transpose().transpose()})[0].shape(), (Shape{5, 2}));
+  EXPECT_EQ(traced, 2);
+  EXPECT_EQ(f.report().variants, 2U);
+  EXPECT_NE(f.text().find("matmul"), std::string::npos);
+  EXPECT_NE(f.dot().find("digraph"), std::string::npos);
+}
+
+TEST(DeviceGraph, CompiledUpdatesHappenInPlaceAndAtOnce) {
+  const Tensor count = variable(api_device().full({}, 0));
+  const Tensor a = variable(api_device().full({4}, 1));
+  const Tensor b = variable(api_device().full({4}, 2));
+  const Compiled step = compile([&](const std::vector<Tensor>& in) -> Outputs {
+    const Tensor next = count + 1;
+    // a and b change places, b plus the input; the old a is returned.
+    return {{a, next}, {{count, next}, {a, b}, {b, a + in[0]}}};
+  });
+  const Tensor one = api_device().full({4}, 1);
+  for (int round = 0; round < 4; ++round) {
+    const float was = a.to_vector()[0];
+    const std::vector<Tensor> out = step({one});
+    EXPECT_EQ(out[0].to_vector(), Floats(4, was));
+    EXPECT_EQ(out[1].item(), static_cast<float>(round + 1));
+  }
+  EXPECT_EQ(count.item(), 4.0F);
+  EXPECT_EQ(a.to_vector(), Floats(4, 3.0F));
+  EXPECT_EQ(b.to_vector(), Floats(4, 4.0F));
+}
+
+TEST(DeviceGraph, AnUpdateOfAnElementwiseValueNeedsNoMemory) {
+  const Tensor p = variable(api_device().full({1000}, 1));
+  const Compiled step = compile([&](const std::vector<Tensor>& in) -> Outputs {
+    return {std::vector<Tensor>{}, {{p, p * 2 + in[0]}}};
+  });
+  const Tensor one = api_device().full({1000}, 1);
+  for (int i = 0; i < 3; ++i) (void)step({one});
+  EXPECT_EQ(p.to_vector(), Floats(1000, 15.0F));
+  EXPECT_LE(step.report().arena_bytes, 4096U);
+}
+
+TEST(DeviceGraph, AMlpLearns) {
+  // y = sin(3 x) from 64 points.
+  Floats xs;
+  Floats ys;
+  for (int i = 0; i < 64; ++i) {
+    xs.push_back(static_cast<float>(i) / 32 - 1);
+    ys.push_back(std::sin(3 * xs.back()));
+  }
+  Floats w1;
+  Floats w2;
+  for (int i = 0; i < 32; ++i) {
+    w1.push_back(std::sin(static_cast<float>(i * 7 + 1)) * 2);
+    w2.push_back(std::cos(static_cast<float>(i * 5 + 2)) / 4);
+  }
+  const std::vector<Tensor> p{
+      variable(api_device().tensor({1, 32}, w1)), variable(api_device().full({32}, 0)),
+      variable(api_device().tensor({32, 1}, w2)), variable(api_device().full({1}, 0))};
+  const Compiled step = compile([&](const std::vector<Tensor>& in) -> Outputs {
+    const Tensor h = tanh(matmul(in[0], p[0]) + p[1]);
+    const Tensor loss = mean(map("sqr", matmul(h, p[2]) + p[3] - in[1]));
+    const std::vector<Tensor> g = grad(loss, p);
+    std::vector<Update> updates;
+    for (std::size_t i = 0; i < p.size(); ++i) updates.push_back({p[i], p[i] - g[i] * 0.1});
+    return {{loss}, updates};
+  });
+  const Tensor x = api_device().tensor({64, 1}, xs);
+  const Tensor y = api_device().tensor({64, 1}, ys);
+  const float first = step.one({x, y}).item();
+  float last = first;
+  for (int i = 0; i < 400; ++i) last = step.one({x, y}).item();
+  EXPECT_GT(first, 0.1F);
+  EXPECT_LT(last, 0.02F);
+  const CompileReport report = step.report();
+  EXPECT_LE(static_cast<double>(report.arena_bytes), 1.1 * static_cast<double>(report.bound_bytes));
+}
+
+}  // namespace
+}  // namespace weft::test
