@@ -232,11 +232,39 @@ void add_scatter_cases(std::vector<Case>& out) {
                               {.shape = {4, 300000}}, true));
 }
 
+/// Lines of many entries, which are sorted first.
+void add_sorted_cases(std::vector<Case>& out) {
+  out.push_back(scatter_case("many_lines", {.shape = {3, 90, 5}}, {.shape = {3, 400, 5}}, {}, 1));
+  out.push_back(scatter_case("many_f16", {.dtype = DType::f16, .shape = {33}},
+                             {.dtype = DType::i64, .shape = {700}}, {.dtype = DType::f16}, 0));
+  out.push_back(scatter_case("many_i32", {.dtype = DType::i32, .shape = {9, 7}, .order = {1, 0}},
+                             {.shape = {300, 7}}, {.dtype = DType::i32}, 0));
+  for (const DType type : {DType::f32, DType::f16}) {
+    out.push_back(add_rows_case(std::format("many_odd_{}", name(type)),
+                                {.dtype = type, .shape = {500, 35}, .offset = 1}, {.shape = {900}},
+                                {.dtype = type, .shape = {900, 35}}, true));
+  }
+  out.push_back(add_rows_case("many_few_columns", {.shape = {4000, 3}}, {.shape = {5000}},
+                              {.shape = {5000, 3}}));
+  out.push_back(add_rows_case("many_batched", {.shape = {2, 40, 36}}, {.shape = {2, 300}},
+                              {.shape = {2, 300, 36}}, true));
+  Case same =
+      add_rows_case("many_same", {.shape = {10, 64}}, {.shape = {2000}}, {.shape = {2000, 64}});
+  same.tensors[1].low = same.tensors[1].high = 3;
+  out.push_back(std::move(same));
+  // Past one binding of the masked run by the table, and by the keys alone, which then are not sorted.
+  out.push_back(add_rows_case("many_to_large_table", {.shape = {3000, 130}}, {.shape = {400}},
+                              {.shape = {400, 130}}, true));
+  out.push_back(
+      scatter_case("many_keys", {.dtype = DType::f16, .shape = {300000}}, {.shape = {200}}, {}, 0));
+}
+
 std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
   add_gather_cases(out);
   add_scatter_cases(out);
+  add_sorted_cases(out);
   for (int i = 0; i < 6; ++i) {
     Shape shape(random.between(1, 4));
     for (std::uint64_t& extent : shape) extent = random.between(1, 9);
@@ -270,6 +298,9 @@ std::vector<Case> cases(std::uint64_t seed) {
   bench(add_rows_case("2048_to_32000x4096_f32", {.shape = {32000, 4096}}, {.shape = {2048}},
                       {.shape = {2048, 4096}}),
         2048.0 * 4096 * 12);
+  bench(add_rows_case("32768_to_50257x768_f32", {.shape = {50257, 768}}, {.shape = {32768}},
+                      {.shape = {32768, 768}}),
+        32768.0 * 768 * 12);
   return out;
 }
 

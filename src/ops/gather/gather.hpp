@@ -19,8 +19,7 @@ struct GatherArgs {
 
 /// y[i, index[i, j, k], k] += source[i, j, k] for axis 1, and so on. The result does not depend on the run: sources of
 /// one element are added in order, in f32, and rounded to the type of `y` once. An index outside of `y` adds nothing.
-/// Every source is compared with all others of its line (and its index read as often), so lines of many thousand
-/// indices are slow.
+/// Lines of many indices are sorted by counting, which takes scratch of 4 bytes per row of `y` and 8 per index.
 struct ScatterAddArgs {
   View source;  ///< The shape of `index`; f32, f16 or bf16, or i32 for an i32 `y`.
   View index;   ///< i32 or i64, no larger than `y` except along `axis`; may repeat (stride 0).

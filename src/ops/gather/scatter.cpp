@@ -14,62 +14,6 @@ namespace {
 
 constexpr std::uint32_t group_size = 256;
 
-struct Variant {
-  std::string_view domain;
-  bool has_status = false;
-  std::uint32_t rank = 1;   // dimensions of the lines
-  std::uint32_t chunk = 1;  // columns per invocation (groups only)
-  bool entries_inner =
-      false;  // neighbouring invocations take neighbouring entries, not lines (singles only)
-
-  static constexpr auto fields =
-      std::tuple{field("DOMAIN", &Variant::domain), field("HAS_STATUS", &Variant::has_status),
-                 field("RANK", &Variant::rank), field("CHUNK", &Variant::chunk),
-                 field("ENTRIES_INNER", &Variant::entries_inner)};
-};
-
-struct Params {
-  std::uint32_t total = 0;  // groups: workgroups; singles: invocations
-  std::uint32_t line_count = 0;
-  std::uint32_t entries = 0;
-  std::uint32_t columns = 0;  // in chunks
-  std::uint32_t blocks = 0;   // groups: workgroups along the columns
-  std::uint32_t rows = 0;     // of all of y
-  std::uint32_t first_row = 0;
-  std::uint32_t piece_rows = 0;
-  std::uint32_t y_row = 0;
-  std::uint32_t y_column = 0;
-  std::uint32_t source_entry = 0;
-  std::uint32_t source_column = 0;
-  std::uint32_t index_entry = 0;
-  std::uint32_t first_position = 0;
-  std::array<std::uint32_t, max_rank> shape{};
-  std::array<std::uint32_t, max_rank> y_line{};
-  std::array<std::uint32_t, max_rank> source_line{};
-  std::array<std::uint32_t, max_rank> index_line{};
-  std::array<std::uint32_t, max_rank> position_line{};
-
-  static constexpr auto fields = std::tuple{field("total", &Params::total),
-                                            field("line_count", &Params::line_count),
-                                            field("entries", &Params::entries),
-                                            field("columns", &Params::columns),
-                                            field("blocks", &Params::blocks),
-                                            field("rows", &Params::rows),
-                                            field("first_row", &Params::first_row),
-                                            field("piece_rows", &Params::piece_rows),
-                                            field("y_row", &Params::y_row),
-                                            field("y_column", &Params::y_column),
-                                            field("source_entry", &Params::source_entry),
-                                            field("source_column", &Params::source_column),
-                                            field("index_entry", &Params::index_entry),
-                                            field("first_position", &Params::first_position),
-                                            field("shape", &Params::shape),
-                                            field("y_line", &Params::y_line),
-                                            field("source_line", &Params::source_line),
-                                            field("index_line", &Params::index_line),
-                                            field("position_line", &Params::position_line)};
-};
-
 struct Dim {
   std::uint64_t extent = 1;
   std::uint64_t stride = 0;
@@ -89,20 +33,6 @@ View with(const View& lines, std::initializer_list<Dim> further) {
   return view;
 }
 
-View whole_y(const ScatterJob& job) {
-  View view = with(job.lines[0], {{job.piece_rows, job.y_row}, {job.columns, job.y_column}});
-  view.offset += job.first_row * job.y_row * size_of(view.dtype);
-  return view;
-}
-
-View whole_source(const ScatterJob& job) {
-  return with(job.lines[1], {{job.entries, job.source_entry}, {job.columns, job.source_column}});
-}
-
-View whole_index(const ScatterJob& job) {
-  return with(job.lines[2], {{job.entries, job.index_entry}});
-}
-
 /// Chunks of columns are aligned in `view`, whose last dimension is the columns, with stride 1.
 bool aligned(const View& view, std::uint64_t chunk) {
   const std::uint64_t bytes = chunk * size_of(view.dtype);
@@ -119,16 +49,16 @@ Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
   const View y = whole_y(job);
   const View source = whole_source(job);
   const bool groups = job.columns >= 32;
-  Variant variant{.domain = is_float(y.dtype) ? "f32" : "i32",
-                  .has_status = job.status.given() && job.report && job.first_row == 0,
-                  .rank = lines[0].rank};
+  ScatterVariant variant{.domain = is_float(y.dtype) ? "f32" : "i32",
+                         .has_status = job.status.given() && job.report && job.first_row == 0,
+                         .rank = lines[0].rank};
   if (groups && job.columns % 4 == 0 && job.y_column == 1 && job.source_column == 1 &&
       aligned(y, 4) && aligned(source, 4)) {
     variant.chunk = 4;
   }
   const std::uint64_t inner_line = lines[2].stride[lines[2].rank - 1];
   variant.entries_inner = !groups && job.index_entry <= inner_line;
-  Params params;
+  ScatterParams params;
   params.line_count = narrow(lines[0].count());
   params.entries = narrow(job.entries);
   params.columns = narrow(job.columns / variant.chunk);
@@ -151,6 +81,15 @@ Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
   }
   const std::uint64_t pairs = std::uint64_t{params.line_count} * params.entries;
   params.total = narrow(pairs * (groups ? params.blocks : params.columns));
+
+  if (job.entries >= entries_to_sort) {
+    ScatterVariant sorting = variant;
+    sorting.groups = groups;
+    sorting.entries_inner = false;
+    const auto sorted = launch_sorted(plan, job, sorting, params, caps);
+    if (!sorted) return std::unexpected(sorted.error());
+    if (*sorted) return {};
+  }
 
   const auto words = [&](const View& view) {
     return std::clamp(variant.chunk * size_of(view.dtype) / 4, 1U, 4U);
@@ -223,6 +162,20 @@ std::pair<ScatterJob, ScatterJob> split_columns(const ScatterJob& job) {
 }
 
 }  // namespace
+
+View whole_y(const ScatterJob& job) {
+  View view = with(job.lines[0], {{job.piece_rows, job.y_row}, {job.columns, job.y_column}});
+  view.offset += job.first_row * job.y_row * size_of(view.dtype);
+  return view;
+}
+
+View whole_source(const ScatterJob& job) {
+  return with(job.lines[1], {{job.entries, job.source_entry}, {job.columns, job.source_column}});
+}
+
+View whole_index(const ScatterJob& job) {
+  return with(job.lines[2], {{job.entries, job.index_entry}});
+}
 
 Status emit(Plan& plan, const ScatterJob& job, const Caps& caps) {
   const std::uint64_t budget = binding_budget(caps);

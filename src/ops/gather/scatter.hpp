@@ -2,8 +2,11 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
+#include <tuple>
 
 #include "device/caps.hpp"
+#include "ops/fields.hpp"
 #include "ops/plan.hpp"
 #include "ops/view.hpp"
 
@@ -27,6 +30,83 @@ struct ScatterJob {
   bool report = true;
   View status;
 };
+
+/// What distinguishes the kernels of a scatter_add.
+struct ScatterVariant {
+  std::string_view domain;
+  bool has_status = false;
+  std::uint32_t rank = 1;   // dimensions of the lines
+  std::uint32_t chunk = 1;  // columns per invocation (groups only)
+  bool entries_inner =
+      false;  // neighbouring invocations take neighbouring entries, not lines (singles only)
+
+  std::string_view pass = "";  // of the sorted kernels, see scatter_sorted.wgsl
+  bool groups = false;         // a workgroup per row (the last of these passes only)
+
+  static constexpr auto fields = std::tuple{field("PASS", &ScatterVariant::pass),
+                                            field("GROUPS", &ScatterVariant::groups),
+                                            field("DOMAIN", &ScatterVariant::domain),
+                                            field("HAS_STATUS", &ScatterVariant::has_status),
+                                            field("RANK", &ScatterVariant::rank),
+                                            field("CHUNK", &ScatterVariant::chunk),
+                                            field("ENTRIES_INNER", &ScatterVariant::entries_inner)};
+};
+
+/// The numbers of a launch.
+struct ScatterParams {
+  std::uint32_t total = 0;  // groups: workgroups; singles: invocations
+  std::uint32_t line_count = 0;
+  std::uint32_t entries = 0;
+  std::uint32_t columns = 0;  // in chunks
+  std::uint32_t blocks = 0;   // groups: workgroups along the columns
+  std::uint32_t rows = 0;     // of all of y
+  std::uint32_t first_row = 0;
+  std::uint32_t piece_rows = 0;
+  std::uint32_t y_row = 0;
+  std::uint32_t y_column = 0;
+  std::uint32_t source_entry = 0;
+  std::uint32_t source_column = 0;
+  std::uint32_t index_entry = 0;
+  std::uint32_t first_position = 0;
+  std::array<std::uint32_t, max_rank> shape{};
+  std::array<std::uint32_t, max_rank> y_line{};
+  std::array<std::uint32_t, max_rank> source_line{};
+  std::array<std::uint32_t, max_rank> index_line{};
+  std::array<std::uint32_t, max_rank> position_line{};
+
+  static constexpr auto fields = std::tuple{field("total", &ScatterParams::total),
+                                            field("line_count", &ScatterParams::line_count),
+                                            field("entries", &ScatterParams::entries),
+                                            field("columns", &ScatterParams::columns),
+                                            field("blocks", &ScatterParams::blocks),
+                                            field("rows", &ScatterParams::rows),
+                                            field("first_row", &ScatterParams::first_row),
+                                            field("piece_rows", &ScatterParams::piece_rows),
+                                            field("y_row", &ScatterParams::y_row),
+                                            field("y_column", &ScatterParams::y_column),
+                                            field("source_entry", &ScatterParams::source_entry),
+                                            field("source_column", &ScatterParams::source_column),
+                                            field("index_entry", &ScatterParams::index_entry),
+                                            field("first_position", &ScatterParams::first_position),
+                                            field("shape", &ScatterParams::shape),
+                                            field("y_line", &ScatterParams::y_line),
+                                            field("source_line", &ScatterParams::source_line),
+                                            field("index_line", &ScatterParams::index_line),
+                                            field("position_line", &ScatterParams::position_line)};
+};
+
+/// The bytes that a job touches.
+View whole_y(const ScatterJob& job);
+View whole_source(const ScatterJob& job);
+View whole_index(const ScatterJob& job);
+
+/// Entries of a line from which on sorting them pays; with fewer, every entry is compared with all others.
+inline constexpr std::uint64_t entries_to_sort = 128;
+
+/// Plans a job of many entries that fits its bindings: entries are brought into the order of the rows that they name by
+/// counting, and one owner per row adds them up. False where its scratch does not fit.
+Result<bool> launch_sorted(Plan& plan, const ScatterJob& job, ScatterVariant variant,
+                           ScatterParams params, const Caps& caps);
 
 /// Plans a job, split so that every binding fits.
 Status emit(Plan& plan, const ScatterJob& job, const Caps& caps);

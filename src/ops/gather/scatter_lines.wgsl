@@ -1,11 +1,12 @@
-// Where things lie in a scatter_add, and which indices are good; shared by its two kernels.
+// Where things lie in a scatter_add, and which indices are good; shared by its kernels.
+#let DATA = PASS == "" || PASS == "sum"
 alias T = {{DOMAIN}};
 
 struct Line { y: u32, source: u32, index: u32, position: u32 }
 
 fn line_place(n: u32) -> Line {
   var rest = n;
-  var at = Line(p.y_off, p.source_off, p.index_off, p.first_position);
+  var at = Line({{DATA ? "p.y_off" : "0u"}}, {{DATA ? "p.source_off" : "0u"}}, p.index_off, p.first_position);
 #for back in 0..RANK
 #let d = RANK - 1 - back
 #if d == 0
