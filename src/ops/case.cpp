@@ -7,6 +7,8 @@
 #include <numeric>
 
 #include "base/half.hpp"
+#include "ops/quant/codec.hpp"
+#include "ops/quant/random.hpp"
 
 namespace weft::ops {
 
@@ -112,10 +114,27 @@ double load_one(DType type, const std::byte* at) {
 std::uint64_t byte_of(const View& view, std::span<const std::uint64_t> at) {
   std::uint64_t element = 0;
   for (std::size_t i = 0; i < at.size(); ++i) element += at[i] * view.stride[i];
-  return view.offset + element * size_of(view.dtype);
+  return view.offset + element / block_elements(view.dtype) * block_bytes(view.dtype);
+}
+
+/// Calls `visit` with the byte at which each element (or block) of a view starts.
+template <class Visit>
+void each_block(View view, const Visit& visit) {
+  if (is_quantized(view.dtype)) {  // steps from block to block
+    view.shape[view.rank - 1] /= block_elements(view.dtype);
+    view.stride[view.rank - 1] = block_elements(view.dtype);
+  }
+  for (Index i(view.extents()); !i.done(); i.next()) visit(byte_of(view, i.values()));
 }
 
 }  // namespace
+
+void HostTensor::set_blocks(std::vector<std::byte> bytes) {
+  blocks = std::move(bytes);
+  std::vector<float> decoded(blocks.size() / block_bytes(dtype) * block_elements(dtype));
+  quant::dequantize(dtype, blocks, decoded);
+  values.assign(decoded.begin(), decoded.end());
+}
 
 void store_values(const View& view, std::span<const double> values, std::span<std::byte> raw) {
   std::size_t n = 0;
@@ -124,7 +143,32 @@ void store_values(const View& view, std::span<const double> values, std::span<st
   }
 }
 
+void store_host(const View& view, const HostTensor& host, std::span<std::byte> raw) {
+  if (!is_quantized(view.dtype)) return store_values(view, host.values, raw);
+  const std::byte* from = host.blocks.data();
+  each_block(view, [&](std::uint64_t at) {
+    std::memcpy(raw.data() + at, from, block_bytes(view.dtype));
+    from += block_bytes(view.dtype);
+  });
+}
+
+void copy_elements(const View& view, std::span<const std::byte> from, std::span<std::byte> to) {
+  each_block(view, [&](std::uint64_t at) {
+    std::memcpy(to.data() + at, from.data() + at, block_bytes(view.dtype));
+  });
+}
+
 std::vector<double> load_values(const View& view, std::span<const std::byte> raw) {
+  if (is_quantized(view.dtype)) {
+    HostTensor host{.dtype = view.dtype, .shape = {}, .values = {}, .blocks = {}};
+    std::vector<std::byte> blocks;
+    each_block(view, [&](std::uint64_t at) {
+      const auto block = raw.subspan(at, block_bytes(view.dtype));
+      blocks.insert(blocks.end(), block.begin(), block.end());
+    });
+    host.set_blocks(std::move(blocks));
+    return host.values;
+  }
   std::vector<double> values;
   values.reserve(view.count());
   for (Index i(view.extents()); !i.done(); i.next()) {
@@ -134,8 +178,14 @@ std::vector<double> load_values(const View& view, std::span<const std::byte> raw
 }
 
 HostTensor make_host(const TensorSpec& spec, Random& random) {
-  HostTensor host{spec.dtype, spec.shape, {}};
+  HostTensor host{spec.dtype, spec.shape, {}, {}};
   const View view = spec.view(0, 0);
+  if (is_quantized(spec.dtype)) {
+    const double size = std::max(std::abs(spec.low), std::abs(spec.high));
+    host.set_blocks(
+        quant::random_blocks(spec.dtype, view.count() / block_elements(spec.dtype), size, random));
+    return host;
+  }
   host.values.resize(view.count());
   for (double& value : host.values) {
     const bool whole = spec.fill == Fill::integers || !is_float(spec.dtype);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -47,6 +48,10 @@ struct HostTensor {
   DType dtype = DType::f32;
   std::vector<std::uint64_t> shape;
   std::vector<double> values;
+  std::vector<std::byte> blocks;  ///< Quantized types: the blocks that `values` are decoded from.
+
+  /// Gives a tensor of a quantized type these blocks and their values.
+  void set_blocks(std::vector<std::byte> bytes);
 };
 
 /// One test of an op, and a benchmark where `bench` is set. Tests, benchmarks, shader validation and docs/ops.md are
@@ -97,11 +102,17 @@ class Random {
 /// `value` rounded to what `type` can hold.
 double round_to(DType type, double value);
 
-/// A tensor's bytes ↔ its values; `raw` is the whole buffer that `view` lies in.
+/// A tensor's bytes ↔ its values; `raw` is the whole buffer that `view` lies in. The values of plain types can be
+/// stored, the contents of any tensor can be.
 void store_values(const View& view, std::span<const double> values, std::span<std::byte> raw);
+void store_host(const View& view, const HostTensor& host, std::span<std::byte> raw);
 std::vector<double> load_values(const View& view, std::span<const std::byte> raw);
 
-/// Random contents of a tensor, rounded to its type.
+/// Copies the bytes of a view's elements from one image of its buffer to another.
+void copy_elements(const View& view, std::span<const std::byte> from, std::span<std::byte> to);
+
+/// Random contents of a tensor, rounded to its type. Quantized ones get random blocks whose scales are such that
+/// most values lie between `low` and `high`.
 HostTensor make_host(const TensorSpec& spec, Random& random);
 
 /// The error that a case allows at an expected value.

@@ -79,7 +79,7 @@ class OpTest : public testing::Test {
     Placed mine{spec.view(slot, guard_bytes), {}, {}};
     const std::uint64_t end = std::max(mine.view.bytes().end, guard_bytes);
     mine.raw.assign((end + guard_bytes + 15) / 16 * 16, canary);
-    ops::store_values(mine.view, host.values, mine.raw);
+    ops::store_host(mine.view, host, mine.raw);
     auto buffer = device().allocate(mine.raw.size());
     ASSERT_TRUE(buffer) << buffer.error().message;
     mine.buffer = *buffer;
@@ -122,7 +122,7 @@ class OpTest : public testing::Test {
     }
     // Everything that is not the output's elements must be as before: inputs, guards and gaps.
     std::vector<std::byte> expected = placed.raw;
-    if (spec.output) copy_elements(placed.view, raw, expected);
+    if (spec.output) ops::copy_elements(placed.view, raw, expected);
     for (std::size_t i = 0; i < raw.size(); ++i) {
       if (raw[i] == expected[i]) continue;
       ADD_FAILURE() << std::format(
@@ -130,17 +130,6 @@ class OpTest : public testing::Test {
           ops::describe(placed.view), i, std::to_integer<int>(expected[i]),
           std::to_integer<int>(raw[i]));
       break;
-    }
-  }
-
-  /// Copies the bytes of a view's elements from one image of its buffer to another.
-  static void copy_elements(const ops::View& view, std::span<const std::byte> from,
-                            std::span<std::byte> to) {
-    for (ops::Index i(view.extents()); !i.done(); i.next()) {
-      std::uint64_t element = 0;
-      for (std::uint32_t d = 0; d < view.rank; ++d) element += i[d] * view.stride[d];
-      const std::uint64_t at = view.offset + element * size_of(view.dtype);
-      for (std::uint32_t b = 0; b < size_of(view.dtype); ++b) to[at + b] = from[at + b];
     }
   }
 

@@ -1,0 +1,90 @@
+#include <format>
+#include <utility>
+
+#include "base/math.hpp"
+#include "ops/map/map.hpp"
+#include "ops/quant/job.hpp"
+#include "ops/quant/quant.hpp"
+
+namespace weft::ops::quant {
+namespace {
+
+constexpr std::uint32_t piece_elements = 16;
+
+struct Variant {
+  DType type = DType::q4_0;
+  bool indexed = false;
+  bool aligned = false;  // blocks
+  bool vector = false;   // rows of y
+
+  static constexpr auto fields =
+      std::tuple{field("QTYPE", &Variant::type), field("INDEXED", &Variant::indexed),
+                 field("ALIGNED", &Variant::aligned), field("VECTOR", &Variant::vector)};
+};
+
+Result<Dispatch> launch(const Job& job, const Caps& caps) {
+  const JobParams params = params_of(job, piece_elements);
+  const Variant variant{.type = job.table.dtype,
+                        .indexed = job.indexed(),
+                        .aligned = blocks_aligned(job.table),
+                        .vector = rows_in_chunks(job.flat, 8)};
+  const bool shares_words = size_of(job.flat.dtype) < 4 && !variant.vector;
+  Launch out;
+  out.source = "quant/decode.wgsl";
+  out.label = std::format("decode {}", name(job.table.dtype));
+  out.constants = constants_of(variant);
+  out.params = block_of(params);
+  out.operands = {{.name = "table", .view = job.table},
+                  {.name = "flat",
+                   .view = job.flat,
+                   .access = shares_words ? Access::atomic : Access::write,
+                   .unit = variant.vector ? 4U : 1U}};
+  if (job.indexed()) out.operands.push_back({.name = "index", .view = job.index});
+  out.grid = grid_1d(ceil_div<std::uint64_t>(params.count, 256), caps);
+  return make_dispatch(std::move(out), caps);
+}
+
+/// A quantized view as rows of plain integers of the same bytes.
+View as_integers(const View& view) {
+  const bool odd = block_bytes(view.dtype) % 2 != 0;
+  View out = view;
+  out.dtype = odd ? DType::u8 : DType::i16;
+  const std::uint64_t per_block = block_bytes(view.dtype) / size_of(out.dtype);
+  const std::uint64_t block = block_elements(view.dtype);
+  const std::uint32_t inner = view.rank - 1;
+  out.shape[inner] = view.shape[inner] / block * per_block;
+  for (std::uint32_t i = 0; i < inner; ++i) out.stride[i] = view.stride[i] / block * per_block;
+  return out;
+}
+
+}  // namespace
+
+Result<Plan> plan(const DecodeArgs& args, const Caps& caps) {
+  const auto job = make_job(args.y, args.table, args.indices, "y");
+  if (!job) return std::unexpected(job.error());
+  Plan plan;
+  const Status ok = for_each_job(*job, caps, [&](const Job& part) -> Status {
+    auto dispatch = launch(part, caps);
+    if (!dispatch) return std::unexpected(dispatch.error());
+    plan.dispatches.push_back(std::move(*dispatch));
+    return {};
+  });
+  if (!ok) return std::unexpected(ok.error());
+  return plan;
+}
+
+Result<Plan> plan(const CopyArgs& args, const Caps& caps) {
+  for (const auto& [view, what] : {std::pair{&args.x, "x"}, std::pair{&args.y, "y"}}) {
+    if (const Status ok = validate(*view, what, Types::quantized_too); !ok)
+      return std::unexpected(ok.error());
+  }
+  if (!is_quantized(args.x.dtype) || args.x.dtype != args.y.dtype) {
+    return fail(ErrorCode::invalid_argument,
+                "Blocks are copied between tensors of one quantized type; x is {} and y is {}.",
+                describe(args.x), describe(args.y));
+  }
+  return map::plan({.function = "copy", .inputs = {as_integers(args.x)}, .y = as_integers(args.y)},
+                   caps);
+}
+
+}  // namespace weft::ops::quant
