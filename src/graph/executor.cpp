@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/math.hpp"
+#include "ops/tables.hpp"
 
 namespace weft::graph {
 
@@ -58,6 +59,22 @@ Result<gpu::Kernel> Executor::kernel(const ops::KernelSpec& spec) {
   return kernels_.try_emplace(key, std::move(entry)).first->second.kernel;
 }
 
+Result<gpu::Buffer> Executor::table(int slot) {
+  const std::lock_guard lock(mutex_);
+  const auto found = tables_.find(slot);
+  if (found != tables_.end()) return found->second;
+  const std::span<const std::uint32_t> words = ops::table_words(slot);
+  if (words.empty()) {
+    return fail(ErrorCode::invalid_argument, "There is no table of constants with number {}.",
+                slot);
+  }
+  auto buffer = device_.allocate(words.size_bytes(), "table");
+  if (!buffer) return wrap(buffer.error(), "allocating a table of constants");
+  if (const Status ok = device_.write(gpu::whole(*buffer), std::as_bytes(words)); !ok)
+    return std::unexpected(ok.error());
+  return tables_.emplace(slot, std::move(*buffer)).first->second;
+}
+
 Status Executor::prepare(std::span<const ops::Dispatch> dispatches) {
   std::vector<gpu::KernelDesc> descs;
   std::vector<std::string> keys;
@@ -90,6 +107,12 @@ Status Executor::launch(gpu::Stream& stream, const ops::Dispatch& dispatch,
   if (!compiled) return std::unexpected(compiled.error());
   std::vector<gpu::Slice> bindings;
   for (const ops::BoundRange& range : dispatch.ranges) {
+    if (range.slot <= ops::first_table_slot) {
+      auto constants = table(range.slot);
+      if (!constants) return std::unexpected(constants.error());
+      bindings.push_back({std::move(*constants), range.offset, range.size});
+      continue;
+    }
     const auto index = static_cast<std::size_t>(range.slot);
     if (range.slot < 0 || index >= slots.size() || !slots[index].buffer) {
       return fail(ErrorCode::invalid_argument,

@@ -42,6 +42,8 @@ class Executor {
  private:
   Result<gpu::KernelDesc> describe(const ops::KernelSpec& spec) const;
   Result<gpu::Kernel> kernel(const ops::KernelSpec& spec);
+  /// The buffer of a table of constants, uploaded at its first use.
+  Result<gpu::Buffer> table(int slot);
   Status launch(gpu::Stream& stream, const ops::Dispatch& dispatch,
                 std::span<const gpu::Slice> slots);
 
@@ -54,6 +56,7 @@ class Executor {
   Options options_;
   std::mutex mutex_;
   std::map<std::string, Entry> kernels_;
+  std::map<int, gpu::Buffer> tables_;
 };
 
 }  // namespace weft::graph

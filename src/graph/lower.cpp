@@ -256,6 +256,7 @@ class Lowering {
     for (const std::uint64_t bytes : plan->scratch) scratch.push_back(add_block({.bytes = bytes}));
     for (ops::Dispatch& dispatch : plan->dispatches) {
       for (ops::BoundRange& range : dispatch.ranges) {
+        if (range.slot <= ops::first_table_slot) continue;  // the same in every program
         const bool is_scratch = range.slot >= ops::first_scratch_slot;
         const auto index = static_cast<std::size_t>(
             is_scratch ? range.slot - ops::first_scratch_slot : range.slot);

@@ -12,6 +12,7 @@ std::vector<Lifetime> lifetimes_of(const Program& program) {
   for (std::size_t i = 0; i < program.dispatches.size(); ++i) {
     const int now = static_cast<int>(i);
     for (const ops::BoundRange& range : program.dispatches[i].ranges) {
+      if (range.slot <= ops::first_table_slot) continue;
       const auto block = static_cast<std::size_t>(range.slot);
       if (program.blocks[block].place != Block::Place::arena) continue;
       Lifetime& life = out[block];

@@ -100,6 +100,10 @@ inline constexpr int first_scratch_slot = 1 << 16;
 /// What lend() adds to a slot.
 inline constexpr int lent_slots = 1 << 20;
 
+/// Tables that are the same for every call (tables.hpp) have slots from here on downwards: `first_table_slot - i` is
+/// table i.
+inline constexpr int first_table_slot = -2;
+
 /// What an op does for given views on a given device: launches in order, and the scratch that they need.
 struct Plan {
   std::vector<Dispatch> dispatches;

@@ -151,24 +151,21 @@ float codebook2(DType type, const Block& b, std::size_t i) {
   std::uint32_t entry = 0;
   std::uint32_t signs = 0;
   std::uint32_t scale = 0;
-  std::span<const std::uint32_t> grid;
+  std::span<const std::uint32_t> grid = codebook_of(type);
   if (type == DType::iq2_xxs) {
     const std::uint32_t more = b.u32(6 + group * 8);
     entry = b.u8(2 + group * 8 + run);
     signs = even_signs(more >> (7 * run));
     scale = more >> 28;
-    grid = iq2_xxs_grid;
   } else if (type == DType::iq2_xs) {
     const std::uint32_t q = b.u16(2 + i / 8 * 2);
     entry = q & 511U;
     signs = even_signs(q >> 9);
     scale = static_cast<std::uint32_t>(b.bits(66 + group, run / 2 * 4, 4));
-    grid = iq2_xs_grid;
   } else {
     entry = b.u8(2 + i / 8) | static_cast<std::uint32_t>(b.bits(66 + group, run * 2, 2)) << 8;
     signs = b.u8(34 + i / 8);
     scale = static_cast<std::uint32_t>(b.bits(74 + group, run / 2 * 4, 4));
-    grid = iq2_s_grid;
   }
   constexpr std::array<float, 4> sizes{8, 25, 43, 0};
   const float size = sizes[level_of(grid, entry, i % 8, 2)];

@@ -5,6 +5,7 @@
 #include "ops/map/map.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/quant/quant.hpp"
+#include "ops/tables.hpp"
 
 namespace weft::ops::quant {
 namespace {
@@ -40,6 +41,7 @@ Result<Dispatch> launch(const Job& job, const Caps& caps) {
                    .access = shares_words ? Access::atomic : Access::write,
                    .unit = variant.vector ? 4U : 1U}};
   if (job.indexed()) out.operands.push_back({.name = "index", .view = job.index});
+  add_codebook(out, job.table.dtype);
   out.grid = grid_1d(ceil_div<std::uint64_t>(params.count, 256), caps);
   return make_dispatch(std::move(out), caps);
 }

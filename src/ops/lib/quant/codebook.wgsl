@@ -1,5 +1,5 @@
 // Types whose elements are entries of a codebook, 8 or 4 at a time; see decode.wgsl. Blocks of 256 elements in groups of
-// 32, two pieces each.
+// 32, two pieces each. The codebook is an operand of the launch (ops/tables.hpp).
 #let BYTES = QTYPE == "iq1_s" ? 50 : QTYPE == "iq1_m" ? 56 : QTYPE == "iq2_xxs" ? 66 : QTYPE == "iq2_xs" ? 74 : QTYPE == "iq2_s" ? 82 : QTYPE == "iq3_xxs" ? 98 : 110
 const {{NAME}}_block = 256u;
 const {{NAME}}_block_bytes = {{BYTES}}u;
@@ -7,35 +7,7 @@ const {{NAME}}_pieces = 16u;
 const {{NAME}}_gap = 8u;
 fn {{NAME}}_first(piece: u32) -> u32 { return piece * 16u; }
 
-#if QTYPE == "iq1_s" || QTYPE == "iq1_m"
-const {{NAME}}_grid = array<u32, 1024>(
-#include "lib/quant/grid_iq1.wgsl"
-);
-#elif QTYPE == "iq2_xxs"
-const {{NAME}}_grid = array<u32, 128>(
-#include "lib/quant/grid_iq2_xxs.wgsl"
-);
-#elif QTYPE == "iq2_xs"
-const {{NAME}}_grid = array<u32, 256>(
-#include "lib/quant/grid_iq2_xs.wgsl"
-);
-#elif QTYPE == "iq2_s"
-const {{NAME}}_grid = array<u32, 512>(
-#include "lib/quant/grid_iq2_s.wgsl"
-);
-#elif QTYPE == "iq3_xxs"
-const {{NAME}}_grid = array<u32, 128>(
-#include "lib/quant/grid_iq3_xxs.wgsl"
-);
-#elif QTYPE == "iq3_s"
-const {{NAME}}_grid = array<u32, 256>(
-#include "lib/quant/grid_iq3_s.wgsl"
-);
-#else
-#error "There is no decoder for blocks of type {{QTYPE}}."
-#endif
-
-fn {{NAME}}_entry(i: u32) -> u32 { return ({{NAME}}_grid[i / 2u] >> ((i & 1u) * 16u)) & 0xffffu; }
+fn {{NAME}}_entry(i: u32) -> u32 { return (codebook_at(i / 2u) >> ((i & 1u) * 16u)) & 0xffffu; }
 
 #if QTYPE == "iq3_xxs" || QTYPE == "iq3_s"
 fn {{NAME}}_four(i: u32) -> vec4<f32> {

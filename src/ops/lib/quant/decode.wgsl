@@ -7,7 +7,8 @@
 //   run_value(run)             the 8 values of a run
 // The elements of a run are run.scale · (run.lo, run.hi) + run.offset, so that dot products can leave the scale and
 // the offset to the end. Levels of n bits come as 1 + level / 2ⁿ: bits put into the fraction of an f32 are a float
-// without any conversion. The kernel includes lib/quant/run.wgsl in front.
+// without any conversion. The kernel includes lib/quant/run.wgsl in front, and its launch has what
+// add_codebook() of ops/tables.hpp adds.
 
 fn {{NAME}}_u8(at: u32) -> u32 { return ({{NAME}}_word(at / 4u) >> ((at & 3u) * 8u)) & 0xffu; }
 fn {{NAME}}_u16(at: u32) -> u32 { return ({{NAME}}_word(at / 4u) >> ((at & 2u) * 8u)) & 0xffffu; }
@@ -45,6 +46,8 @@ fn {{NAME}}_bytes16(at: u32) -> vec4<u32> {
 #include "lib/quant/ternary.wgsl"
 #elif QTYPE == "mxfp4" || QTYPE == "nvfp4" || QTYPE == "iq4_nl" || QTYPE == "iq4_xs"
 #include "lib/quant/nonlinear.wgsl"
-#else
+#elif QTYPE == "iq1_s" || QTYPE == "iq1_m" || QTYPE == "iq2_xxs" || QTYPE == "iq2_xs" || QTYPE == "iq2_s" || QTYPE == "iq3_xxs" || QTYPE == "iq3_s"
 #include "lib/quant/codebook.wgsl"
+#else
+#error "There is no decoder for blocks of type {{QTYPE}}."
 #endif
