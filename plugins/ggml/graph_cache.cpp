@@ -96,12 +96,12 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
   if (known != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, known);
     ++stats_.replayed;
-    return known->recording ? stream.replay(known->recording) : Status{};
+    return run(*known, stream);
   }
 
   Slots slots;
   ops::Plan all;
-  std::uint64_t computed = 0;
+  Entry entry;
   for (const ggml_tensor* tensor : nodes) {
     if (!is_computed(*tensor)) continue;
     const auto doing = [tensor] {
@@ -112,10 +112,9 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
     auto plan = plan_node(*node, executor.device().caps());
     if (!plan) return wrap(plan.error(), doing());
     append_shared(all, std::move(*plan));
-    ++computed;
+    entry.nodes.push_back(tensor->op);
   }
 
-  Entry entry;
   entry.hash = hash;
   entry.key = std::move(key);
   for (const gpu::Buffer& buffer : slots.buffers) entry.buffers.push_back(buffer.id());
@@ -129,11 +128,14 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
     entry.recording = std::move(*recording);
   }
   ++stats_.recorded;
-  stats_.nodes += computed;
   entries_.push_front(std::move(entry));
   if (entries_.size() > capacity) entries_.pop_back();
-  const gpu::Recording& recording = entries_.front().recording;
-  return recording ? stream.replay(recording) : Status{};
+  return run(entries_.front(), stream);
+}
+
+Status GraphCache::run(const Entry& entry, gpu::Stream& stream) {
+  for (const ggml_op op : entry.nodes) ++stats_.nodes.at(static_cast<std::size_t>(op));
+  return entry.recording ? stream.replay(entry.recording) : Status{};
 }
 
 void GraphCache::forget(std::uint64_t buffer_id) {

@@ -2,6 +2,7 @@
 
 #include <ggml-backend-impl.h>
 
+#include <array>
 #include <cstdint>
 #include <list>
 #include <mutex>
@@ -17,11 +18,11 @@ namespace weft::plugin {
 /// depend on: ops and their parameters, types, shapes, strides, and where every tensor lies. Thread-safe.
 class GraphCache {
  public:
-  /// How often graphs were recorded and replayed, for tests.
+  /// What was run, for tests.
   struct Stats {
-    std::uint64_t recorded = 0;
-    std::uint64_t replayed = 0;
-    std::uint64_t nodes = 0;  ///< Nodes of recorded graphs that became launches.
+    std::uint64_t recorded = 0;                        ///< Graphs seen for the first time.
+    std::uint64_t replayed = 0;                        ///< Graphs that were known.
+    std::array<std::uint64_t, GGML_OP_COUNT> nodes{};  ///< Nodes computed, for each op.
   };
 
   /// Runs a graph: replays it if it is known, records it otherwise. Does not wait.
@@ -36,8 +37,11 @@ class GraphCache {
     std::uint64_t hash = 0;
     Key key;
     std::vector<std::uint64_t> buffers;
-    gpu::Recording recording;  ///< Empty for a graph without launches.
+    gpu::Recording recording;    ///< Empty for a graph without launches.
+    std::vector<ggml_op> nodes;  ///< The ops that it computes.
   };
+
+  Status run(const Entry& entry, gpu::Stream& stream);
 
   mutable std::mutex mutex_;
   std::list<Entry> entries_;  ///< The most recently used first.

@@ -28,11 +28,35 @@ ggml_backend_dev_t get_device(ggml_backend_reg_t registry, std::size_t index) {
   return index < devices.size() ? devices[index]->device() : nullptr;
 }
 
+/// For tests: how many graphs a device has recorded and replayed, how many nodes of an op it has
+/// computed, and the bytes of its buffers.
+struct DeviceStats {
+  std::uint64_t recorded = 0;
+  std::uint64_t replayed = 0;
+  std::uint64_t nodes = 0;
+  std::uint64_t bytes = 0;
+};
+
+DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op) {
+  const Engine* engine = DeviceContext::of(device).opened();
+  if (engine == nullptr) return {};
+  const GraphCache::Stats stats = engine->graphs.stats();
+  return {stats.recorded, stats.replayed, stats.nodes.at(static_cast<std::size_t>(op)),
+          engine->device.memory().in_use};
+}
+
+void* get_proc_address(ggml_backend_reg_t /*registry*/, const char* name) {
+  if (std::string_view(name) == "weft_device_stats") {
+    return reinterpret_cast<void*>(device_stats);
+  }
+  return nullptr;
+}
+
 constexpr ggml_backend_reg_i registry_interface{
     .get_name = get_name,
     .get_device_count = get_device_count,
     .get_device = get_device,
-    .get_proc_address = nullptr,
+    .get_proc_address = get_proc_address,
 };
 
 std::vector<std::string_view> split(std::string_view text) {

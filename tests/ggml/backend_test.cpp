@@ -1,0 +1,199 @@
+// The plug-in behind ggml's backend interface: memory, graphs, failures, threads.
+#include <ggml-alloc.h>
+#include <ggml-backend.h>
+#include <ggml-cpp.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "backends.hpp"
+
+namespace weft::test {
+namespace {
+
+class GgmlBackend : public testing::Test {
+ protected:
+  void SetUp() override {
+    load_backends();
+    device_ = weft_device(0);
+    ASSERT_NE(device_, nullptr);
+    backend_.reset(ggml_backend_dev_init(device_, nullptr));
+    ASSERT_TRUE(backend_) << captured_log();
+    context_ = make_context();
+  }
+
+  static ggml_context_ptr make_context() {
+    return ggml_context_ptr(
+        ggml_init({.mem_size = 1 << 20, .mem_buffer = nullptr, .no_alloc = true}));
+  }
+
+  /// Gives all tensors of the context memory on the device.
+  void allocate() {
+    buffer_.reset(ggml_backend_alloc_ctx_tensors(context_.get(), backend_.get()));
+    ASSERT_TRUE(buffer_) << captured_log();
+  }
+
+  static std::vector<float> read(const ggml_tensor* tensor) {
+    std::vector<float> values(static_cast<std::size_t>(ggml_nelements(tensor)));
+    ggml_backend_tensor_get(tensor, values.data(), 0, ggml_nbytes(tensor));
+    return values;
+  }
+
+  static void write(ggml_tensor* tensor, const std::vector<float>& values) {
+    ggml_backend_tensor_set(tensor, values.data(), 0, values.size() * sizeof(float));
+  }
+
+  ggml_backend_dev_t device_ = nullptr;
+  ggml_backend_ptr backend_;
+  ggml_context_ptr context_;
+  ggml_backend_buffer_ptr buffer_;
+};
+
+std::vector<float> numbers(std::size_t count, float first = 0) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+TEST_F(GgmlBackend, TellsAboutItself) {
+  EXPECT_STREQ(ggml_backend_dev_name(device_), "WEFT0");
+  EXPECT_STREQ(ggml_backend_reg_name(ggml_backend_dev_backend_reg(device_)), "Weft");
+  std::size_t free = 0;
+  std::size_t total = 0;
+  ggml_backend_dev_memory(device_, &free, &total);
+  EXPECT_GT(free, std::size_t{1} << 20);
+  EXPECT_LE(free, total);
+}
+
+TEST_F(GgmlBackend, MovesBytesAtAnyOffset) {
+  ggml_tensor* tensor = ggml_new_tensor_1d(context_.get(), GGML_TYPE_I8, 1000);
+  ggml_tensor* other = ggml_new_tensor_1d(context_.get(), GGML_TYPE_I8, 1000);
+  allocate();
+  std::vector<std::uint8_t> wanted(1000, 7);
+  ggml_backend_tensor_memset(tensor, 7, 0, 1000);
+  const std::array<std::uint8_t, 5> part{1, 2, 3, 4, 5};
+  ggml_backend_tensor_set(tensor, part.data(), 333, part.size());
+  std::ranges::copy(part, wanted.begin() + 333);
+  ggml_backend_tensor_memset(tensor, 9, 11, 17);
+  std::fill_n(wanted.begin() + 11, 17, std::uint8_t{9});
+  ggml_backend_tensor_copy(tensor, other);
+  std::vector<std::uint8_t> got(990);
+  ggml_backend_tensor_get(other, got.data(), 3, got.size());
+  EXPECT_TRUE(std::equal(got.begin(), got.end(), wanted.begin() + 3));
+
+  std::vector<std::uint8_t> later(700);
+  ggml_backend_tensor_get_async(backend_.get(), tensor, later.data(), 300, later.size());
+  ggml_backend_synchronize(backend_.get());
+  EXPECT_TRUE(std::equal(later.begin(), later.end(), wanted.begin() + 300));
+}
+
+TEST_F(GgmlBackend, ReplaysGraphsThatItKnows) {
+  ggml_tensor* x = ggml_new_tensor_1d(context_.get(), GGML_TYPE_F32, 100);
+  ggml_tensor* y = ggml_scale(context_.get(), ggml_sqr(context_.get(), x), 3);
+  ggml_cgraph* graph = ggml_new_graph(context_.get());
+  ggml_build_forward_expand(graph, y);
+  allocate();
+  const DeviceStats before = device_stats(device_);
+  for (int round = 0; round < 3; ++round) {
+    const std::vector<float> input = numbers(100, static_cast<float>(round));
+    write(x, input);
+    ASSERT_EQ(ggml_backend_graph_compute(backend_.get(), graph), GGML_STATUS_SUCCESS);
+    const std::vector<float> output = read(y);
+    for (std::size_t i = 0; i < output.size(); ++i) {
+      ASSERT_FLOAT_EQ(output[i], 3 * input[i] * input[i]);
+    }
+  }
+  EXPECT_EQ(device_stats(device_).recorded, before.recorded + 1);
+  EXPECT_EQ(device_stats(device_).replayed, before.replayed + 2);
+}
+
+TEST_F(GgmlBackend, TellsGraphsApartByTheirParameters) {
+  ggml_tensor* x = ggml_new_tensor_1d(context_.get(), GGML_TYPE_F32, 64);
+  ggml_tensor* y = ggml_scale(context_.get(), x, 3);
+  ggml_cgraph* graph = ggml_new_graph(context_.get());
+  ggml_build_forward_expand(graph, y);
+  allocate();
+  write(x, numbers(64));
+  for (const float factor : {3.0F, 5.0F, 3.0F}) {
+    std::memcpy(y->op_params, &factor, sizeof(factor));
+    ASSERT_EQ(ggml_backend_graph_compute(backend_.get(), graph), GGML_STATUS_SUCCESS);
+    EXPECT_FLOAT_EQ(read(y)[10], 10 * factor);
+  }
+}
+
+TEST_F(GgmlBackend, WorksInPlace) {
+  ggml_tensor* x = ggml_new_tensor_1d(context_.get(), GGML_TYPE_F32, 256);
+  ggml_tensor* doubled = ggml_scale_inplace(context_.get(), x, 2);
+  ggml_tensor* half = ggml_view_1d(context_.get(), doubled, 128, 128 * sizeof(float));
+  ggml_tensor* sum = ggml_add_inplace(context_.get(), half, half);
+  ggml_cgraph* graph = ggml_new_graph(context_.get());
+  ggml_build_forward_expand(graph, sum);
+  allocate();
+  write(x, numbers(256));
+  ASSERT_EQ(ggml_backend_graph_compute(backend_.get(), graph), GGML_STATUS_SUCCESS);
+  const std::vector<float> got = read(x);
+  EXPECT_FLOAT_EQ(got[100], 200);
+  EXPECT_FLOAT_EQ(got[200], 800);
+}
+
+TEST_F(GgmlBackend, RefusesMemoryThatThereIsNot) {
+  ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(device_);
+  EXPECT_EQ(ggml_backend_buft_alloc_buffer(type, std::size_t{1} << 60), nullptr);
+  EXPECT_NE(captured_log().find("WEFT0"), std::string::npos);
+  ggml_new_tensor_1d(context_.get(), GGML_TYPE_F32, 16);
+  allocate();  // The device still works.
+}
+
+TEST_F(GgmlBackend, GivesMemoryOfRecordedGraphsBack) {
+  const std::uint64_t before = device_stats(device_).bytes;
+  ggml_tensor* x = ggml_new_tensor_1d(context_.get(), GGML_TYPE_F32, 1 << 20);
+  ggml_cgraph* graph = ggml_new_graph(context_.get());
+  ggml_build_forward_expand(graph, ggml_scale_inplace(context_.get(), x, 2));
+  allocate();
+  ASSERT_EQ(ggml_backend_graph_compute(backend_.get(), graph), GGML_STATUS_SUCCESS);
+  EXPECT_GE(device_stats(device_).bytes, before + (4U << 20U));
+  buffer_.reset();
+  EXPECT_EQ(device_stats(device_).bytes, before);
+}
+
+TEST_F(GgmlBackend, ServesSeveralThreads) {
+  const auto work = [this](float first, std::vector<float>& result) {
+    const ggml_backend_ptr backend(ggml_backend_dev_init(device_, nullptr));
+    const ggml_context_ptr context = make_context();
+    ggml_tensor* x = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 512);
+    ggml_tensor* y = ggml_sqr(context.get(), ggml_scale(context.get(), x, 2));
+    ggml_cgraph* graph = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, y);
+    const ggml_backend_buffer_ptr buffer(
+        ggml_backend_alloc_ctx_tensors(context.get(), backend.get()));
+    for (int round = 0; round < 20; ++round) {
+      write(x, numbers(512, first + static_cast<float>(round)));
+      if (ggml_backend_graph_compute(backend.get(), graph) != GGML_STATUS_SUCCESS) return;
+      result.push_back(read(y)[7]);
+    }
+  };
+  std::array<std::vector<float>, 4> results;
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      threads.emplace_back(work, static_cast<float>(100 * i), std::ref(results[i]));
+    }
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    ASSERT_EQ(results[i].size(), 20U);
+    for (std::size_t round = 0; round < 20; ++round) {
+      const auto value = static_cast<float>((100 * i) + round + 7);
+      EXPECT_FLOAT_EQ(results[i][round], 4 * value * value);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,181 @@
+// Language models of several architectures with random weights: logits on the Weft device against ggml's CPU backend.
+#include <ggml-backend.h>
+#include <gtest/gtest.h>
+#include <llama.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <format>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends.hpp"
+#include "random_model.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr int prompt_tokens = 48;
+constexpr int decoded_tokens = 64;
+
+using Model = std::unique_ptr<llama_model, decltype(&llama_model_free)>;
+using Context = std::unique_ptr<llama_context, decltype(&llama_free)>;
+
+/// The logits after the prompt and after every decoded token.
+struct Transcript {
+  std::vector<llama_token> tokens;  ///< What follows the prompt.
+  std::vector<std::vector<float>> logits;
+};
+
+llama_token best(const std::vector<float>& logits) {
+  return static_cast<llama_token>(std::ranges::max_element(logits) - logits.begin());
+}
+
+/// Runs a model on the given devices (none: the CPU). Follows `forced` tokens where there are some, else its own choice.
+Transcript run_model(const std::filesystem::path& path, std::vector<ggml_backend_dev_t> devices,
+                     const std::vector<llama_token>& forced, bool flash_attention) {
+  Transcript run;
+  const bool on_cpu = devices.empty();
+  devices.push_back(nullptr);
+  llama_model_params model_params = llama_model_default_params();
+  model_params.devices = devices.data();
+  model_params.n_gpu_layers = on_cpu ? 0 : 999;
+  const Model model(llama_model_load_from_file(path.c_str(), model_params), llama_model_free);
+  if (!model) {
+    ADD_FAILURE() << "the model does not load: " << captured_log();
+    return run;
+  }
+  llama_context_params params = llama_context_default_params();
+  params.n_ctx = 256;
+  params.n_batch = params.n_ubatch = 64;
+  params.n_threads = params.n_threads_batch = 1;
+  params.type_k = params.type_v = GGML_TYPE_F32;  // So that only the device's arithmetic differs.
+  params.offload_kqv = !on_cpu;
+  params.op_offload = false;
+  params.flash_attn_type =
+      flash_attention ? LLAMA_FLASH_ATTN_TYPE_ENABLED : LLAMA_FLASH_ATTN_TYPE_DISABLED;
+  const Context context(llama_init_from_model(model.get(), params), llama_free);
+  if (!context) {
+    ADD_FAILURE() << "no context: " << captured_log();
+    return run;
+  }
+  const auto vocabulary =
+      static_cast<std::size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model.get())));
+  std::vector<llama_token> batch;
+  for (int i = 0; i < prompt_tokens; ++i) batch.push_back(3 + ((i * 37) % 256));
+  for (int step = 0; step <= decoded_tokens; ++step) {
+    const int status = llama_decode(
+        context.get(), llama_batch_get_one(batch.data(), static_cast<std::int32_t>(batch.size())));
+    if (status != 0) {
+      ADD_FAILURE() << "decoding failed with " << status << ": " << captured_log();
+      return run;
+    }
+    const float* logits = llama_get_logits_ith(context.get(), -1);
+    run.logits.emplace_back(logits, logits + vocabulary);
+    const auto at = static_cast<std::size_t>(step);
+    batch = {at < forced.size() ? forced[at] : best(run.logits.back())};
+    run.tokens.push_back(batch.front());
+  }
+  return run;
+}
+
+double nmse(const std::vector<float>& got, const std::vector<float>& wanted) {
+  double error = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    error += std::pow(static_cast<double>(got[i]) - wanted[i], 2);
+    size += std::pow(static_cast<double>(wanted[i]), 2);
+  }
+  return error / size;
+}
+
+struct Variant {
+  std::string architecture;
+  std::string type;
+  bool flash_attention = false;
+};
+
+class GgmlModels : public testing::TestWithParam<Variant> {};
+
+TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
+  const Variant& setup = GetParam();
+  load_backends();
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
+                                     std::format("weft-{}-{}.gguf", setup.architecture, setup.type);
+  const Status written = write_random_model(path, {setup.architecture, setup.type});
+  ASSERT_TRUE(written) << written.error().message;
+
+  const Transcript cpu = run_model(path, {}, {}, setup.flash_attention);
+  ASSERT_EQ(cpu.logits.size(), static_cast<std::size_t>(decoded_tokens) + 1);
+  const Transcript weft = run_model(path, {weft_device(0)}, cpu.tokens, setup.flash_attention);
+  std::filesystem::remove(path);
+  ASSERT_EQ(weft.logits.size(), cpu.logits.size());
+
+  const double allowed = setup.type == "f32" ? 1e-5 : 1e-3;
+  for (std::size_t i = 0; i < cpu.logits.size(); ++i) {
+    ASSERT_LE(nmse(weft.logits[i], cpu.logits[i]), allowed) << "token " << i;
+    if (setup.type == "f32") {
+      ASSERT_EQ(best(weft.logits[i]), best(cpu.logits[i])) << "token " << i;
+    }
+  }
+}
+
+/// Nothing may fall back to the CPU unseen: the ops of a transformer are counted on the device.
+TEST(GgmlModel, OpsRunOnTheDevice) {
+  load_backends();
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "weft-guard.gguf";
+  ASSERT_TRUE(write_random_model(path, {"llama", "f32"}));
+  ggml_backend_dev_t device = weft_device(0);
+  for (const bool flash : {false, true}) {
+    const std::vector<ggml_op> wanted{GGML_OP_RMS_NORM, GGML_OP_MUL, GGML_OP_MUL_MAT, GGML_OP_ADD};
+    std::vector<std::uint64_t> before;
+    for (const ggml_op op : wanted) before.push_back(device_stats(device, op).nodes);
+    const std::uint64_t replayed = device_stats(device).replayed;
+    run_model(path, {device}, {}, flash);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_GT(device_stats(device, wanted[i]).nodes, before[i])
+          << ggml_op_name(wanted[i]) << " did not run on the device";
+    }
+    EXPECT_GT(device_stats(device).replayed, replayed + decoded_tokens / 2)
+        << "decoding should replay one graph";
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(GgmlModel, SplitsOverTwoDevices) {
+  load_backends();
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "weft-split.gguf";
+  ASSERT_TRUE(write_random_model(path, {.architecture = "llama", .layers = 4}));
+  const Transcript cpu = run_model(path, {}, {}, false);
+  const std::uint64_t first = device_stats(weft_device(0), GGML_OP_MUL_MAT).nodes;
+  const std::uint64_t second = device_stats(weft_device(1), GGML_OP_MUL_MAT).nodes;
+  const Transcript weft = run_model(path, {weft_device(0), weft_device(1)}, cpu.tokens, false);
+  std::filesystem::remove(path);
+  EXPECT_GT(device_stats(weft_device(0), GGML_OP_MUL_MAT).nodes, first);
+  EXPECT_GT(device_stats(weft_device(1), GGML_OP_MUL_MAT).nodes, second);
+  ASSERT_EQ(weft.logits.size(), cpu.logits.size());
+  for (std::size_t i = 0; i < cpu.logits.size(); ++i) {
+    ASSERT_LE(nmse(weft.logits[i], cpu.logits[i]), 1e-5) << "token " << i;
+  }
+}
+
+std::string setup_name(const testing::TestParamInfo<Variant>& info) {
+  return std::format("{}_{}{}", info.param.architecture, info.param.type,
+                     info.param.flash_attention ? "_flash" : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GgmlModels,
+                         testing::Values(Variant{"llama", "f32"}, Variant{"llama", "f32", true},
+                                         Variant{"llama", "q4_k", true},
+                                         Variant{"qwen3", "f32", true}, Variant{"qwen3", "q8_0"},
+                                         Variant{"gemma3", "f32"}, Variant{"gemma3", "q4_0", true},
+                                         Variant{"phi3", "f32"}, Variant{"phi3", "q6_k"},
+                                         Variant{"qwen3moe", "f32"}, Variant{"qwen3moe", "q4_0"},
+                                         Variant{"mamba", "f32"}, Variant{"mamba", "q8_0"},
+                                         Variant{"rwkv7", "f32"}),
+                         setup_name);
+
+}  // namespace
+}  // namespace weft::test
