@@ -1,0 +1,173 @@
+#include <format>
+#include <utility>
+
+#include "ops/attention/cases.hpp"
+
+namespace weft::ops::attention {
+namespace {
+
+void add_shapes(std::vector<Case>& out, std::string_view kernel) {
+  const auto add = [&](const std::string& label, const Shape& shape, DType type = DType::f32) {
+    Setup setup = make_setup(shape, type);
+    setup.kernel = kernel;
+    setup.has_lse = shape.queries % 2 == 1;
+    out.push_back(make_case(std::format("{}_{}_{}", kernel, label, name(type)), setup));
+  };
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    add("plain", {.batch = 2, .heads = 3, .queries = 33, .keys = 100, .size = 64}, type);
+    add("odd", {.heads = 2, .queries = 7, .keys = 65, .size = 37, .value_size = 71}, type);
+  }
+  add("one", {.size = 1});
+  add("wide", {.heads = 2, .queries = 5, .keys = 70, .size = 576, .value_size = 512});
+  add("narrow_values", {.queries = 18, .keys = 129, .size = 192, .value_size = 128});
+  add("size_40", {.heads = 2, .queries = 17, .keys = 64, .size = 40});
+  add("groups",
+      {.batch = 2, .heads = 6, .queries = 4, .keys = 130, .key_heads = 2, .key_batch = 1});
+}
+
+void add_rules(std::vector<Case>& out, std::string_view kernel) {
+  const auto add = [&](const std::string& label, const Setup& given) {
+    Setup setup = given;
+    setup.kernel = kernel;
+    out.push_back(make_case(std::format("{}_{}", kernel, label), setup));
+  };
+  const Shape shape{.batch = 2, .heads = 3, .queries = 40, .keys = 150, .size = 64};
+  Setup causal = make_setup(shape);
+  causal.rules.causal = true;
+  causal.has_lse = true;
+  add("causal", causal);
+  Setup window = causal;
+  window.rules.window = 20;
+  add("causal_window", window);
+  window.rules.causal = false;
+  add("window", window);
+  // More queries than keys: the first ones see nothing.
+  Setup none = make_setup({.heads = 2, .queries = 50, .keys = 30, .size = 64});
+  none.rules.causal = true;
+  none.has_lse = true;
+  add("causal_sees_nothing", none);
+  Setup cap = make_setup(shape);
+  cap.q.low = -4;
+  cap.q.high = 4;
+  cap.rules.soft_cap = 1.5F;
+  add("soft_cap", cap);
+  Setup sinks = causal;
+  sinks.has_sinks = true;
+  add("sinks", sinks);
+  Setup masked = make_setup(shape);
+  add_mask(masked, DType::f16, 2, 1);
+  add("mask", masked);
+  masked.rules.max_bias = 8;
+  masked.has_sinks = true;
+  add("mask_slopes", masked);
+  Setup everything =
+      make_setup({.batch = 4, .heads = 6, .queries = 9, .keys = 75, .key_heads = 3}, DType::f16);
+  add_mask(everything, DType::f32, 2, 3);
+  everything.rules = {.scale = 0.3F, .soft_cap = 2, .max_bias = 4, .causal = true, .window = 50};
+  everything.has_sinks = true;
+  everything.has_lse = true;
+  add("everything", everything);
+}
+
+void add_layouts(std::vector<Case>& out, std::string_view kernel) {
+  const auto add = [&](const std::string& label, const Setup& given) {
+    Setup setup = given;
+    setup.kernel = kernel;
+    out.push_back(make_case(std::format("{}_{}", kernel, label), setup));
+  };
+  for (const DType type : {DType::f32, DType::f16}) {
+    const std::string t(name(type));
+    Setup permuted =
+        make_setup({.batch = 2, .heads = 2, .queries = 18, .keys = 70, .size = 64}, type);
+    for (TensorSpec* spec : {&permuted.q, &permuted.k, &permuted.v, &permuted.y}) {
+      spec->order = {0, 2, 1, 3};
+    }
+    add("tokens_first_" + t, permuted);
+    Setup strange =
+        make_setup({.batch = 2, .heads = 2, .queries = 9, .keys = 37, .size = 36}, type);
+    strange.q.order = {3, 0, 2, 1};
+    strange.k.pad = 3;
+    strange.v.offset = 1;
+    strange.y.order = {1, 3, 0, 2};
+    strange.y.offset = 3;
+    add_mask(strange, type, 1, 2);
+    strange.mask.order = {3, 2, 1, 0};
+    add("strange_" + t, strange);
+    Setup stepped = make_setup({.heads = 2, .queries = 9, .keys = 37, .size = 32}, type);
+    stepped.q.step = 2;
+    stepped.k.step = 3;
+    stepped.y.step = 2;
+    add("stepped_" + t, stepped);
+  }
+}
+
+void add_large(std::vector<Case>& out) {
+  // Past the 1 MiB bindings of a masked run: by batches, by heads, by queries, by keys.
+  out.push_back(
+      make_case("large_batches",
+                make_setup({.batch = 6, .heads = 2, .queries = 70, .keys = 700, .size = 64})));
+  Setup heads = make_setup({.heads = 9, .queries = 20, .keys = 900, .size = 64, .key_heads = 3});
+  out.push_back(make_case("large_heads", heads));
+  Setup queries = make_setup({.queries = 4200, .keys = 9, .size = 64});
+  queries.has_lse = true;
+  queries.rules.causal = true;
+  out.push_back(make_case("large_queries", queries));
+  Setup keys = make_setup({.heads = 2, .queries = 3, .keys = 9000, .size = 64});
+  keys.rules.causal = true;
+  keys.rules.window = 6000;
+  keys.has_lse = true;
+  out.push_back(make_case("large_keys", keys));
+  Setup masked = make_setup({.heads = 2, .queries = 500, .keys = 800, .size = 16});
+  add_mask(masked, DType::f32, 1, 1);
+  out.push_back(make_case("large_mask", masked));
+}
+
+void add_edges(std::vector<Case>& out, Random& random) {
+  out.push_back(make_case("empty", make_setup({.batch = 0, .queries = 4, .keys = 5})));
+  out.push_back(make_case("no_queries", make_setup({.queries = 0, .keys = 5})));
+  Setup none = make_setup({.heads = 2, .queries = 4, .keys = 0});
+  none.has_lse = true;
+  out.push_back(make_case("no_keys", none));
+  Setup shared = make_setup({.heads = 2, .queries = 12, .keys = 12, .size = 32}, DType::f16);
+  shared.k.same_as = 0;
+  shared.v.same_as = 0;
+  out.push_back(make_case("one_tensor", shared));
+  for (int n = 0; n < 8; ++n) {
+    Shape shape;
+    shape.key_heads = random.between(1, 3);
+    shape.heads = shape.key_heads * random.between(1, 3);
+    shape.batch = random.between(1, 2);
+    shape.queries = random.between(1, 60);
+    shape.keys = random.between(1, 200);
+    shape.size = random.between(1, 25) * 4;
+    shape.value_size = random.between(1, 32) * 4;
+    Setup setup = make_setup(shape, random.pick<DType>({DType::f32, DType::f16, DType::bf16}));
+    setup.rules.causal = n % 2 == 0;
+    setup.has_lse = n % 3 == 0;
+    out.push_back(make_case(std::format("random_{}", n), setup));
+  }
+}
+
+std::vector<Case> cases(std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Case> out;
+  for (const std::string_view kernel : {"tile"}) {
+    add_shapes(out, kernel);
+    add_rules(out, kernel);
+    add_layouts(out, kernel);
+  }
+  add_large(out);
+  add_edges(out, random);
+  for (Case& test : backward_cases(seed)) out.push_back(std::move(test));
+  return out;
+}
+
+}  // namespace
+
+Op describe_op();
+Op describe_op() {
+  return {"attention", "Attention without its matrix of logits, and its gradients", "f32 f16 bf16",
+          cases};
+}
+
+}  // namespace weft::ops::attention

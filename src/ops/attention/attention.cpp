@@ -1,0 +1,156 @@
+#include "ops/attention/attention.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ops/attention/check.hpp"
+#include "ops/attention/problem.hpp"
+#include "ops/iterate.hpp"
+#include "ops/map/map.hpp"
+
+namespace weft::ops::attention {
+namespace {
+
+/// In order of preference.
+constexpr std::array<const Kernel*, 1> kernels{&tile_kernel};
+
+Result<const Kernel*> choose(std::string_view forced, const Problem& problem, const Caps& caps) {
+  for (const Kernel* kernel : kernels) {
+    if (!forced.empty()) {
+      if (kernel->name != forced) continue;
+      if (const Status ok = kernel->can(problem, caps); !ok) return std::unexpected(ok.error());
+      return kernel;
+    }
+    if (kernel->worth(problem, caps) && kernel->can(problem, caps)) return kernel;
+  }
+  return fail(ErrorCode::invalid_argument, "Attention has no kernel `{}`.", forced);
+}
+
+/// Plans pieces that fit bindings, one after the other.
+class Planner {
+ public:
+  Planner(const Args& args, const Caps& caps) : args_(args), caps_(caps) {}
+
+  Status add(const Problem& problem) {
+    const std::array whole{problem.q,    problem.k,     problem.v,  problem.y,
+                           problem.mask, problem.sinks, problem.lse};
+    if (fit_bindings(whole, caps_)) return emit(problem);
+    if (problem.batches() > 1) return halve_batches(problem);
+    if (problem.heads() > 1) return halve_heads(problem);
+    // One head: queries are cut where the tensors of queries are too long, keys otherwise.
+    const std::array rows{problem.q, problem.y, problem.lse};
+    const bool rows_fit = fit_bindings(rows, caps_);
+    const bool mask_fits = fit_bindings(std::array{problem.mask}, caps_);
+    if ((!rows_fit || !mask_fits) && problem.queries() > 1) {
+      const std::uint64_t half = half_of(problem.queries());
+      return add(problem.slice_queries(0, half)).and_then([&] {
+        return add(problem.slice_queries(half, problem.queries() - half));
+      });
+    }
+    return emit(problem);
+  }
+
+  Plan take() { return std::move(plan_); }
+
+ private:
+  Status halve_batches(const Problem& problem) {
+    const std::uint64_t shared = problem.k.shape[0];
+    const std::uint64_t half =
+        shared > 1 ? half_of(shared) * problem.batch_group : half_of(problem.batches());
+    return add(problem.slice_batches(0, half)).and_then([&] {
+      return add(problem.slice_batches(half, problem.batches() - half));
+    });
+  }
+
+  Status halve_heads(const Problem& problem) {
+    const std::uint64_t shared = problem.k.shape[1];
+    const std::uint64_t half =
+        shared > 1 ? half_of(shared) * problem.head_group : half_of(problem.heads());
+    return add(problem.slice_heads(0, half)).and_then([&] {
+      return add(problem.slice_heads(half, problem.heads() - half));
+    });
+  }
+
+  /// A piece whose queries fit; its keys may need several launches.
+  Status emit(const Problem& problem) {
+    auto kernel = choose(args_.kernel, problem, caps_);
+    if (!kernel) return std::unexpected(kernel.error());
+    std::uint64_t piece = problem.keys();
+    const auto fits = [&](std::uint64_t keys) {
+      const Problem part = problem.slice_keys(0, keys);
+      return fit_bindings(std::array{part.q, part.k, part.v, part.mask}, caps_);
+    };
+    while (piece > split_step && !fits(piece)) {
+      piece = round_up<std::uint64_t>(ceil_div<std::uint64_t>(piece, 2), split_step);
+    }
+    const std::uint64_t pieces = ceil_div(problem.keys(), piece);
+    std::uint64_t wanted = std::max<std::uint64_t>(1, (*kernel)->splits(problem, caps_));
+    const std::uint64_t row_bytes = problem.rows() * part_row(problem.value_size()) * 4;
+    wanted = std::clamp<std::uint64_t>(wanted, pieces,
+                                       std::max(pieces, binding_budget(caps_) / row_bytes));
+    if (pieces > 1 && pieces * row_bytes > binding_budget(caps_) && problem.queries() > 1) {
+      const std::uint64_t half = half_of(problem.queries());
+      return add(problem.slice_queries(0, half)).and_then([&] {
+        return add(problem.slice_queries(half, problem.queries() - half));
+      });
+    }
+    Splits splits;
+    splits.keys = round_up<std::uint64_t>(ceil_div(problem.keys(), wanted), split_step);
+    splits.keys = std::min(splits.keys, round_up<std::uint64_t>(piece, split_step));
+    splits.total = 0;
+    for (std::uint64_t first = 0; first < problem.keys(); first += piece) {
+      splits.total += ceil_div(std::min(piece, problem.keys() - first), splits.keys);
+    }
+    if (splits.total > 1) {
+      const std::uint64_t shape[] = {problem.rows() * splits.total, part_row(problem.value_size())};
+      splits.part = View::dense(DType::f32, shape);
+      splits.part.slot = plan_.add_scratch(round_up<std::uint64_t>(splits.part.bytes().size(), 16));
+    }
+    for (std::uint64_t first = 0; first < problem.keys(); first += piece) {
+      const std::uint64_t count = std::min(piece, problem.keys() - first);
+      splits.count = ceil_div(count, splits.keys);
+      if (const Status ok =
+              push((*kernel)->launch(problem.slice_keys(first, count), splits, caps_));
+          !ok)
+        return ok;
+      splits.first += splits.count;
+    }
+    return splits.total > 1 ? push(combine(problem, splits, caps_)) : Status{};
+  }
+
+  Status push(Result<Dispatch> dispatch) {
+    if (!dispatch) return std::unexpected(dispatch.error());
+    plan_.dispatches.push_back(std::move(*dispatch));
+    return {};
+  }
+
+  const Args& args_;
+  const Caps& caps_;
+  Plan plan_;
+};
+
+/// Without keys there is nothing to weigh: zeros.
+Result<Plan> without_keys(const Args& args, const Caps& caps) {
+  auto plan = map::plan({.function = "fill", .inputs = {}, .y = args.y}, caps);
+  if (!plan || !args.lse.given()) return plan;
+  auto lse =
+      map::plan({.function = "fill", .inputs = {}, .y = args.lse, .scalars = {-3.0e38F}}, caps);
+  if (!lse) return lse;
+  plan->append(std::move(*lse));
+  return plan;
+}
+
+}  // namespace
+
+Result<Plan> plan(const Args& args, const Caps& caps) {
+  if (const Status ok = check(args); !ok) return wrap(ok.error(), "planning attention");
+  if (args.y.empty()) return Plan{};
+  if (args.k.shape[2] == 0) return without_keys(args, caps);
+  Planner planner(args, caps);
+  if (const Status ok = planner.add(whole_problem(args)); !ok)
+    return wrap(ok.error(), "planning attention");
+  return planner.take();
+}
+
+}  // namespace weft::ops::attention

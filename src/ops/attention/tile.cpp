@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <format>
+#include <utility>
+
+#include "ops/attention/problem.hpp"
+
+namespace weft::ops::attention {
+namespace {
+
+constexpr std::uint64_t block_queries = 16;
+
+struct Variant {
+  bool vec = false;
+  bool y_vec = false;
+  bool mask = false;
+  bool sinks = false;
+  bool lse = false;
+  bool partial = false;
+  bool rolled = false;
+  std::uint32_t chunks = 1;  // of 64 columns of the result
+
+  static constexpr auto fields =
+      std::tuple{field("VEC", &Variant::vec),       field("Y_VEC", &Variant::y_vec),
+                 field("MASK", &Variant::mask),     field("SINKS", &Variant::sinks),
+                 field("LSE", &Variant::lse),       field("PARTIAL", &Variant::partial),
+                 field("ROLLED", &Variant::rolled), field("CHUNKS", &Variant::chunks)};
+};
+
+Status can(const Problem&, const Caps&) { return {}; }
+
+bool worth(const Problem&, const Caps&) { return true; }
+
+std::uint64_t splits(const Problem& problem, const Caps& caps) {
+  const std::uint64_t groups =
+      problem.batches() * problem.heads() * ceil_div(problem.queries(), block_queries);
+  const std::uint64_t wanted = busy_workgroups(caps) / 2;
+  if (groups >= wanted) return 1;
+  // A split should be worth the pass that adds it up.
+  return std::min(wanted / groups, ceil_div<std::uint64_t>(problem.keys(), 4 * split_step));
+}
+
+Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps& caps) {
+  const bool partial = splits.part.given();
+  const std::uint32_t chunks = narrow(ceil_div(problem.value_size(), chunk_columns));
+  const Variant variant{
+      .vec = rows_aligned(problem.q, 4) && rows_aligned(problem.k, 4) && rows_aligned(problem.v, 4),
+      .y_vec = !partial && rows_aligned(problem.y, 4),
+      .mask = problem.mask.given(),
+      .sinks = !partial && problem.sinks.given(),
+      .lse = !partial && problem.lse.given(),
+      .partial = partial,
+      .rolled = caps.software,
+      .chunks = caps.software ? rolled_chunks : chunks};
+  Params params = params_of(problem, splits);
+  params.chunks = chunks;
+  params.blocks = narrow(ceil_div(problem.queries(), block_queries));
+  const std::uint64_t jobs = problem.batches() * problem.heads() * params.blocks * splits.count;
+  params.jobs = narrow(jobs);
+  Launch out;
+  out.source = "attention/tile.wgsl";
+  out.label = std::format("attention tile {}", name(problem.k.dtype));
+  out.constants = constants_of(variant);
+  out.params = block_of(params);
+  const auto add = [&](std::string_view name, const View& view, Access access) {
+    add_strides(out.params, name, view);
+    out.operands.push_back(operand_of(name, view, access));
+  };
+  add("q", problem.q, Access::read);
+  add("k", problem.k, Access::read);
+  add("v", problem.v, Access::read);
+  if (variant.mask) add("mask", problem.mask, Access::read);
+  if (variant.sinks) out.operands.push_back({.name = "sinks", .view = problem.sinks});
+  if (variant.lse) add("lse", problem.lse, Access::write);
+  if (partial) {
+    out.operands.push_back(
+        {.name = "part", .view = splits.part, .access = Access::write, .unit = 4});
+  } else {
+    const bool atomic = !variant.y_vec && problem.y.dtype != DType::f32;
+    add("y", problem.y, atomic ? Access::atomic : Access::write);
+  }
+  out.grid = grid_1d(jobs, caps);
+  return make_dispatch(std::move(out), caps);
+}
+
+}  // namespace
+
+constinit const Kernel tile_kernel{"tile", can, worth, splits, launch};
+
+}  // namespace weft::ops::attention

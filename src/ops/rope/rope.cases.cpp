@@ -1,0 +1,246 @@
+#include <algorithm>
+#include <cmath>
+#include <format>
+#include <numbers>
+#include <utility>
+
+#include "ops/case.hpp"
+#include "ops/rope/rope.hpp"
+
+namespace weft::ops::rope {
+namespace {
+
+/// Tensors x, positions if any, factors if any, y.
+struct Setup {
+  TensorSpec x;
+  TensorSpec y;
+  bool has_positions = true;
+  bool has_factors = false;
+  double last_position = 500;
+  Args options;
+  bool bench = false;
+};
+
+/// Which of the four positions a pair takes, and the exponent of its frequency.
+std::pair<std::uint32_t, std::uint32_t> section_of(const Args& args, std::uint32_t pair) {
+  const auto& s = args.sections;
+  if (args.mode == Mode::pairs || args.mode == Mode::halves) return {0, pair};
+  const std::uint32_t place = pair % (s[0] + s[1] + s[2] + s[3]);
+  if (args.mode == Mode::interleaved) {
+    const std::uint32_t third = place % 3;
+    return {place < 3 * s[third] ? third : 3, pair};
+  }
+  std::uint32_t section = 0;
+  std::uint32_t start = 0;
+  while (section < 3 && place >= start + s[section]) start += s[section++];
+  return {section, args.mode == Mode::vision ? place - start : pair};
+}
+
+double angle_of(const Args& args, std::uint32_t pair, double position, std::uint32_t power,
+                double factor) {
+  const double angle =
+      position * std::pow(static_cast<double>(args.base), -2.0 * power / args.dims) / factor;
+  double mix = 0;
+  if (args.extrapolation != 0) {
+    const auto corner = [&](double turns) {
+      return args.dims * std::log(args.trained_context / (turns * 2 * std::numbers::pi)) /
+             (2 * std::log(static_cast<double>(args.base)));
+    };
+    const double low = std::max(0.0, std::floor(corner(args.beta_fast)));
+    const double high = std::min(args.dims - 1.0, std::ceil(corner(args.beta_slow)));
+    mix =
+        (1 - std::clamp((pair - low) / std::max(0.001, high - low), 0.0, 1.0)) * args.extrapolation;
+  }
+  return angle * args.scale * (1 - mix) + angle * mix;
+}
+
+void reference(const Setup& setup, std::span<HostTensor> tensors) {
+  const Args& args = setup.options;
+  const HostTensor x = tensors.front();
+  HostTensor& y = tensors.back();
+  y.values = x.values;
+  const std::uint64_t tokens = x.shape[1];
+  const std::uint64_t size = x.shape[3];
+  const bool vision = args.mode == Mode::vision;
+  const std::uint32_t pairs = vision ? static_cast<std::uint32_t>(size / 2) : args.dims / 2;
+  double magnitude = args.magnitude;
+  if (args.extrapolation != 0) magnitude *= 1 + 0.1 * std::log(1.0 / args.scale);
+  std::uint64_t row = 0;
+  for (Index at(std::span(x.shape).first(3)); !at.done(); at.next(), ++row) {
+    for (std::uint32_t pair = 0; pair < pairs; ++pair) {
+      const auto [section, power] = section_of(args, pair);
+      const double position = setup.has_positions
+                                  ? tensors[1].values[section * tokens + at[1]]
+                                  : static_cast<double>(at[1]) + args.first_position;
+      const double factor =
+          setup.has_factors ? tensors[setup.has_positions ? 2 : 1].values[pair] : 1.0;
+      const double angle = angle_of(args, pair, position, power, factor);
+      const double c = std::cos(angle) * magnitude;
+      const double s = std::sin(angle) * magnitude * (args.backward ? -1 : 1);
+      const std::uint64_t first =
+          row * size + args.offset + (args.mode == Mode::pairs ? 2 * pair : pair);
+      const std::uint64_t second = first + (args.mode == Mode::pairs ? 1
+                                            : vision                 ? args.dims
+                                                                     : args.dims / 2);
+      y.values[first] = x.values[first] * c - x.values[second] * s;
+      y.values[second] = x.values[first] * s + x.values[second] * c;
+    }
+  }
+}
+
+Case make_case(const std::string& label, Setup setup) {
+  Case test;
+  test.name = label;
+  setup.y.shape = setup.x.shape;
+  setup.y.output = true;
+  const Args options = setup.options;
+  const bool sections = options.mode != Mode::pairs && options.mode != Mode::halves;
+  test.tensors = {setup.x};
+  if (setup.has_positions) {
+    std::vector<std::uint64_t> shape{setup.x.shape[1]};
+    if (sections) shape.insert(shape.begin(), 4);
+    test.tensors.push_back(
+        {.dtype = DType::i32, .shape = shape, .low = 0, .high = setup.last_position});
+  }
+  if (setup.has_factors) {
+    const std::uint64_t pairs =
+        options.mode == Mode::vision ? setup.x.shape[3] / 2 : options.dims / 2;
+    test.tensors.push_back({.shape = {pairs}, .low = 0.9, .high = 1.1});
+  }
+  const std::size_t positions = setup.has_positions ? 1 : 0;
+  const std::size_t factors = positions + (setup.has_factors ? 1 : 0);
+  test.tensors.push_back(setup.y);
+  test.plan = [=](std::span<const View> v, const Caps& caps) {
+    Args args = options;
+    args.x = v.front();
+    args.y = v.back();
+    if (positions != 0) args.positions = v[positions];
+    if (factors != positions) args.factors = v[factors];
+    return plan(args, caps);
+  };
+  // An angle has the rounding errors of its position times its frequency, a few units each.
+  test.epsilons = 4;
+  test.scale = 2 + setup.last_position;
+  if (setup.bench) {
+    test.test = false;
+    test.bench = true;
+  } else {
+    test.reference = [setup](std::span<HostTensor> t) { reference(setup, t); };
+  }
+  return test;
+}
+
+Setup plain(Mode mode, DType type, std::uint64_t size, std::uint32_t dims) {
+  Setup setup;
+  setup.x = {.dtype = type, .shape = {2, 5, 3, size}};
+  setup.y = {.dtype = type};
+  setup.options.mode = mode;
+  setup.options.dims = dims;
+  if (mode == Mode::vision) {
+    setup.options.sections = {dims / 2, dims - dims / 2, 0, 0};
+  } else if (mode == Mode::sections || mode == Mode::interleaved) {
+    setup.options.sections = {dims / 6 + 1, dims / 6, dims / 8, 1};
+  }
+  return setup;
+}
+
+void add_modes(std::vector<Case>& out) {
+  for (const Mode mode :
+       {Mode::pairs, Mode::halves, Mode::sections, Mode::interleaved, Mode::vision}) {
+    const bool vision = mode == Mode::vision;
+    for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+      const std::string tail = std::format("{}_{}", name(mode), name(type));
+      out.push_back(make_case("plain_" + tail, plain(mode, type, 64, vision ? 32 : 64)));
+      out.push_back(make_case("odd_" + tail, plain(mode, type, 36, vision ? 18 : 22)));
+    }
+    Setup yarn = plain(mode, DType::f32, 80, vision ? 40 : 32);
+    yarn.has_factors = true;
+    yarn.options.offset = vision ? 0 : 24;
+    yarn.options.scale = 0.25F;
+    yarn.options.extrapolation = 0.7F;
+    yarn.options.magnitude = 1.3F;
+    yarn.options.trained_context = 256;
+    yarn.options.base = 500;
+    out.push_back(make_case(std::format("yarn_{}", name(mode)), yarn));
+    yarn.options.backward = true;
+    yarn.options.trained_context = 0;
+    out.push_back(make_case(std::format("backward_{}", name(mode)), yarn));
+    Setup in_place = plain(mode, DType::f16, 80, vision ? 40 : 32);
+    in_place.y.same_as = 0;
+    out.push_back(make_case(std::format("in_place_{}", name(mode)), in_place));
+  }
+}
+
+void add_layouts(std::vector<Case>& out) {
+  for (const Mode mode : {Mode::pairs, Mode::halves}) {
+    for (const DType type : {DType::f32, DType::f16}) {
+      const std::string tail = std::format("{}_{}", name(mode), name(type));
+      Setup counted = plain(mode, type, 64, 64);
+      counted.has_positions = false;
+      counted.options.first_position = 7;
+      counted.x.order = {0, 2, 1, 3};
+      counted.y.order = {0, 2, 1, 3};
+      counted.last_position = 12;
+      out.push_back(make_case("counted_" + tail, counted));
+      Setup strange = plain(mode, type, 24, 16);
+      strange.options.offset = 2;
+      strange.x.order = {3, 1, 0, 2};
+      strange.x.offset = 1;
+      strange.y.pad = 3;
+      strange.y.offset = 1;
+      out.push_back(make_case("strange_" + tail, strange));
+      Setup in_place = plain(mode, type, 21, 10);
+      in_place.y.same_as = 0;
+      in_place.options.offset = 1;
+      out.push_back(make_case("in_place_odd_" + tail, in_place));
+    }
+  }
+  Setup none = plain(Mode::pairs, DType::f32, 16, 0);
+  out.push_back(make_case("nothing_turns", none));
+  Setup empty = plain(Mode::pairs, DType::f32, 16, 16);
+  empty.x.shape = {2, 0, 3, 16};
+  out.push_back(make_case("empty", empty));
+  Setup far = plain(Mode::halves, DType::f32, 128, 128);
+  far.last_position = 100000;
+  out.push_back(make_case("far", far));
+  Setup large = plain(Mode::halves, DType::f32, 64, 32);
+  large.x.shape = {1, 1100, 5, 64};
+  out.push_back(make_case("past_one_binding", large));
+  large.x.shape = {3, 1100, 5, 32};
+  large.has_positions = false;
+  large.last_position = 1100;
+  out.push_back(make_case("past_one_binding_counted", large));
+}
+
+void add_benchmarks(std::vector<Case>& out) {
+  for (const Mode mode : {Mode::pairs, Mode::halves}) {
+    for (const DType type : {DType::f32, DType::f16}) {
+      Setup setup = plain(mode, type, 128, 128);
+      setup.x.shape = {8, 2048, 32, 128};
+      setup.bench = true;
+      out.push_back(
+          make_case(std::format("bench_rope_{}_8x2048x32x128_{}", name(mode), name(type)), setup));
+      setup.x.shape = {1, 1, 32, 128};
+      out.push_back(
+          make_case(std::format("bench_rope_{}_token_32x128_{}", name(mode), name(type)), setup));
+    }
+  }
+}
+
+std::vector<Case> cases(std::uint64_t) {
+  std::vector<Case> out;
+  add_modes(out);
+  add_layouts(out);
+  add_benchmarks(out);
+  return out;
+}
+
+}  // namespace
+
+Op describe_op();
+Op describe_op() {
+  return {"rope", "Rotary positions in all their modes, with YaRN, and the gradient",
+          "f32 f16 bf16", cases};
+}
+
+}  // namespace weft::ops::rope
