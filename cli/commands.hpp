@@ -24,5 +24,6 @@ T value_or_exit(Result<T> result) {
 void add_bench(CLI::App& app);
 void add_docs(CLI::App& app);
 void add_info(CLI::App& app);
+void add_train(CLI::App& app);
 
 }  // namespace weft::cli

@@ -11,6 +11,7 @@ int run(int argc, char** argv) {
   weft::cli::add_info(app);
   weft::cli::add_bench(app);
   weft::cli::add_docs(app);
+  weft::cli::add_train(app);
   try {
     app.parse(argc, argv);
     return 0;

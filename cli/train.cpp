@@ -1,0 +1,95 @@
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "commands.hpp"
+#include "nn/export.hpp"
+#include "train_run.hpp"
+
+// `weft train`: options only; train_run.cpp does the work.
+
+namespace weft::cli {
+namespace {
+
+/// What is left at 0 on the command line follows from the rest.
+void fill_in(TrainOptions& options, const std::string& dtype) {
+  nn::LlamaConfig& model = options.trainer.model;
+  if (model.kv_heads == 0) model.kv_heads = model.heads;
+  if (model.hidden == 0) {
+    // As many parameters as an MLP of four times the width, in three matrices instead of two; whole blocks of 32.
+    model.hidden = (model.width * 8 / 3 + 31) / 32 * 32;
+  }
+  if (options.warmup == 0) options.warmup = std::min<std::uint64_t>(options.steps / 20, 500);
+  options.trainer.dtype = *dtype_from_name(dtype);
+}
+
+void add_model_options(CLI::App& command, nn::LlamaConfig& model) {
+  command.add_option("--vocab", model.vocabulary, "Tokens, learnt from the text")
+      ->check(CLI::Range(257, 1 << 20));
+  command.add_option("--layers", model.layers, "Layers");
+  command.add_option("--dim", model.width, "Width of the model");
+  command.add_option("--heads", model.heads, "Heads of attention");
+  command.add_option("--kv-heads", model.kv_heads, "Heads of keys and values; 0: as many as heads");
+  command.add_option("--hidden", model.hidden, "Width inside the MLPs; 0: 8/3 of the width");
+  command.add_option("--context", model.context, "Tokens per sequence");
+  command.add_flag("!--untied", model.tied, "An output matrix of its own, beside the embedding");
+}
+
+void add_training_options(CLI::App& command, TrainOptions& options) {
+  nn::TrainerConfig& trainer = options.trainer;
+  command.add_option("--batch", trainer.batch, "Sequences that are computed at once");
+  command.add_option("--accumulate", trainer.accumulate, "Batches per step");
+  command.add_option("--steps", options.steps, "Steps")->check(CLI::PositiveNumber);
+  command.add_option("--lr", options.rate, "Largest learning rate");
+  command.add_option("--min-lr", options.floor, "Its last value, as a share of the largest");
+  command.add_option("--warmup", options.warmup, "Steps until it is reached; 0: a twentieth");
+  command.add_option("--schedule", options.schedule, "How it falls after that")
+      ->check(CLI::IsMember({"cosine", "linear", "constant"}));
+  command.add_option("--beta2", trainer.optimizer.beta2, "AdamW: memory of squared gradients");
+  command.add_option("--decay", trainer.decay, "AdamW: weight decay of matrices");
+  command.add_option("--clip", trainer.clip, "Largest norm of the gradients");
+  command.add_option("--seed", trainer.seed, "Of parameters, order of the data and samples");
+}
+
+void add_output_options(CLI::App& command, TrainOptions& options) {
+  command.add_option("-o,--output", options.output, "Folder for checkpoint, model and loss curve");
+  command.add_option("--validation", options.validation, "Share of the text (its end) to hold out")
+      ->check(CLI::Range(0.0, 0.9));
+  command.add_option("--validate-every", options.validate_every, "Steps; 0: ten times in all");
+  command.add_option("--sample-every", options.sample_every, "Steps; 0: five times in all");
+  command.add_option("--sample-length", options.sample_length, "Tokens of a sample");
+  command.add_option("--prompt", options.prompt, "What samples start with");
+  command.add_option("--checkpoint", options.checkpoint_every, "Seconds between checkpoints");
+  command.add_option("--export", options.export_type, "Type of the matrices of model.gguf")
+      ->check(CLI::IsMember({"f32", "f16", "q8_0"}));
+  command.add_option("--name", options.name, "Name of the model");
+  command.add_flag("--restart", options.restart, "Start anew even where there is a checkpoint");
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  auto options = std::make_shared<TrainOptions>();
+  auto dtype = std::make_shared<std::string>("f32");
+  options->trainer.model.vocabulary = 1024;
+  options->trainer.model.kv_heads = 0;
+  options->trainer.model.hidden = 0;
+  options->trainer.batch = 8;
+  CLI::App* command = app.add_subcommand(
+      "train", "Train a language model (Llama architecture) on a text, and write it as GGUF");
+  command->option_defaults()->always_capture_default();
+  command->add_option("text", options->text, "Text file; <|endoftext|> separates documents")
+      ->required()
+      ->check(CLI::ExistingFile);
+  add_model_options(*command, options->trainer.model);
+  add_training_options(*command, *options);
+  command->add_option("--dtype", *dtype, "Type that products are computed in")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  add_output_options(*command, *options);
+  command->callback([options, dtype] {
+    fill_in(*options, *dtype);
+    run_training(*options);
+  });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,311 @@
+#include "train_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <format>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "commands.hpp"
+#include "formats/file_writer.hpp"
+#include "formats/mapped_file.hpp"
+#include "formats/tokenizer.hpp"
+#include "nn/checkpoint.hpp"
+#include "nn/export.hpp"
+#include "nn/sampling.hpp"
+#include "nn/schedule.hpp"
+#include "progress_line.hpp"
+
+namespace weft::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Everything that must be the same for a training to go on, as JSON.
+std::string settings_of(const TrainOptions& o, std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3ULL;
+  const nn::TrainerConfig& t = o.trainer;
+  const nlohmann::ordered_json json{{"text", std::format("{:016x}", hash)},
+                                    {"vocabulary", t.model.vocabulary},
+                                    {"layers", t.model.layers},
+                                    {"dim", t.model.width},
+                                    {"heads", t.model.heads},
+                                    {"kv-heads", t.model.kv_heads},
+                                    {"hidden", t.model.hidden},
+                                    {"context", t.model.context},
+                                    {"tied", t.model.tied},
+                                    {"batch", t.batch},
+                                    {"accumulate", t.accumulate},
+                                    {"dtype", name(t.dtype)},
+                                    {"steps", o.steps},
+                                    {"lr", o.rate},
+                                    {"min-lr", o.floor},
+                                    {"warmup", o.warmup},
+                                    {"schedule", o.schedule},
+                                    {"beta2", t.optimizer.beta2},
+                                    {"decay", t.decay},
+                                    {"clip", t.clip},
+                                    {"validation", o.validation},
+                                    {"seed", t.seed}};
+  return json.dump();
+}
+
+/// The names of settings that two trainings do not share.
+std::string differences(const std::string& a, const std::string& b) {
+  const auto left = nlohmann::json::parse(a, nullptr, false);
+  const auto right = nlohmann::json::parse(b, nullptr, false);
+  std::string names;
+  for (const auto& [key, value] : right.items()) {
+    if (!left.contains(key) || left[key] != value) names += (names.empty() ? "" : ", ") + key;
+  }
+  return names;
+}
+
+nn::Schedule schedule_of(const TrainOptions& options) {
+  nn::Schedule schedule{.peak = options.rate,
+                        .floor = options.floor,
+                        .warmup = options.warmup,
+                        .steps = options.steps};
+  using Shape = nn::Schedule::Shape;
+  schedule.shape = options.schedule == "constant" ? Shape::constant
+                   : options.schedule == "linear" ? Shape::linear
+                                                  : Shape::cosine;
+  return schedule;
+}
+
+/// One training, from the tokens on.
+class Run {
+ public:
+  Run(const TrainOptions& options, nn::CheckpointHead head, std::vector<std::uint32_t> tokens,
+      bool resume)
+      : options_(options),
+        progress_(std::move(head.progress)),
+        tokenizer_(std::move(head.tokenizer)),
+        tokens_(std::move(tokens)),
+        held_out_(
+            static_cast<std::size_t>(static_cast<double>(tokens_.size()) * options.validation)),
+        trainer_(Device(), options.trainer),
+        schedule_(schedule_of(options)),
+        windows_(std::span(tokens_).first(tokens_.size() - held_out_),
+                 options.trainer.model.context, options.trainer.seed),
+        started_seconds_(progress_.seconds) {
+    if (held_out_ > options.trainer.model.context) {
+      validation_.emplace(std::span(tokens_).last(held_out_), options.trainer.model.context, 0);
+    }
+    if (resume) nn::load_checkpoint(checkpoint_path(), trainer_);
+    line_.print(std::format(
+        "{} parameters, {} training tokens, {} held out, {} tokens per step; {}",
+        grouped(trainer_.model().parameter_count()), grouped(tokens_.size() - held_out_),
+        grouped(held_out_), grouped(tokens_per_step()),
+        resume ? std::format("going on after step {}", progress_.step) : "starting"));
+  }
+
+  void run() {
+    start_ = Clock::now();
+    first_step_ = progress_.step;
+    Clock::time_point saved = Clock::now();
+    const std::uint64_t validate_every = options_.validate_every > 0
+                                             ? options_.validate_every
+                                             : std::max<std::uint64_t>(1, options_.steps / 10);
+    const std::uint64_t sample_every = options_.sample_every > 0
+                                           ? options_.sample_every
+                                           : std::max<std::uint64_t>(1, options_.steps / 5);
+    while (progress_.step < options_.steps) {
+      step();
+      const bool last = progress_.step == options_.steps;
+      if (last || progress_.step % validate_every == 0) validate();
+      if (last || progress_.step % sample_every == 0) show_sample();
+      if (last || seconds_since(saved) >= options_.checkpoint_every) {
+        save();
+        saved = Clock::now();
+      }
+    }
+    finish();
+  }
+
+ private:
+  [[nodiscard]] std::filesystem::path checkpoint_path() const {
+    return options_.output / "checkpoint.gguf";
+  }
+  [[nodiscard]] std::uint64_t tokens_per_step() const {
+    const nn::TrainerConfig& config = options_.trainer;
+    return config.batch * config.accumulate * config.model.context;
+  }
+
+  void step() {
+    const nn::TrainerConfig& config = options_.trainer;
+    std::vector<nn::Batch> batches;
+    for (std::uint64_t i = 0; i < config.accumulate; ++i) {
+      const std::uint64_t first = (progress_.step * config.accumulate + i) * config.batch;
+      batches.push_back(windows_.batch(first, config.batch));
+    }
+    pending_.push_back(trainer_.step(batches, schedule_.at(progress_.step)));
+    ++progress_.step;
+    // Reading a loss waits for the device, so several steps are queued before that; the first is awaited, because it
+    // compiles.
+    constexpr std::size_t most_pending = 16;
+    if (pending_.size() >= most_pending || seconds_since(read_) > 0.2) read_losses();
+    show();
+  }
+
+  void read_losses() {
+    std::uint64_t step = progress_.step - pending_.size();
+    for (const Tensor& loss : pending_) progress_.training.push_back({++step, loss.item()});
+    pending_.clear();
+    read_ = Clock::now();
+    progress_.seconds = started_seconds_ + seconds_since(start_);
+    if (!progress_.training.empty() && !std::isfinite(progress_.training.back().loss)) {
+      throw CommandError(std::format("The loss is not finite at step {}; a smaller --lr may help.",
+                                     progress_.step));
+    }
+  }
+
+  void show(bool last = false) {
+    if (progress_.training.empty()) return;
+    const double done = static_cast<double>(progress_.training.back().step);
+    const double seconds = seconds_since(start_);
+    const double steps = done - static_cast<double>(first_step_);
+    const double rate = steps > 0 ? steps * static_cast<double>(tokens_per_step()) / seconds : 0;
+    const double left =
+        steps > 0 ? seconds / steps * (static_cast<double>(options_.steps) - done) : 0;
+    const std::size_t recent = std::min<std::size_t>(progress_.training.size(), 20);
+    double mean = 0;
+    for (const nn::Point& point : std::span(progress_.training).last(recent)) mean += point.loss;
+    const std::string held =
+        progress_.validation.empty()
+            ? ""
+            : std::format("  validation {:.4f}", progress_.validation.back().loss);
+    line_.show(done / static_cast<double>(options_.steps),
+               std::format("{}/{}  loss {:.4f}{}  {} tokens/s  {} left", done, options_.steps,
+                           mean / static_cast<double>(recent), held,
+                           grouped(static_cast<std::uint64_t>(rate)), clock_text(left)),
+               last);
+  }
+
+  void validate() {
+    read_losses();
+    if (!validation_) return;
+    const std::uint64_t batch = options_.trainer.batch;
+    constexpr std::uint64_t most_batches = 16;
+    const std::uint64_t count =
+        std::clamp<std::uint64_t>(validation_->per_epoch() / batch, 1, most_batches);
+    double sum = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      nn::Batch windows;
+      for (std::uint64_t k = 0; k < batch; ++k)
+        validation_->append_in_order(i * batch + k, windows);
+      sum += trainer_.loss(windows);
+    }
+    progress_.validation.push_back(
+        {progress_.step, static_cast<float>(sum / static_cast<double>(count))});
+    show(true);
+  }
+
+  void show_sample() {
+    read_losses();
+    nn::Random random(options_.trainer.seed, "sample", progress_.step);
+    std::vector<std::uint32_t> tokens{Tokenizer::end_of_text};
+    std::ranges::copy(tokenizer_.encode(options_.prompt), std::back_inserter(tokens));
+    for (std::uint64_t i = 0; i < options_.sample_length; ++i) {
+      const std::uint32_t next = nn::sample(trainer_.next_logits(tokens), 0.8, 40, random);
+      if (next == Tokenizer::end_of_text) break;
+      tokens.push_back(next);
+    }
+    std::string text = tokenizer_.decode(tokens);
+    std::ranges::replace(text, '\n', ' ');
+    line_.print(std::format("step {}: {}", progress_.step, text));
+  }
+
+  void save() {
+    read_losses();
+    nn::save_checkpoint(checkpoint_path(), progress_, tokenizer_, trainer_);
+    write_curve();
+  }
+
+  void write_curve() {
+    FileWriter file(options_.output / "loss.svg");
+    file.write(nn::draw_curve(
+        std::format("{}: {} parameters, {} tokens per step", options_.name,
+                    grouped(trainer_.model().parameter_count()), grouped(tokens_per_step())),
+        progress_.training, progress_.validation));
+    value_or_exit(file.commit());
+  }
+
+  void finish() {
+    nn::ModelValues values;
+    for (const auto& [name, tensor] : trainer_.state()) {
+      if (name == "matrices") values.matrices = tensor.to_vector();
+      if (name == "vectors") values.vectors = tensor.to_vector();
+    }
+    const std::filesystem::path path = options_.output / "model.gguf";
+    nn::export_gguf(path, trainer_.model(), values, tokenizer_, options_.export_type, options_.name,
+                    {{"weft.settings", progress_.settings}});
+    line_.print(
+        std::format("{} ({:.1f} MB, {}), trained in {}{}; loss curve: {}", path.string(),
+                    static_cast<double>(std::filesystem::file_size(path)) / 1e6,
+                    options_.export_type, clock_text(progress_.seconds),
+                    progress_.validation.empty()
+                        ? ""
+                        : std::format(", validation loss {:.4f}", progress_.validation.back().loss),
+                    (options_.output / "loss.svg").string()));
+  }
+
+  TrainOptions options_;
+  nn::Progress progress_;
+  Tokenizer tokenizer_;
+  std::vector<std::uint32_t> tokens_;
+  std::size_t held_out_;
+  nn::Trainer trainer_;
+  nn::Schedule schedule_;
+  nn::Windows windows_;
+  std::optional<nn::Windows> validation_;
+  double started_seconds_;
+  std::uint64_t first_step_ = 0;
+  Clock::time_point start_;
+  Clock::time_point read_;
+  std::vector<Tensor> pending_;  ///< Losses that were not read yet.
+  ProgressLine line_;
+};
+
+}  // namespace
+
+void run_training(const TrainOptions& asked) {
+  TrainOptions options = asked;
+  std::error_code error;
+  std::filesystem::create_directories(options.output, error);
+  if (error) {
+    throw CommandError(
+        std::format("The folder {} cannot be made: {}.", options.output.string(), error.message()));
+  }
+  const MappedFile file = value_or_exit(MappedFile::open(options.text));
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
+                              file.bytes().size());
+  const std::string settings = settings_of(options, text);
+  const std::filesystem::path checkpoint = options.output / "checkpoint.gguf";
+  const bool resume = !options.restart && std::filesystem::exists(checkpoint);
+
+  const auto begin = [&]() -> nn::CheckpointHead {
+    if (resume) return nn::load_checkpoint_head(checkpoint);
+    const auto vocabulary = static_cast<std::uint32_t>(options.trainer.model.vocabulary);
+    return {{.settings = settings}, value_or_exit(Tokenizer::train(text, vocabulary))};
+  };
+  nn::CheckpointHead head = begin();
+  if (head.progress.settings != settings) {
+    throw CommandError(
+        std::format("{} belongs to a training with other settings ({}); use the same ones, another "
+                    "--output, or "
+                    "--restart.",
+                    checkpoint.string(), differences(head.progress.settings, settings)));
+  }
+  std::vector<std::uint32_t> tokens = head.tokenizer.encode(text, true);
+  options.trainer.model.vocabulary = head.tokenizer.size();
+  Run(options, std::move(head), std::move(tokens), resume).run();
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "nn/trainer.hpp"
+
+namespace weft::cli {
+
+/// What `weft train` was asked to do.
+struct TrainOptions {
+  std::filesystem::path text;
+  std::filesystem::path output = "weft-model";
+  nn::TrainerConfig
+      trainer;  ///< Its vocabulary is what is asked for; the text may give fewer tokens.
+  std::uint64_t steps = 300;
+  double rate = 2e-3;
+  double floor = 0.1;
+  std::uint64_t warmup = 0;
+  std::string schedule = "cosine";
+  double validation = 0.02;          ///< Share of the text that is held out.
+  std::uint64_t validate_every = 0;  ///< Steps; 0: ten times in all.
+  std::uint64_t sample_every = 0;    ///< Steps; 0: five times in all.
+  std::uint64_t sample_length = 60;
+  std::string prompt;
+  double checkpoint_every = 60;  ///< Seconds.
+  std::string export_type = "q8_0";
+  std::string name = "weft";
+  bool restart = false;
+};
+
+/// Trains, and leaves checkpoint.gguf, model.gguf and loss.svg in the output folder. Goes on from a checkpoint that is
+/// there.
+void run_training(const TrainOptions& options);
+
+}  // namespace weft::cli

@@ -1,0 +1,86 @@
+#include "nn/checkpoint.hpp"
+
+#include <cstring>
+#include <format>
+#include <span>
+
+#include "formats/ggml_type.hpp"
+#include "formats/gguf.hpp"
+#include "nn/result.hpp"
+
+namespace weft::nn {
+namespace {
+
+constexpr std::uint32_t f32_type = *gguf::id_of(DType::f32);
+
+void put_points(gguf::Metadata& metadata, const std::string& key, std::span<const Point> points) {
+  std::vector<std::uint64_t> steps;
+  std::vector<float> losses;
+  for (const Point& point : points) {
+    steps.push_back(point.step);
+    losses.push_back(point.loss);
+  }
+  metadata.emplace_back(key + ".steps", gguf::Array(std::move(steps)));
+  metadata.emplace_back(key + ".losses", gguf::Array(std::move(losses)));
+}
+
+std::vector<Point> get_points(const gguf::File& file, const std::string& key) {
+  const auto steps = value_or_throw(file.get_array<std::uint64_t>(key + ".steps"));
+  const auto losses = value_or_throw(file.get_array<float>(key + ".losses"));
+  if (steps.size() != losses.size()) {
+    throw Error(ErrorCode::io, std::format("The checkpoint has {} steps but {} losses of '{}'.",
+                                           steps.size(), losses.size(), key));
+  }
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < steps.size(); ++i) points.push_back({steps[i], losses[i]});
+  return points;
+}
+
+}  // namespace
+
+void save_checkpoint(const std::filesystem::path& path, const Progress& progress,
+                     const Tokenizer& tokenizer, const Trainer& trainer) {
+  gguf::Metadata metadata{{"general.architecture", std::string("weft-checkpoint")},
+                          {"weft.settings", progress.settings},
+                          {"weft.step", progress.step},
+                          {"weft.seconds", progress.seconds}};
+  put_points(metadata, "weft.training", progress.training);
+  put_points(metadata, "weft.validation", progress.validation);
+  tokenizer.add_to(metadata);
+  const auto state = trainer.state();
+  std::vector<std::vector<float>> values;
+  std::vector<gguf::TensorView> tensors;
+  values.reserve(state.size());
+  for (const auto& [name, tensor] : state) {
+    values.push_back(tensor.to_vector());
+    tensors.push_back(
+        {name, {values.back().size()}, f32_type, std::as_bytes(std::span(values.back()))});
+  }
+  value_or_throw(gguf::write(path, metadata, tensors));
+}
+
+CheckpointHead load_checkpoint_head(const std::filesystem::path& path) {
+  const gguf::File file = value_or_throw(gguf::File::open(path));
+  Progress progress{.settings = value_or_throw(file.get<std::string>("weft.settings")),
+                    .step = value_or_throw(file.get<std::uint64_t>("weft.step")),
+                    .seconds = value_or_throw(file.get<double>("weft.seconds")),
+                    .training = get_points(file, "weft.training"),
+                    .validation = get_points(file, "weft.validation")};
+  return {std::move(progress), value_or_throw(Tokenizer::from_metadata(file.metadata()))};
+}
+
+void load_checkpoint(const std::filesystem::path& path, Trainer& trainer) {
+  const gguf::File file = value_or_throw(gguf::File::open(path));
+  for (const auto& [name, tensor] : trainer.state()) {
+    const gguf::TensorView* saved = file.tensor(name);
+    if (saved == nullptr || saved->type != f32_type) {
+      throw Error(ErrorCode::io,
+                  std::format("The checkpoint {} lacks '{}' in f32.", path.string(), name));
+    }
+    std::vector<float> values(saved->bytes.size() / sizeof(float));
+    std::memcpy(values.data(), saved->bytes.data(), saved->bytes.size());
+    trainer.restore(name, values);
+  }
+}
+
+}  // namespace weft::nn

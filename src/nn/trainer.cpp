@@ -1,0 +1,164 @@
+#include "nn/trainer.hpp"
+
+#include <algorithm>
+#include <format>
+
+#include "nn/result.hpp"
+#include "weft/grad.hpp"
+#include "weft/ops.hpp"
+
+namespace weft::nn {
+
+Trainer::Trainer(const Device& device, const TrainerConfig& config)
+    : device_(device), config_(config), model_(config.model) {
+  if (!is_float(config.dtype) || config.batch == 0 || config.accumulate == 0) {
+    throw Error(ErrorCode::invalid_argument,
+                std::format("A step cannot take {} × {} sequences and compute in {}.",
+                            config.accumulate, config.batch, name(config.dtype)));
+  }
+  const auto make = [&](const ParameterGroup& group) {
+    return variable(device_.tensor({group.size()}, group.initial_values(config.seed)));
+  };
+  matrices_ = make(model_.matrices());
+  vectors_ = make(model_.vectors());
+  optimizer_.emplace(config.optimizer, std::vector{matrices_, vectors_},
+                     std::vector{config.decay, 0.0});
+  if (config.dtype == DType::f16) scale_.emplace(device_, 0x1p16);
+  if (config.accumulate > 1) {
+    matrix_sum_ = variable(device_.full({model_.matrices().size()}, 0));
+    vector_sum_ = variable(device_.full({model_.vectors().size()}, 0));
+    loss_sum_ = variable(device_.full({1}, 0));
+  }
+  compile_functions();
+}
+
+Tensor Trainer::computed_matrices() const {
+  return config_.dtype == DType::f32 ? matrices_ : matrices_.to(config_.dtype);
+}
+
+Trainer::Gradients Trainer::gradients(const Tensor& tokens, const Tensor& labels) const {
+  const std::vector<Tensor> matrices = model_.matrices().views(computed_matrices());
+  const std::vector<Tensor> vectors = model_.vectors().views(vectors_);
+  const Tensor logits = model_.forward(tokens, matrices, vectors);
+  const Tensor loss = cross_entropy(logits, labels.reshape({labels.size()})).reshape({1});
+  std::vector<Tensor> by = matrices;
+  by.insert(by.end(), vectors.begin(), vectors.end());
+  const std::vector<Tensor> all = grad(scale_ ? loss * scale_->value() : loss, by);
+  const auto split = all.begin() + static_cast<std::ptrdiff_t>(matrices.size());
+  return {loss, model_.matrices().join({all.begin(), split}).to(DType::f32),
+          model_.vectors().join({split, all.end()})};
+}
+
+std::vector<Update> Trainer::learn(const Tensor& matrices, const Tensor& vectors,
+                                   const Tensor& rate) const {
+  // Gradients carry the factor of the loss scale and are sums over the batches of the step.
+  Tensor factor = device_.full({1}, 1.0 / static_cast<double>(config_.accumulate));
+  if (scale_) factor = factor / scale_->value();
+  const Tensor norm = global_norm({matrices, vectors}) * factor;
+  factor = factor * clip_factor(norm, config_.clip);
+  if (!scale_) return optimizer_->step({matrices * factor, vectors * factor}, rate);
+  const Tensor fine = map("lt", norm, device_.full({1}, 3e38));  // false for infinity and NaN
+  std::vector<Update> updates = optimizer_->step({matrices * factor, vectors * factor}, rate, fine);
+  std::ranges::copy(scale_->update(fine), std::back_inserter(updates));
+  return updates;
+}
+
+void Trainer::compile_functions() {
+  // The functions keep copies of this object's handles; the object itself may move.
+  const auto self = std::make_shared<const Trainer>(*this);
+  step_ = compile([self](const std::vector<Tensor>& in) -> Outputs {
+    const Gradients g = self->gradients(in[0], in[1]);
+    return {{g.loss}, self->learn(g.matrices, g.vectors, in[2])};
+  });
+  accumulate_ = compile([self](const std::vector<Tensor>& in) -> Outputs {
+    const Gradients g = self->gradients(in[0], in[1]);
+    return {{g.loss},
+            {{self->matrix_sum_, self->matrix_sum_ + g.matrices},
+             {self->vector_sum_, self->vector_sum_ + g.vectors},
+             {self->loss_sum_, self->loss_sum_ + g.loss}}};
+  });
+  apply_ = compile([self](const std::vector<Tensor>& in) -> Outputs {
+    std::vector<Update> updates = self->learn(self->matrix_sum_, self->vector_sum_, in[0]);
+    for (const Tensor& sum : {self->matrix_sum_, self->vector_sum_, self->loss_sum_}) {
+      updates.push_back({sum, sum * 0.0});
+    }
+    return {{self->loss_sum_ / static_cast<double>(self->config_.accumulate)}, std::move(updates)};
+  });
+  const auto logits = [self](const Tensor& tokens) {
+    return self->model_.forward(tokens, self->model_.matrices().views(self->computed_matrices()),
+                                self->model_.vectors().views(self->vectors_));
+  };
+  loss_ = compile([logits](const std::vector<Tensor>& in) -> Outputs {
+    return cross_entropy(logits(in[0]), in[1].reshape({in[1].size()})).reshape({1});
+  });
+  logits_ = compile([logits](const std::vector<Tensor>& in) -> Outputs {
+    return embedding(logits(in[0]), in[1]).to(DType::f32);
+  });
+}
+
+Tensor Trainer::upload(const std::vector<std::int32_t>& values) const {
+  const std::uint64_t context = config_.model.context;
+  if (values.size() != config_.batch * context) {
+    throw Error(ErrorCode::invalid_argument,
+                std::format("A batch has {} × {} tokens; {} were given.", config_.batch, context,
+                            values.size()));
+  }
+  return device_.tensor({config_.batch, context}, values);
+}
+
+Tensor Trainer::step(std::span<const Batch> batches, double rate) {
+  if (batches.size() != config_.accumulate) {
+    throw Error(ErrorCode::invalid_argument, std::format("A step takes {} batches, not {}.",
+                                                         config_.accumulate, batches.size()));
+  }
+  const Tensor rate_tensor = device_.tensor({1}, std::vector{static_cast<float>(rate)});
+  if (config_.accumulate == 1) {
+    return step_.one({upload(batches[0].tokens), upload(batches[0].labels), rate_tensor});
+  }
+  for (const Batch& batch : batches) {
+    (void)accumulate_({upload(batch.tokens), upload(batch.labels)});
+  }
+  return apply_.one({rate_tensor});
+}
+
+float Trainer::loss(const Batch& batch) const {
+  return loss_.one({upload(batch.tokens), upload(batch.labels)}).item();
+}
+
+std::vector<float> Trainer::next_logits(std::span<const std::uint32_t> tokens) const {
+  const std::uint64_t context = config_.model.context;
+  if (tokens.empty()) throw Error(ErrorCode::invalid_argument, "There is no token to go on from.");
+  const auto seen = tokens.last(std::min<std::size_t>(tokens.size(), context));
+  std::vector<std::int32_t> padded(
+      context);  // what follows the last token does not change its logits
+  std::ranges::transform(seen, padded.begin(), [](auto t) { return static_cast<std::int32_t>(t); });
+  const auto row = static_cast<std::int32_t>(seen.size() - 1);
+  return logits_.one({device_.tensor({1, context}, padded), device_.tensor({1}, std::vector{row})})
+      .to_vector();
+}
+
+std::vector<std::pair<std::string, Tensor>> Trainer::state() const {
+  std::vector<std::pair<std::string, Tensor>> all{{"matrices", matrices_}, {"vectors", vectors_}};
+  std::ranges::copy(optimizer_->state(), std::back_inserter(all));
+  if (scale_) std::ranges::copy(scale_->state(), std::back_inserter(all));
+  return all;
+}
+
+void Trainer::restore(const std::string& name, std::span<const float> values) {
+  for (const auto& [key, tensor] : state()) {
+    if (key != name) continue;
+    if (tensor.size() != values.size()) {
+      throw Error(ErrorCode::invalid_argument, std::format("'{}' has {} elements; {} were given.",
+                                                           name, tensor.size(), values.size()));
+    }
+    apply({{tensor, device_.tensor(tensor.shape(), std::vector(values.begin(), values.end()))}});
+    return;
+  }
+  throw Error(ErrorCode::not_found, std::format("A trainer has no state '{}'.", name));
+}
+
+CompileReport Trainer::report() const {
+  return config_.accumulate == 1 ? step_.report() : accumulate_.report();
+}
+
+}  // namespace weft::nn

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nn/data.hpp"
+#include "nn/llama.hpp"
+#include "nn/optimizer.hpp"
+#include "weft/compile.hpp"
+#include "weft/device.hpp"
+
+namespace weft::nn {
+
+/// How a model is trained.
+struct TrainerConfig {
+  LlamaConfig model;
+  std::uint64_t batch = 16;      ///< Sequences that are computed at once.
+  std::uint64_t accumulate = 1;  ///< Batches whose gradients are summed up for one step.
+  DType dtype = DType::f32;      ///< Of matrix products; parameters are f32 in any case.
+  OptimizerOptions optimizer;
+  double decay = 0.1;  ///< Weight decay of the matrices.
+  double clip = 1;     ///< Largest norm of the gradients.
+  std::uint64_t seed = 1;
+};
+
+/// A model in training: its parameters and what the optimizer remembers, and compiled steps over them.
+class Trainer {
+ public:
+  Trainer(const Device& device, const TrainerConfig& config);
+
+  [[nodiscard]] const Llama& model() const { return model_; }
+  [[nodiscard]] const TrainerConfig& config() const { return config_; }
+
+  /// One step with the learning rate `rate` on `accumulate` batches of `batch` sequences each. Returns the mean loss
+  /// of the batches as a tensor with one element, which the caller may read later.
+  Tensor step(std::span<const Batch> batches, double rate);
+  /// The loss of a batch of `batch` sequences, without learning from it.
+  [[nodiscard]] float loss(const Batch& batch) const;
+  /// The logits for the token that follows `tokens` (at least one; of more than the context the last count).
+  [[nodiscard]] std::vector<float> next_logits(std::span<const std::uint32_t> tokens) const;
+
+  /// Everything that a checkpoint must keep, by name. All of it is f32.
+  [[nodiscard]] std::vector<std::pair<std::string, Tensor>> state() const;
+  /// Sets a tensor of state(); throws weft::Error where the count of values is not that of the tensor.
+  void restore(const std::string& name, std::span<const float> values);
+
+  /// What compiling the step came to; nothing before the first step.
+  [[nodiscard]] CompileReport report() const;
+
+ private:
+  struct Gradients {
+    Tensor loss;
+    Tensor matrices;  ///< f32, still multiplied by the loss scale.
+    Tensor vectors;
+  };
+  [[nodiscard]] Tensor computed_matrices() const;
+  [[nodiscard]] Gradients gradients(const Tensor& tokens, const Tensor& labels) const;
+  [[nodiscard]] std::vector<Update> learn(const Tensor& matrices, const Tensor& vectors,
+                                          const Tensor& rate) const;
+  void compile_functions();
+  [[nodiscard]] Tensor upload(const std::vector<std::int32_t>& values) const;
+
+  Device device_;
+  TrainerConfig config_;
+  Llama model_;
+  Tensor matrices_;
+  Tensor vectors_;
+  std::optional<Optimizer> optimizer_;
+  std::optional<LossScale> scale_;  ///< f16 only.
+  Tensor matrix_sum_;  ///< Gradients summed up so far, where a step takes several batches.
+  Tensor vector_sum_;
+  Tensor loss_sum_;
+  Compiled step_;        ///< (tokens, labels, rate) → loss
+  Compiled accumulate_;  ///< (tokens, labels) → nothing of interest
+  Compiled apply_;       ///< (rate) → loss
+  Compiled loss_;        ///< (tokens, labels) → loss
+  Compiled logits_;      ///< (tokens [1, context], row) → logits of that row
+};
+
+}  // namespace weft::nn
