@@ -218,7 +218,7 @@ class Run {
       tokens.push_back(next);
     }
     std::string text = tokenizer_.decode(tokens);
-    std::ranges::replace(text, '\n', ' ');
+    std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
     line_.print(std::format("step {}: {}", progress_.step, text));
   }
 

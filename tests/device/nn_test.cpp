@@ -1,0 +1,249 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "../unit/file_fixture.hpp"
+#include "nn/checkpoint.hpp"
+#include "nn/export.hpp"
+#include "nn/layers.hpp"
+#include "nn/optimizer.hpp"
+#include "nn/random.hpp"
+#include "nn/trainer.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::nn {
+namespace {
+
+TrainerConfig tiny(DType dtype = DType::f32) {
+  TrainerConfig config;
+  config.model = {.vocabulary = 260,
+                  .layers = 2,
+                  .width = 32,
+                  .heads = 4,
+                  .kv_heads = 2,
+                  .hidden = 48,
+                  .context = 12};
+  config.batch = 4;
+  config.dtype = dtype;
+  return config;
+}
+
+std::vector<std::uint32_t> some_tokens(std::size_t count, std::uint64_t period) {
+  std::vector<std::uint32_t> tokens(count);
+  for (std::size_t i = 0; i < count; ++i)
+    tokens[i] = static_cast<std::uint32_t>(i * 7 % period) + 1;
+  return tokens;
+}
+
+/// The losses of steps first … last - 1.
+std::vector<float> train(Trainer& trainer, std::uint64_t first, std::uint64_t last) {
+  const auto tokens = some_tokens(600, 31);
+  Windows windows(tokens, trainer.config().model.context, 3);
+  std::vector<float> losses;
+  for (std::uint64_t step = first; step < last; ++step) {
+    std::vector<Batch> batches;
+    for (std::uint64_t i = 0; i < trainer.config().accumulate; ++i) {
+      const std::uint64_t number = step * trainer.config().accumulate + i;
+      batches.push_back(windows.batch(number * trainer.config().batch, trainer.config().batch));
+    }
+    losses.push_back(trainer.step(batches, 1e-2).item());
+  }
+  return losses;
+}
+
+class NnTraining : public testing::TestWithParam<DType> {};
+
+TEST_P(NnTraining, LearnsAPattern) {
+  Trainer trainer(Device(), tiny(GetParam()));
+  const auto losses = train(trainer, 0, 30);
+  EXPECT_NEAR(losses.front(), std::log(260), 0.3);
+  EXPECT_LT(losses.back(), 1.0F);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, NnTraining, testing::Values(DType::f32, DType::f16, DType::bf16),
+                         [](const auto& row) { return std::string(name(row.param)); });
+
+TEST(NnTraining, GoesOnFromACheckpointAsIfNothingHappened) {
+  const TemporaryFolder folder;
+  Trainer whole(Device(), tiny(DType::f16));
+  const auto expected = train(whole, 0, 8);
+  Trainer first(Device(), tiny(DType::f16));
+  (void)train(first, 0, 5);
+  const auto tokenizer = Tokenizer::train("the whale the whale the whale", 260);
+  ASSERT_TRUE(tokenizer);
+  const Progress progress{.settings = "s", .step = 5, .seconds = 1.5, .training = {{1, 2.0F}}};
+  save_checkpoint(folder / "c.gguf", progress, *tokenizer, first);
+  const CheckpointHead head = load_checkpoint_head(folder / "c.gguf");
+  EXPECT_EQ(head.progress.step, 5U);
+  EXPECT_EQ(head.progress.training, progress.training);
+  EXPECT_EQ(head.tokenizer.size(), tokenizer->size());
+  auto config = tiny(DType::f16);
+  config.seed = 99;  // what it starts with is replaced
+  Trainer second(Device(), config);
+  load_checkpoint(folder / "c.gguf", second);
+  const auto rest = train(second, 5, 8);
+  EXPECT_EQ(rest, std::vector(expected.begin() + 5, expected.end()));
+  for (std::size_t i = 0; i < whole.state().size(); ++i) {
+    EXPECT_EQ(whole.state()[i].second.to_vector(), second.state()[i].second.to_vector())
+        << whole.state()[i].first;
+  }
+}
+
+TEST(NnTraining, SeveralBatchesEqualALargeOne) {
+  auto config = tiny();
+  Trainer large(Device(), config);
+  config.batch = 2;
+  config.accumulate = 2;
+  Trainer small(Device(), config);
+  const auto expected = train(large, 0, 4);
+  const auto got = train(small, 0, 4);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-4);
+}
+
+TEST(NnTraining, SeesNothingOfTheFuture) {
+  const Trainer trainer(Device(), tiny());
+  std::vector<std::uint32_t> tokens{5, 9, 200, 31, 7};
+  const auto before = trainer.next_logits(std::span(tokens).first(3));
+  EXPECT_EQ(before.size(), 260U);
+  tokens[3] = 100;
+  EXPECT_EQ(trainer.next_logits(std::span(tokens).first(3)), before);
+  tokens[0] = 6;
+  EXPECT_NE(trainer.next_logits(std::span(tokens).first(3)), before);
+}
+
+TEST(NnOptimizer, FollowsItsRules) {
+  const Device device;
+  const std::vector<float> start{1, -2, 3};
+  const std::vector<float> gradient{0.5F, 0.25F, -4};
+  using Rule = OptimizerOptions::Rule;
+  for (const Rule rule : {Rule::sgd, Rule::adam, Rule::adamw}) {
+    const Tensor p = variable(device.tensor({3}, start));
+    const Tensor g = device.tensor({3}, gradient);
+    const Tensor rate = device.tensor({1}, std::vector{0.1F});
+    const OptimizerOptions options{.rule = rule};
+    const Optimizer optimizer(options, {p}, {0.01});
+    std::vector<double> x(start.begin(), start.end());
+    std::vector<double> m(3);
+    std::vector<double> v(3);
+    for (int step = 1; step <= 3; ++step) {
+      apply(optimizer.step({g}, rate));
+      apply(optimizer.step({g}, rate, device.full({1}, 0)));  // changes nothing
+      for (std::size_t i = 0; i < 3; ++i) {
+        const double slope = gradient[i] + (rule == Rule::adamw ? 0 : 0.01 * x[i]);
+        if (rule == Rule::sgd) {
+          m[i] = 0.9 * m[i] + slope;
+          x[i] -= 0.1 * m[i];
+          continue;
+        }
+        m[i] = 0.9 * m[i] + 0.1 * slope;
+        v[i] = 0.95 * v[i] + 0.05 * slope * slope;
+        const double mean = m[i] / (1 - std::pow(0.9, step));
+        const double square = v[i] / (1 - std::pow(0.95, step));
+        const double decay = rule == Rule::adamw ? 0.01 * x[i] : 0;
+        x[i] -= 0.1 * (mean / (std::sqrt(square) + 1e-8) + decay);
+      }
+      const auto got = p.to_vector();
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got[i], x[i], 2e-5) << "step " << step;
+    }
+  }
+}
+
+TEST(NnOptimizer, ClipsAndScales) {
+  const Device device;
+  const Tensor a = device.tensor({2}, std::vector{3.0F, 0.0F});
+  const Tensor b = device.tensor({1}, std::vector{4.0F});
+  const Tensor norm = global_norm({a, b});
+  EXPECT_FLOAT_EQ(norm.item(), 5);
+  EXPECT_NEAR(clip_factor(norm, 1).item(), 0.2, 1e-6);
+  EXPECT_FLOAT_EQ(clip_factor(norm, 10).item(), 1);
+  EXPECT_FLOAT_EQ(clip_factor(device.full({1}, 0), 1).item(), 1);
+  const LossScale scale(device, 1024, 2);
+  apply(scale.update(device.full({1}, 0)));
+  EXPECT_FLOAT_EQ(scale.value().item(), 512);
+  apply(scale.update(device.full({1}, 1)));
+  EXPECT_FLOAT_EQ(scale.value().item(), 512);
+  apply(scale.update(device.full({1}, 1)));
+  EXPECT_FLOAT_EQ(scale.value().item(), 1024);
+}
+
+TEST(NnLayers, AttentionLooksAtItsWindow) {
+  const Device device;
+  constexpr std::uint64_t length = 6;
+  const auto mask = causal_mask(device, length, 3, DType::f32).to_vector();
+  for (std::uint64_t q = 0; q < length; ++q) {
+    for (std::uint64_t k = 0; k < length; ++k) {
+      EXPECT_EQ(mask[q * length + k] == 0, k <= q && q - k < 3);
+    }
+  }
+  // Two heads of queries share one head of values; equal scores give the mean of what is seen.
+  const Tensor q = device.full({1, 1, 2, length, 2}, 0);
+  const Tensor k = device.full({1, 1, 1, length, 2}, 1);
+  const Tensor v =
+      device.arange(length).reshape({1, 1, 1, length, 1}).broadcast_to({1, 1, 1, length, 2});
+  const auto y = attention(q, k, v, causal_mask(device, length, 3, DType::f32)).to_vector();
+  ASSERT_EQ(y.size(), 2 * length * 2);
+  for (const std::size_t head : {0U, 1U}) {
+    EXPECT_NEAR(y[head * 12], 0, 1e-6);
+    EXPECT_NEAR(y[head * 12 + 2], 0.5, 1e-6);
+    EXPECT_NEAR(y[head * 12 + 10], 4, 1e-5);
+  }
+}
+
+TEST(NnLayers, RopeTurnsByThePosition) {
+  const Device device;
+  const RopeTables tables = rope_tables(device, 3, 4, 100, DType::f32);
+  std::vector<float> x{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4};
+  const auto y = rope(device.tensor({3, 4}, x), tables).to_vector();
+  for (std::size_t p = 0; p < 3; ++p) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double angle = static_cast<double>(p) * (i == 0 ? 1 : 0.1);
+      const double a = x[i];
+      const double b = x[i + 2];
+      EXPECT_NEAR(y[p * 4 + i], a * std::cos(angle) - b * std::sin(angle), 1e-5);
+      EXPECT_NEAR(y[p * 4 + i + 2], a * std::sin(angle) + b * std::cos(angle), 1e-5);
+    }
+  }
+}
+
+TEST(NnExport, QuantizesToTheNearestLevel) {
+  std::vector<float> values(64);
+  for (std::size_t i = 0; i < 32; ++i) values[i] = static_cast<float>(i) - 12.3F;  // largest: 18.7
+  const auto bytes = quantize_q8_0(values);
+  ASSERT_EQ(bytes.size(), 68U);
+  const float step = 18.7F / 127;
+  for (std::size_t i = 0; i < 32; ++i) {
+    const auto level = static_cast<std::int8_t>(bytes[2 + i]);
+    EXPECT_NEAR(static_cast<float>(level) * step, values[i], step * 0.51F);
+    EXPECT_EQ(bytes[36 + i], std::byte{0});
+  }
+}
+
+TEST(NnExport, WritesEveryTensorUnderItsName) {
+  const TemporaryFolder folder;
+  const Llama model(tiny().model);
+  const ModelValues values{model.matrices().initial_values(1), model.vectors().initial_values(1)};
+  const auto tokenizer = Tokenizer::train("the whale the whale the whale", 260);
+  ASSERT_TRUE(tokenizer);
+  ASSERT_EQ(tokenizer->size(), 260U);
+  export_gguf(folder / "m.gguf", model, values, *tokenizer, "f32", "test");
+  const auto file = gguf::File::open(folder / "m.gguf");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->tensors().size(), 1 + 2 * 9 + 1);
+  EXPECT_EQ(file->get<std::uint32_t>("llama.attention.head_count_kv"), 2U);
+  const gguf::TensorView* q = file->tensor("blk.1.attn_q.weight");
+  ASSERT_NE(q, nullptr);
+  EXPECT_EQ(q->shape, (std::vector<std::uint64_t>{32, 32}));
+  // Heads are 8 wide: row 3 of a file is the second half's row 1.
+  const auto* rows = reinterpret_cast<const float*>(q->bytes.data());
+  const ParameterInfo& info =
+      *std::ranges::find(model.matrices().all(), q->name, &ParameterInfo::name);
+  for (std::size_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(rows[3 * 32 + i], values.matrices[info.offset + 5 * 32 + i]);
+    EXPECT_EQ(rows[8 * 32 + i], values.matrices[info.offset + 8 * 32 + i]);
+  }
+  EXPECT_THROW(export_gguf(folder / "m.gguf", model, values, *tokenizer, "q4_0", "test"), Error);
+}
+
+}  // namespace
+}  // namespace weft::nn
