@@ -4,12 +4,18 @@
 //   NAME_block, NAME_block_bytes, NAME_pieces, NAME_gap   constants of the type
 //   NAME_first(piece)          the element of the block that the first run of a piece starts with
 //   NAME_piece(block, piece)   the two runs; `block` is the byte at which the block starts in its binding
+//   NAME_unit                  bytes that NAME_off counts
 //   run_value(run)             the 8 values of a run
+// QTYPE may also be f32, f16 or bf16, as blocks of 16 elements that start at multiples of 16 bytes.
 // The elements of a run are run.scale · (run.lo, run.hi) + run.offset, so that dot products can leave the scale and
 // the offset to the end. Levels of n bits come as 1 + level / 2ⁿ: bits put into the fraction of an f32 are a float
 // without any conversion. The kernel includes lib/quant/run.wgsl in front, and its launch has what
 // add_codebook() of ops/tables.hpp adds.
 
+#if QTYPE == "f32" || QTYPE == "f16" || QTYPE == "bf16"
+#include "lib/quant/float.wgsl"
+#else
+const {{NAME}}_unit = 1u;
 fn {{NAME}}_u8(at: u32) -> u32 { return ({{NAME}}_word(at / 4u) >> ((at & 3u) * 8u)) & 0xffu; }
 fn {{NAME}}_u16(at: u32) -> u32 { return ({{NAME}}_word(at / 4u) >> ((at & 2u) * 8u)) & 0xffffu; }
 fn {{NAME}}_half(at: u32) -> f32 { return unpack2x16float({{NAME}}_u16(at)).x; }
@@ -50,4 +56,5 @@ fn {{NAME}}_bytes16(at: u32) -> vec4<u32> {
 #include "lib/quant/codebook.wgsl"
 #else
 #error "There is no decoder for blocks of type {{QTYPE}}."
+#endif
 #endif

@@ -1,0 +1,289 @@
+// Products whose matrices are named by ids: row by row, or with the rows of each matrix together.
+#include <algorithm>
+#include <format>
+#include <utility>
+
+#include "base/math.hpp"
+#include "ops/fields.hpp"
+#include "ops/iterate.hpp"
+#include "ops/map/map.hpp"
+#include "ops/mul_mat/problem.hpp"
+#include "ops/quant/job.hpp"
+#include "ops/stages.hpp"
+#include "ops/tables.hpp"
+
+namespace weft::ops::mul_mat {
+namespace {
+
+constexpr std::uint32_t tile_width = 32;
+constexpr std::uint32_t tile_rows = 64;
+/// Counters of buckets lie in workgroup memory.
+constexpr std::uint64_t most_experts = 2047;
+
+std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+
+/// Strides of weights: bytes for quantized types, elements for others.
+std::uint32_t weight_stride(const View& weights, std::uint32_t dim) {
+  if (!is_quantized(weights.dtype)) return u32(weights.stride[dim]);
+  return u32(weights.stride[dim] / block_elements(weights.dtype) * block_bytes(weights.dtype));
+}
+
+Status check(const IdArgs& args) {
+  if (const Status ok = validate(args.weights, "weights", Types::quantized_too); !ok) return ok;
+  if (const Status ok = validate(args.x, "x"); !ok) return ok;
+  if (const Status ok = validate(args.ids, "ids"); !ok) return ok;
+  if (const Status ok = validate(args.y, "y"); !ok) return ok;
+  const auto& [weights, x, ids, y, kernel] = args;
+  const bool ranks = weights.rank == 3 && x.rank == 3 && ids.rank == 2 && y.rank == 3;
+  const bool shapes = ranks && weights.shape[2] == x.shape[2] && weights.shape[1] == y.shape[2] &&
+                      x.shape[0] == y.shape[0] && ids.shape[0] == y.shape[0] &&
+                      ids.shape[1] == y.shape[1] && x.shape[1] != 0 && y.shape[1] % x.shape[1] == 0;
+  if (!shapes) {
+    return fail(ErrorCode::invalid_argument,
+                "Weights [E,M,K] times x [T,U or 1,K] by ids [T,U] give y [T,U,M]; weights are "
+                "{}, x is {}, ids are {} and y is {}.",
+                describe(weights), describe(x), describe(ids), describe(y));
+  }
+  const bool weight_type = is_float(weights.dtype) || is_quantized(weights.dtype);
+  if (!weight_type || !is_float(x.dtype) || y.dtype != DType::f32 || ids.dtype != DType::i32) {
+    return fail(ErrorCode::unsupported,
+                "Products by ids take weights and x of float types, ids of i32 and give f32; "
+                "weights are {}, x is {}, ids are {} and y is {}.",
+                describe(weights), describe(x), describe(ids), describe(y));
+  }
+  return {};
+}
+
+struct AssignVariant {
+  std::uint32_t buckets = 0;
+  std::uint32_t width = tile_width;
+  static constexpr auto fields =
+      std::tuple{field("BUCKETS", &AssignVariant::buckets), field("WIDTH", &AssignVariant::width)};
+};
+
+struct AssignParams {
+  std::uint32_t rows = 0;
+  std::uint32_t used = 0;
+  std::uint32_t ids_token = 0;
+  std::uint32_t ids_slot = 0;
+  std::uint32_t tiles = 0;
+  static constexpr auto fields =
+      std::tuple{field("rows", &AssignParams::rows), field("used", &AssignParams::used),
+                 field("ids_token", &AssignParams::ids_token),
+                 field("ids_slot", &AssignParams::ids_slot), field("tiles", &AssignParams::tiles)};
+};
+
+struct GroupedVariant {
+  DType type = DType::f32;
+  bool aligned = false;
+  static constexpr auto fields =
+      std::tuple{field("QTYPE", &GroupedVariant::type), field("ALIGNED", &GroupedVariant::aligned)};
+};
+
+struct GroupedParams {
+  std::uint32_t m = 0;
+  std::uint32_t k = 0;
+  std::uint32_t pieces = 0;
+  std::uint32_t steps = 0;
+  std::uint32_t used = 0;
+  std::uint32_t w_expert = 0;
+  std::uint32_t w_row = 0;
+  std::uint32_t w_step = 0;
+  std::uint32_t x_token = 0;
+  std::uint32_t x_slot = 0;
+  std::uint32_t x_slots = 0;
+  std::uint32_t y_token = 0;
+  std::uint32_t y_slot = 0;
+  std::uint32_t y_row = 0;
+  std::uint32_t first_expert = 0;
+  std::uint32_t experts = 0;
+  std::uint32_t all_experts = 0;
+  std::uint32_t tiles_y = 0;
+  static constexpr auto fields = std::tuple{field("m", &GroupedParams::m),
+                                            field("k", &GroupedParams::k),
+                                            field("pieces", &GroupedParams::pieces),
+                                            field("steps", &GroupedParams::steps),
+                                            field("used", &GroupedParams::used),
+                                            field("w_expert", &GroupedParams::w_expert),
+                                            field("w_row", &GroupedParams::w_row),
+                                            field("w_step", &GroupedParams::w_step),
+                                            field("x_token", &GroupedParams::x_token),
+                                            field("x_slot", &GroupedParams::x_slot),
+                                            field("x_slots", &GroupedParams::x_slots),
+                                            field("y_token", &GroupedParams::y_token),
+                                            field("y_slot", &GroupedParams::y_slot),
+                                            field("y_row", &GroupedParams::y_row),
+                                            field("first_expert", &GroupedParams::first_expert),
+                                            field("experts", &GroupedParams::experts),
+                                            field("all_experts", &GroupedParams::all_experts),
+                                            field("tiles_y", &GroupedParams::tiles_y)};
+};
+
+/// What assign.wgsl leaves for the products.
+struct Assignment {
+  View order;
+  View tiles;  // [tiles, 3]
+};
+
+Assignment add_assignment(Stages& stages, const IdProblem& problem, const Caps& caps) {
+  const std::uint64_t rows = problem.ids.count();
+  const std::uint64_t most_tiles = rows / tile_width + std::min(rows, problem.all_experts + 1);
+  const Assignment out{stages.scratch(DType::u32, {rows}),
+                       stages.scratch(DType::u32, {most_tiles, 3})};
+  Launch launch;
+  launch.source = "mul_mat/assign.wgsl";
+  launch.label = "mul_mat assign";
+  launch.constants = constants_of(AssignVariant{.buckets = u32(problem.all_experts + 1)});
+  launch.params = block_of(AssignParams{.rows = u32(rows),
+                                        .used = u32(problem.ids.shape[1]),
+                                        .ids_token = u32(problem.ids.stride[0]),
+                                        .ids_slot = u32(problem.ids.stride[1]),
+                                        .tiles = u32(most_tiles)});
+  launch.operands = {{.name = "ids", .view = problem.ids},
+                     {.name = "order", .view = out.order, .access = Access::write},
+                     {.name = "tiles", .view = out.tiles, .access = Access::write}};
+  stages.add(make_dispatch(std::move(launch), caps));
+  return out;
+}
+
+Result<Dispatch> launch_grouped(const IdProblem& problem, const Assignment& assignment,
+                                const Caps& caps) {
+  const auto& [weights, x, ids, y, first_expert, all_experts] = problem;
+  const bool quantized = is_quantized(weights.dtype);
+  const std::uint64_t tiles = assignment.tiles.shape[0];
+  const std::uint64_t tiles_z = ceil_div<std::uint64_t>(tiles, caps.max_workgroups);
+  const std::uint64_t tiles_y = ceil_div<std::uint64_t>(tiles, tiles_z);
+  Launch out;
+  out.source = "mul_mat/grouped.wgsl";
+  out.label = std::format("mul_mat {} grouped", name(weights.dtype));
+  out.constants = constants_of(GroupedVariant{
+      .type = weights.dtype, .aligned = quantized && quant::blocks_aligned(weights)});
+  out.params = block_of(GroupedParams{.m = u32(y.shape[2]),
+                                      .k = u32(x.shape[2]),
+                                      .pieces = u32(x.shape[2] / 16),
+                                      .steps = u32(ceil_div<std::uint64_t>(x.shape[2], 32)),
+                                      .used = u32(y.shape[1]),
+                                      .w_expert = weight_stride(weights, 0),
+                                      .w_row = weight_stride(weights, 1),
+                                      .w_step = u32(weights.stride[2]),
+                                      .x_token = u32(x.stride[0]),
+                                      .x_slot = u32(x.stride[1]),
+                                      .x_slots = u32(x.shape[1]),
+                                      .y_token = u32(y.stride[0]),
+                                      .y_slot = u32(y.stride[1]),
+                                      .y_row = u32(y.stride[2]),
+                                      .first_expert = u32(first_expert),
+                                      .experts = u32(weights.shape[0]),
+                                      .all_experts = u32(all_experts),
+                                      .tiles_y = u32(tiles_y)});
+  out.operands = {{.name = "w", .view = weights},
+                  {.name = "x", .view = x},
+                  {.name = "order", .view = assignment.order},
+                  {.name = "tiles", .view = assignment.tiles},
+                  {.name = "y", .view = y, .access = Access::write}};
+  add_codebook(out, weights.dtype);
+  out.grid = {u32(ceil_div<std::uint64_t>(y.shape[2], tile_rows)), u32(tiles_y), u32(tiles_z)};
+  return make_dispatch(std::move(out), caps);
+}
+
+/// Cuts along matrices, then along their rows, until the weights fit one binding.
+Status for_each_part(const IdProblem& problem, const Caps& caps,
+                     const std::function<Status(const IdProblem&)>& emit) {
+  if (problem.weights.bytes().size() <= binding_budget(caps)) return emit(problem);
+  IdProblem front = problem;
+  IdProblem back = problem;
+  const View& weights = problem.weights;
+  const std::uint32_t dim = weights.shape[0] > 1 ? 0 : 1;
+  if (weights.shape[dim] <= 1) {
+    return fail(ErrorCode::unsupported,
+                "One row of weights ({}) does not fit one binding of this device.",
+                describe(weights));
+  }
+  const std::uint64_t half = half_of(weights.shape[dim]);
+  const std::uint64_t rest = weights.shape[dim] - half;
+  front.weights = weights.slice(dim, 0, half);
+  back.weights = weights.slice(dim, half, rest);
+  if (dim == 0) {
+    back.first_expert += half;
+  } else {
+    front.y = problem.y.slice(2, 0, half);
+    back.y = problem.y.slice(2, half, rest);
+  }
+  if (const Status ok = for_each_part(front, caps, emit); !ok) return ok;
+  return for_each_part(back, caps, emit);
+}
+
+bool can_vector(const IdProblem& problem, const Caps& caps) {
+  const View& weights = problem.weights;
+  const bool whole = problem.x.shape[2] % 16 == 0 && problem.x.shape[2] > 0;
+  return whole && problem.ids.count() <= caps.max_workgroups &&
+         (is_quantized(weights.dtype) || quant::rows_in_chunks(weights, 8));
+}
+
+}  // namespace
+
+Result<Plan> plan(const IdArgs& args, const Caps& caps) {
+  if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
+  if (args.y.empty()) return Plan{};
+  if (args.weights.empty()) return map::plan({.function = "fill", .y = args.y}, caps);
+  const std::uint64_t tokens = args.y.shape[0];
+  const std::uint64_t largest = std::max(args.x.bytes().size(), args.y.bytes().size());
+  if (largest > binding_budget(caps) && tokens > 1) {
+    const std::uint64_t half = half_of(tokens);
+    Plan whole;
+    for (const auto& [first, count] : {std::pair{std::uint64_t{0}, half}, {half, tokens - half}}) {
+      auto part = plan(IdArgs{.weights = args.weights,
+                              .x = args.x.slice(0, first, count),
+                              .ids = args.ids.slice(0, first, count),
+                              .y = args.y.slice(0, first, count),
+                              .kernel = args.kernel},
+                       caps);
+      if (!part) return part;
+      whole.append(std::move(*part));
+    }
+    return whole;
+  }
+  IdProblem problem{.weights = args.weights,
+                    .x = args.x,
+                    .ids = args.ids,
+                    .y = args.y,
+                    .all_experts = args.weights.shape[0]};
+  Stages stages{args.weights, args.x, args.ids, args.y};
+  if (problem.x.dtype != DType::f32 || !quant::rows_in_chunks(problem.x, 4)) {
+    problem.x = stages.scratch(DType::f32, problem.x.extents());
+    stages.add(map::plan({.function = "copy", .inputs = {args.x}, .y = problem.x}, caps));
+  }
+  const std::uint64_t rows = problem.ids.count();
+  std::string_view kernel = args.kernel;
+  if (kernel.empty()) {
+    // Few rows meet few matrices twice.
+    const bool few = rows <= std::max<std::uint64_t>(16, problem.all_experts / 2);
+    kernel = (few && can_vector(problem, caps)) || problem.all_experts > most_experts ? "vector"
+                                                                                      : "grouped";
+  }
+  Status ok;
+  if (kernel == "vector") {
+    if (!can_vector(problem, caps)) {
+      return fail(ErrorCode::unsupported,
+                  "Weights {} by {} ids cannot be multiplied row by row: rows must be aligned and "
+                  "multiples of 16, and ids fewer than {}.",
+                  describe(args.weights), rows, caps.max_workgroups);
+    }
+    ok = for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
+      stages.add(launch_vector(part, caps));
+      return {};
+    });
+  } else if (kernel == "grouped") {
+    const Assignment assignment = add_assignment(stages, problem, caps);
+    ok = for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
+      stages.add(launch_grouped(part, assignment, caps));
+      return {};
+    });
+  } else {
+    ok = fail(ErrorCode::not_found, "There is no kernel named `{}` for products by ids.", kernel);
+  }
+  if (!ok) return std::unexpected(ok.error());
+  return std::move(stages).finish();
+}
+
+}  // namespace weft::ops::mul_mat

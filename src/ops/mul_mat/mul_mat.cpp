@@ -1,0 +1,214 @@
+#include "ops/mul_mat/mul_mat.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/math.hpp"
+#include "ops/gemm/gemm.hpp"
+#include "ops/iterate.hpp"
+#include "ops/map/map.hpp"
+#include "ops/mul_mat/problem.hpp"
+#include "ops/quant/job.hpp"
+#include "ops/quant/quant.hpp"
+#include "ops/stages.hpp"
+
+namespace weft::ops::mul_mat {
+namespace {
+
+/// Beyond this many columns it pays to decode the weights once and use the matrix kernels.
+constexpr std::uint64_t most_vector_columns = 16;
+/// Bytes of decoded weights in scratch at a time.
+constexpr std::uint64_t most_decoded_bytes = 128ULL << 20;
+
+Status check(const Args& args) {
+  if (const Status ok = validate(args.weights, "weights", Types::quantized_too); !ok) return ok;
+  if (const Status ok = validate(args.x, "x"); !ok) return ok;
+  if (const Status ok = validate(args.y, "y"); !ok) return ok;
+  const auto& [weights, x, y, kernel] = args;
+  if (weights.rank < 2 || x.rank < 2 || y.rank < 2 || y.rank > 6) {
+    return fail(ErrorCode::invalid_argument,
+                "A product needs two to six dimensions; weights are {}, x is {} and y is {}.",
+                describe(weights), describe(x), describe(y));
+  }
+  if (weights.shape[weights.rank - 1] != x.shape[x.rank - 1] ||
+      weights.shape[weights.rank - 2] != y.shape[y.rank - 1] ||
+      x.shape[x.rank - 2] != y.shape[y.rank - 2]) {
+    return fail(ErrorCode::invalid_argument,
+                "Weights [M,K] times x [N,K] give y [N,M]; weights are {}, x is {} and y is {}.",
+                describe(weights), describe(x), describe(y));
+  }
+  if (!is_float(x.dtype) || y.dtype != DType::f32) {
+    return fail(ErrorCode::unsupported,
+                "Products take x of f32, f16 or bf16 and give f32; x is {} and y is {}.",
+                describe(x), describe(y));
+  }
+  return {};
+}
+
+/// The view with batches broadcast to those of y, and rank 6.
+Result<View> with_batches(const View& view, const View& y) {
+  std::vector<std::uint64_t> shape(y.extents().begin(), y.extents().end());
+  shape[y.rank - 2] = view.shape[view.rank - 2];
+  shape[y.rank - 1] = view.shape[view.rank - 1];
+  auto out = view.broadcast_to(shape);
+  while (out && out->rank < 6) *out = out->unsqueeze(0);
+  return out;
+}
+
+/// Neighbours that share weights are columns of one product: weights are then read once for all of them.
+void fold_batches(Problem& problem) {
+  if (problem.n() != 1) return;
+  for (std::uint32_t i = 4; i-- > 0;) {
+    if (problem.y.shape[i] == 1 || problem.weights.stride[i] != 0) continue;
+    problem.x = problem.x.transpose(i, 4);
+    problem.y = problem.y.transpose(i, 4);
+    problem.weights.shape[i] = 1;
+    return;
+  }
+}
+
+/// The view without repeated batches.
+View once(View view) {
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    if (view.stride[i] == 0) view.shape[i] = 1;
+  }
+  return view;
+}
+
+struct HalveParams {
+  std::array<std::uint32_t, 5> shape{};
+  std::array<std::uint32_t, 5> x{};
+  std::uint32_t rows = 0;
+  std::uint32_t chunks = 0;
+
+  static constexpr auto fields =
+      std::tuple{field("shape", &HalveParams::shape), field("x", &HalveParams::x),
+                 field("rows", &HalveParams::rows), field("chunks", &HalveParams::chunks)};
+};
+
+/// halves = x · 1 / scales, row by row.
+Result<Dispatch> launch_halve(const View& x, const View& halves, const View& scales,
+                              const Caps& caps) {
+  HalveParams params;
+  std::uint64_t rows = 1;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    params.shape[i] = static_cast<std::uint32_t>(x.shape[i]);
+    params.x[i] = static_cast<std::uint32_t>(x.stride[i]);
+    rows *= x.shape[i];
+  }
+  params.rows = static_cast<std::uint32_t>(rows);
+  params.chunks = static_cast<std::uint32_t>(x.shape[5] / 4);
+  Launch out;
+  out.source = "mul_mat/halve.wgsl";
+  out.label = "mul_mat halve";
+  out.params = block_of(params);
+  out.operands = {{.name = "x", .view = x, .unit = 4},
+                  {.name = "halves", .view = halves, .access = Access::write, .unit = 2},
+                  {.name = "scales", .view = scales, .access = Access::write}};
+  out.grid = grid_1d(rows, caps);
+  return make_dispatch(std::move(out), caps);
+}
+
+/// Decodes the weights to f16 and multiplies them as matrices; with `halve`, x becomes f16 too, for matrix units.
+Status add_decoded(Stages& stages, const Problem& given, bool halve, const Caps& caps) {
+  Problem problem = given;
+  View scales;
+  if (halve) {
+    problem.x = stages.scratch(DType::f16, given.x.extents());
+    auto rows = given.x;
+    rows.shape[5] = 1;
+    scales = stages.scratch(DType::f32, rows.extents());
+    stages.add(launch_halve(given.x, problem.x, scales, caps));
+  }
+  const std::uint64_t limit = std::min(binding_budget(caps), most_decoded_bytes);
+  const auto bytes = [](const Problem& part) { return once(part.weights).count() * 2; };
+  const auto fits = [&](const Problem& part) {
+    return bytes(part) <= limit && part.weights.bytes().size() <= binding_budget(caps);
+  };
+  std::uint64_t most = 0;
+  if (const Status ok = for_each_part(problem, fits,
+                                      [&](const Problem& part) -> Status {
+                                        most = std::max(most, bytes(part));
+                                        return {};
+                                      });
+      !ok) {
+    return ok;
+  }
+  const View room = stages.scratch(DType::f16, {most / 2});
+  const Status ok = for_each_part(problem, fits, [&](const Problem& part) -> Status {
+    const View blocks = once(part.weights);
+    View decoded = View::dense(DType::f16, blocks.extents(), room.slot);
+    stages.add(quant::plan(quant::DecodeArgs{.table = blocks, .y = decoded}, caps));
+    auto all = decoded.broadcast_to(part.weights.extents());
+    if (!all) return std::unexpected(all.error());
+    stages.add(gemm::plan({.a = part.x, .b = all->transpose(4, 5), .c = part.y}, caps));
+    return {};
+  });
+  if (ok && halve) {
+    stages.add(map::plan({.function = "mul", .inputs = {given.y, scales}, .y = given.y}, caps));
+  }
+  return ok;
+}
+
+Status add_vector(Stages& stages, const Problem& problem, std::uint32_t rows, const Caps& caps) {
+  const auto fits = [&](const Problem& part) {
+    return part.n() <= vector_columns && fits_device(part, caps);
+  };
+  return for_each_part(problem, fits, [&](const Problem& part) -> Status {
+    stages.add(launch_vector(part, rows, caps));
+    return {};
+  });
+}
+
+}  // namespace
+
+Result<Plan> plan(const Args& args, const Caps& caps) {
+  if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
+  if (args.y.empty()) return Plan{};
+  if (!is_quantized(args.weights.dtype)) {
+    const std::uint32_t last = args.weights.rank - 1;
+    return gemm::plan({.a = args.x,
+                       .b = args.weights.transpose(last - 1, last),
+                       .c = args.y,
+                       .allow_f16 = args.weights.dtype == DType::f16},
+                      caps);
+  }
+  if (args.x.shape[args.x.rank - 1] == 0) {
+    return map::plan({.function = "fill", .y = args.y}, caps);
+  }
+  auto weights = with_batches(args.weights, args.y);
+  auto x = with_batches(args.x, args.y);
+  auto y = with_batches(args.y, args.y);
+  for (const auto* view : {&weights, &x, &y}) {
+    if (!*view) return std::unexpected(view->error());
+  }
+  Problem problem{*weights, *x, *y};
+  Stages stages{args.weights, args.x, args.y};
+  if (problem.x.dtype != DType::f32 || !quant::rows_in_chunks(problem.x, 4)) {
+    const View packed = stages.scratch(DType::f32, problem.x.extents());
+    stages.add(map::plan({.function = "copy", .inputs = {problem.x}, .y = packed}, caps));
+    problem.x = packed;
+  }
+  fold_batches(problem);
+
+  std::string_view kernel = args.kernel;
+  if (kernel.empty()) kernel = problem.n() <= most_vector_columns ? "vector" : "decode";
+  Status ok;
+  if (kernel.starts_with("vector")) {
+    const std::uint32_t rows =
+        kernel.size() > 7 ? static_cast<std::uint32_t>(kernel.back() - '0') : 0;
+    ok = add_vector(stages, problem, rows, caps);
+  } else if (kernel == "decode" || kernel == "halve") {
+    const bool matrices = caps.subgroup_matrix && caps.f16 && !caps.software;
+    const bool halve = (kernel == "halve" || matrices) &&
+                       problem.x.bytes().size() <= binding_budget(caps) && problem.k() % 4 == 0;
+    ok = add_decoded(stages, problem, halve, caps);
+  } else {
+    ok = fail(ErrorCode::not_found, "There is no product kernel named `{}`.", kernel);
+  }
+  if (!ok) return std::unexpected(ok.error());
+  return std::move(stages).finish();
+}
+
+}  // namespace weft::ops::mul_mat

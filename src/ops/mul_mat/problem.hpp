@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "ops/mul_mat/mul_mat.hpp"
+#include "ops/plan.hpp"
+#include "ops/view.hpp"
+
+namespace weft::ops::mul_mat {
+
+/// A product with quantized weights in the form that kernels take: every view has rank 6, four batch dimensions in front
+/// of weights [M, K], x [N, K] (f32, rows contiguous and aligned) and y [N, M].
+struct Problem {
+  View weights;
+  View x;
+  View y;
+
+  [[nodiscard]] std::uint64_t m() const { return y.shape[5]; }
+  [[nodiscard]] std::uint64_t n() const { return y.shape[4]; }
+  [[nodiscard]] std::uint64_t k() const { return x.shape[5]; }
+  [[nodiscard]] std::uint64_t batches() const {
+    return y.shape[0] * y.shape[1] * y.shape[2] * y.shape[3];
+  }
+};
+
+/// The parts of x, weights and y for elements [first, first + count) of dimension `dim` of y.
+Problem sliced(const Problem& problem, std::uint32_t dim, std::uint64_t first, std::uint64_t count);
+
+/// Calls `emit` for parts of a problem for which `fits` holds, cut along batches, rows of weights and columns.
+Status for_each_part(const Problem& problem, const std::function<bool(const Problem&)>& fits,
+                     const std::function<Status(const Problem&)>& emit);
+
+/// True where every view fits one binding of the device and a launch covers all batches.
+bool fits_device(const Problem& problem, const Caps& caps);
+
+/// Most columns that the vector kernel makes in one launch.
+inline constexpr std::uint64_t vector_columns = 8;
+
+/// The launch of the vector kernel for a problem of at most `vector_columns` columns; `rows` forces the rows per
+/// team, 0 leaves it open.
+Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps);
+
+/// One row of x at a time with the matrix that the ids name; weights [E, M, K], x [T, U or 1, K], y [T, U, M].
+struct IdProblem {
+  View weights;
+  View x;
+  View ids;
+  View y;
+  std::uint64_t first_expert = 0;  ///< The matrix at which `weights` starts.
+  std::uint64_t all_experts = 0;
+};
+Result<Dispatch> launch_vector(const IdProblem& problem, const Caps& caps);
+
+}  // namespace weft::ops::mul_mat

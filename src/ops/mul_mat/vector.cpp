@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <format>
+#include <utility>
+
+#include "base/math.hpp"
+#include "ops/fields.hpp"
+#include "ops/mul_mat/problem.hpp"
+#include "ops/quant/job.hpp"
+#include "ops/tables.hpp"
+
+namespace weft::ops::mul_mat {
+namespace {
+
+constexpr std::uint32_t piece_elements = 16;
+
+struct Variant {
+  DType type = DType::q4_0;
+  bool aligned = false;
+  bool ids = false;
+  std::uint32_t threads = 256;
+  std::uint32_t team = 32;
+  std::uint32_t rows = 4;
+  std::uint32_t columns = 1;
+  std::uint32_t subgroup = 1;  // invocations that add up by shuffles
+
+  static constexpr auto fields =
+      std::tuple{field("QTYPE", &Variant::type),   field("ALIGNED", &Variant::aligned),
+                 field("IDS", &Variant::ids),      field("THREADS", &Variant::threads),
+                 field("TEAM", &Variant::team),    field("ROWS", &Variant::rows),
+                 field("COLS", &Variant::columns), field("SG", &Variant::subgroup)};
+
+  [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
+};
+
+struct Params {
+  std::uint32_t m = 0;
+  std::uint32_t n = 0;
+  std::uint32_t pieces = 0;
+  std::array<std::uint32_t, 4> batch{};
+  std::array<std::uint32_t, 4> w{};  // bytes
+  std::array<std::uint32_t, 4> x{};
+  std::array<std::uint32_t, 4> y{};
+  std::uint32_t w_row = 0;
+  std::uint32_t x_column = 0;
+  std::uint32_t y_column = 0;
+  std::uint32_t y_row = 0;
+  std::uint32_t used = 0;  // with ids, from here on
+  std::uint32_t x_slots = 0;
+  std::uint32_t ids_token = 0;
+  std::uint32_t ids_slot = 0;
+  std::uint32_t first_expert = 0;
+  std::uint32_t experts = 0;
+  std::uint32_t all_experts = 0;
+
+  static constexpr auto fields = std::tuple{field("m", &Params::m),
+                                            field("n", &Params::n),
+                                            field("pieces", &Params::pieces),
+                                            field("batch", &Params::batch),
+                                            field("w", &Params::w),
+                                            field("x", &Params::x),
+                                            field("y", &Params::y),
+                                            field("w_row", &Params::w_row),
+                                            field("x_column", &Params::x_column),
+                                            field("y_column", &Params::y_column),
+                                            field("y_row", &Params::y_row),
+                                            field("used", &Params::used),
+                                            field("x_slots", &Params::x_slots),
+                                            field("ids_token", &Params::ids_token),
+                                            field("ids_slot", &Params::ids_slot),
+                                            field("first_expert", &Params::first_expert),
+                                            field("experts", &Params::experts),
+                                            field("all_experts", &Params::all_experts)};
+};
+
+std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+
+std::uint32_t weight_bytes(const View& weights,
+                           std::uint32_t dim) {  // blocks of one element for plain types
+  return u32(weights.stride[dim] / block_elements(weights.dtype) * block_bytes(weights.dtype));
+}
+
+/// Teams so long that each invocation has a few pieces to do, workgroups so many that the device is busy.
+Variant choose(const View& weights, std::uint64_t m, std::uint64_t n, std::uint64_t k,
+               std::uint64_t others, std::uint32_t rows, const Caps& caps) {
+  const bool aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights);
+  Variant variant{.type = weights.dtype, .aligned = aligned};
+  variant.columns = std::bit_ceil(static_cast<std::uint32_t>(n));
+  variant.threads = caps.software ? 64 : 256;
+  const std::uint64_t pieces = k / piece_elements;
+  const std::uint32_t longest = variant.threads / 2;
+  variant.team = std::clamp<std::uint32_t>(
+      std::bit_floor(u32(std::max<std::uint64_t>(pieces / 4, 1))), caps.software ? 8 : 32, longest);
+  if (caps.subgroups && caps.subgroup_min >= 2) {
+    variant.subgroup = std::min(std::bit_floor(caps.subgroup_min), variant.team);
+  }
+  if (rows == 0) {
+    rows = 4;
+    const std::uint64_t enough = caps.software ? 4 : 512;  // workgroups
+    const auto groups = [&](std::uint64_t r) {
+      return ceil_div<std::uint64_t>(m, variant.threads / variant.team * r) * others;
+    };
+    while (rows > 1 && groups(rows) < enough) rows /= 2;
+  }
+  // Sums of all invocations must fit the workgroup's memory.
+  while (rows > 1 && variant.threads / variant.subgroup * rows * variant.columns * 4 > 8192)
+    rows /= 2;
+  variant.rows = rows;
+  return variant;
+}
+
+Launch launch_with(const Variant& variant, const Params& params, const View& weights, const View& x,
+                   const View& y) {
+  Launch out;
+  out.source = "mul_mat/vector.wgsl";
+  out.label = std::format("mul_mat {} vector {}", name(weights.dtype), variant.columns);
+  out.constants = constants_of(variant);
+  out.params = block_of(params);
+  out.operands = {{.name = "w", .view = weights, .unit = is_quantized(weights.dtype) ? 1U : 4U},
+                  {.name = "x", .view = x, .unit = 4},
+                  {.name = "y", .view = y, .access = Access::write}};
+  out.features.subgroups = variant.subgroup > 1;
+  return out;
+}
+
+}  // namespace
+
+Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps) {
+  const auto& [weights, x, y] = problem;
+  const Variant variant =
+      choose(weights, problem.m(), problem.n(), problem.k(), problem.batches(), rows, caps);
+  Params params{.m = u32(problem.m()),
+                .n = u32(problem.n()),
+                .pieces = u32(problem.k() / piece_elements),
+                .w_row = weight_bytes(weights, 4),
+                .x_column = u32(x.stride[4]),
+                .y_column = u32(y.stride[4]),
+                .y_row = u32(y.stride[5])};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    params.batch[i] = u32(y.shape[i]);
+    params.w[i] = weight_bytes(weights, i);
+    params.x[i] = u32(x.stride[i]);
+    params.y[i] = u32(y.stride[i]);
+  }
+  Launch out = launch_with(variant, params, weights, x, y);
+  add_codebook(out, weights.dtype);
+  out.grid = grid_1d(ceil_div<std::uint64_t>(problem.m(), variant.rows_per_group()), caps);
+  out.grid.z = u32(problem.batches());
+  return make_dispatch(std::move(out), caps);
+}
+
+Result<Dispatch> launch_vector(const IdProblem& problem, const Caps& caps) {
+  const auto& [weights, x, ids, y, first_expert, all_experts] = problem;
+  const std::uint64_t pairs = y.shape[0] * y.shape[1];
+  Variant variant = choose(weights, y.shape[2], 1, x.shape[2], pairs, 0, caps);
+  variant.ids = true;
+  const Params params{.m = u32(y.shape[2]),
+                      .n = 1,
+                      .pieces = u32(x.shape[2] / piece_elements),
+                      .w = {0, 0, 0, weight_bytes(weights, 0)},
+                      .x = {0, 0, u32(x.stride[0]), u32(x.stride[1])},
+                      .y = {0, 0, u32(y.stride[0]), u32(y.stride[1])},
+                      .w_row = weight_bytes(weights, 1),
+                      .y_row = u32(y.stride[2]),
+                      .used = u32(y.shape[1]),
+                      .x_slots = u32(x.shape[1]),
+                      .ids_token = u32(ids.stride[0]),
+                      .ids_slot = u32(ids.stride[1]),
+                      .first_expert = u32(first_expert),
+                      .experts = u32(weights.shape[0]),
+                      .all_experts = u32(all_experts)};
+  Launch out = launch_with(variant, params, weights, x, y);
+  out.label += " by id";
+  out.operands.push_back({.name = "ids", .view = ids});
+  add_codebook(out, weights.dtype);
+  out.grid = grid_1d(ceil_div<std::uint64_t>(y.shape[2], variant.rows_per_group()), caps);
+  out.grid.z = u32(pairs);
+  return make_dispatch(std::move(out), caps);
+}
+
+}  // namespace weft::ops::mul_mat
