@@ -1,0 +1,210 @@
+// One of the recurrences of recurrence.hpp. Every row of a state (one value, all KEYS keys) runs on its own through all
+// tokens: LANES neighbouring invocations keep it in registers, PER elements of VEC keys each, and add up their parts of
+// the products with it once per token: by shuffles, or without SHUFFLE through workgroup memory.
+// Tile: 64 invocations, 64 / LANES rows. Workgroup memory: none, or 1 KiB.
+// Assumes: the keys of q, k, decay, a, b and bonus are contiguous (aligned for VEC 4); with STATE_VEC those of the states too.
+#let ROWS = 64 / LANES
+#let PER = (KEYS + LANES * VEC - 1) / (LANES * VEC)
+#let FULL = KEYS % (LANES * VEC) == 0
+#let VECTOR_DECAY = !SCALAR_DECAY
+#if VEC == 4
+alias E = vec4<f32>;
+fn total(v: E) -> f32 { return (v.x + v.y) + (v.z + v.w); }
+#let AT = "at4"
+#else
+alias E = f32;
+fn total(v: E) -> f32 { return v; }
+#let AT = "at"
+#endif
+
+// The sum over the lanes of a row.
+#if SHUFFLE || LANES == 1
+fn row_sum(own: vec4<f32>, invocation: u32) -> vec4<f32> {
+  var v = own;
+#let STEP = 1
+#for level in 0..7
+#if STEP < LANES
+  v += subgroupShuffleXor(v, {{STEP}}u);
+#let STEP = STEP * 2
+#endif
+#endfor
+  return v;
+}
+#else
+var<workgroup> parts: array<vec4<f32>, 64>;
+fn row_sum(own: vec4<f32>, invocation: u32) -> vec4<f32> {
+  parts[invocation] = own;
+  workgroupBarrier();
+  let first = invocation - invocation % {{LANES}}u;
+  var v = vec4<f32>(0.0);
+  for (var i = 0u; i < {{LANES}}u; i++) { v += parts[first + i]; }
+  workgroupBarrier();
+  return v;
+}
+#endif
+
+// Element i of a row of keys that starts at `start`; 0 behind its end, so that such elements of the state stay 0.
+#for n in 0..6
+#let NAME = n == 0 ? "q" : n == 1 ? "k" : n == 2 ? "decay" : n == 3 ? "a" : n == 4 ? "b" : "bonus"
+#if NAME == "q" || NAME == "k" || (NAME == "decay" && VECTOR_DECAY) || (KIND == "wkv7" && (NAME == "a" || NAME == "b")) || (KIND == "wkv6" && NAME == "bonus")
+fn {{NAME}}_key(start: u32, i: u32) -> E {
+#if FULL
+  return {{NAME}}_{{AT}}(start + i);
+#else
+  return select(0.0, {{NAME}}_at(start + min(i, {{KEYS - 1}}u)), i < {{KEYS}}u);
+#endif
+}
+#endif
+#endfor
+
+fn softplus(x: f32) -> f32 { return max(x, 0.0) + log(1.0 + exp(-abs(x))); }
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) invocation: u32) {
+  let first = group_index(group, groups) * {{ROWS}}u;
+  if (first >= p.rows) { return; }
+  let wanted = first + invocation / {{LANES}}u;
+  let lane = invocation % {{LANES}}u;
+  let live = wanted < p.rows;
+  let row = min(wanted, p.rows - 1u);
+  let value = row % p.values;
+  let head = (row / p.values) % p.heads;
+  let sequence = row / (p.values * p.heads);
+  let q_start = p.q_off + (sequence / p.q_share) * p.q_s + ((head / p.q_div) % p.q_heads) * p.q_h;
+  let k_start = p.k_off + (sequence / p.k_share) * p.k_s + ((head / p.k_div) % p.k_heads) * p.k_h;
+  let v_start = p.v_off + sequence * p.v_s + head * p.v_h + value * p.v_i;
+  let y_start = p.y_off + sequence * p.y_s + head * p.y_h + value * p.y_i;
+  let decay_start = p.decay_off + sequence * p.decay_s + head * p.decay_h;
+#if KIND == "wkv7"
+  let a_start = p.a_off + sequence * p.a_s + head * p.a_h;
+  let b_start = p.b_off + sequence * p.b_s + head * p.b_h;
+#endif
+#if HAS_STEP
+  let step_start = p.step_off + sequence * p.step_s + head * p.step_h;
+#endif
+#if HAS_IDS
+  let from_sequence = min(u32(max(ids_at(p.ids_off + sequence), 0i)), p.state_sequences - 1u);
+#else
+  let from_sequence = sequence;
+#endif
+  let state_start = p.state_off + from_sequence * p.state_s + head * p.state_h + value * p.state_v;
+  let new_start = p.new_state_off + sequence * p.new_s + head * p.new_h + value * p.new_v;
+
+#for e in 0..PER
+  let i{{e}} = ({{e * LANES}}u + lane) * {{VEC}}u;
+#if STATE_VEC
+  var s{{e}} = state_{{AT}}(state_start + i{{e}});
+#elif VEC == 4
+  var s{{e}} = E(state_at(state_start + i{{e}} * p.state_i), state_at(state_start + (i{{e}} + 1u) * p.state_i),
+                 state_at(state_start + (i{{e}} + 2u) * p.state_i), state_at(state_start + (i{{e}} + 3u) * p.state_i));
+#else
+  var s{{e}} = {{FULL ? "" : "select(0.0, "}}state_at(state_start + {{FULL ? "i" + e : "min(i" + e + ", " + (KEYS - 1) + "u)"}} * p.state_i){{FULL ? "" : ", i" + e + " < " + KEYS + "u)"}};
+#endif
+#if KIND == "wkv6"
+  let bonus{{e}} = bonus_key(p.bonus_off + head * p.bonus_h, i{{e}});
+#endif
+#if KIND == "ssm"
+#if VECTOR_DECAY
+  let rate{{e}} = decay_key(decay_start, i{{e}});
+#endif
+#endif
+#endfor
+#if KIND == "ssm" && SCALAR_DECAY
+  let rate = decay_at(decay_start);
+#endif
+
+  for (var t = 0u; t < p.tokens; t++) {
+    let v = v_at(v_start + t * p.v_t);
+#for e in 0..PER
+    let q{{e}} = q_key(q_start + t * p.q_t, i{{e}});
+    let k{{e}} = k_key(k_start + t * p.k_t, i{{e}});
+#if KIND == "wkv7"
+    let a{{e}} = a_key(a_start + t * p.a_t, i{{e}});
+    let b{{e}} = b_key(b_start + t * p.b_t, i{{e}});
+#endif
+#if VECTOR_DECAY && KIND != "ssm"
+    let w{{e}} = {{KIND == "delta" ? "exp(" : ""}}decay_key(decay_start + t * p.decay_t, i{{e}}){{KIND == "delta" ? ")" : ""}};
+#endif
+#endfor
+#if SCALAR_DECAY && KIND != "ssm"
+    let w = {{KIND == "delta" ? "exp(" : ""}}decay_at(decay_start + t * p.decay_t){{KIND == "delta" ? ")" : ""}};
+#endif
+#if HAS_STEP
+    let step = step_at(step_start + t * p.step_t);
+#endif
+    var sums = vec4<f32>(0.0);
+#if KIND == "gla"
+#for e in 0..PER
+    s{{e}} = s{{e}} * w{{SCALAR_DECAY ? "" : e}} + k{{e}} * v;
+    sums.x += total(s{{e}} * q{{e}});
+#endfor
+    let y = row_sum(sums, invocation).x * p.scale;
+#elif KIND == "wkv6"
+#for e in 0..PER
+    let kv{{e}} = k{{e}} * v;
+    sums.x += total((s{{e}} + kv{{e}} * bonus{{e}}) * q{{e}});
+    s{{e}} = s{{e}} * w{{SCALAR_DECAY ? "" : e}} + kv{{e}};
+#endfor
+    let y = row_sum(sums, invocation).x;
+#elif KIND == "wkv7"
+    // The product of the new state with q, from products with the old one: one sum over the lanes instead of two.
+#for e in 0..PER
+    sums += vec4<f32>(total(s{{e}} * a{{e}}), total(s{{e}} * w{{SCALAR_DECAY ? "" : e}} * q{{e}}), total(k{{e}} * q{{e}}), total(b{{e}} * q{{e}}));
+#endfor
+    sums = row_sum(sums, invocation);
+#for e in 0..PER
+    s{{e}} = s{{e}} * w{{SCALAR_DECAY ? "" : e}} + k{{e}} * v + b{{e}} * sums.x;
+#endfor
+    let y = sums.y + sums.z * v + sums.w * sums.x;
+#elif KIND == "delta"
+    // As for wkv7: the product with q of the state before and of what is added to it.
+#for e in 0..PER
+    s{{e}} *= w{{SCALAR_DECAY ? "" : e}};
+    sums += vec4<f32>(total(s{{e}} * k{{e}}), total(s{{e}} * q{{e}}), total(k{{e}} * q{{e}}), 0.0);
+#endfor
+    sums = row_sum(sums, invocation);
+    let written = (v - sums.x) * step;
+#for e in 0..PER
+    s{{e}} += k{{e}} * written;
+#endfor
+    let y = (sums.y + sums.z * written) * p.scale;
+#else
+    let d = softplus(step);
+#if SCALAR_DECAY
+    let w = exp(d * rate);
+#endif
+#for e in 0..PER
+    s{{e}} = s{{e}} * {{SCALAR_DECAY ? "w" : "exp(d * rate" + e + ")"}} + k{{e}} * (v * d);
+    sums.x += total(s{{e}} * q{{e}});
+#endfor
+    let y = row_sum(sums, invocation).x;
+#endif
+    if (lane == 0u && live) { y_put(y_start + t * p.y_t, y); }
+
+    // Snapshot 0 is written behind the loop.
+    let snapshot = p.tokens_after + p.tokens - 1u - t;
+    if (snapshot > 0u && snapshot < p.snapshots && live) {
+      let start = new_start + snapshot * p.new_k;
+#for e in 0..PER
+#if STATE_VEC
+      new_state_put4(start + i{{e}}, s{{e}});
+#elif VEC == 4
+      for (var c = 0u; c < 4u; c++) { new_state_put(start + (i{{e}} + c) * p.new_i, s{{e}}[c]); }
+#else
+      {{FULL ? "" : "if (i" + e + " < " + KEYS + "u) "}}{ new_state_put(start + i{{e}} * p.new_i, s{{e}}); }
+#endif
+#endfor
+    }
+  }
+  if (!live) { return; }
+#for e in 0..PER
+#if STATE_VEC
+  new_state_put4(new_start + i{{e}}, s{{e}});
+#elif VEC == 4
+  for (var c = 0u; c < 4u; c++) { new_state_put(new_start + (i{{e}} + c) * p.new_i, s{{e}}[c]); }
+#else
+  {{FULL ? "" : "if (i" + e + " < " + KEYS + "u) "}}{ new_state_put(new_start + i{{e}} * p.new_i, s{{e}}); }
+#endif
+#endfor
+}
