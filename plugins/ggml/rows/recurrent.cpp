@@ -5,7 +5,9 @@
 
 #include "api.hpp"
 #include "node.hpp"
+#include "ops/hyper/hyper.hpp"
 #include "ops/recurrence/recurrence.hpp"
+#include "ops/ssm_conv/ssm_conv.hpp"
 #include "rows/common.hpp"
 
 namespace weft::plugin {
@@ -156,12 +158,55 @@ Result<Plan> ssm_scan(const Node& node, const Caps& caps) {
                                caps);
 }
 
+Result<Plan> ssm_conv(const Node& node, const Caps& caps) {
+  return ops::ssm_conv::plan({.x = inner_dims(node.source(0)),
+                              .weight = inner_dims(inner_dims(node.source(1))),
+                              .y = inner_dims(node.dst)},
+                             caps);
+}
+
+Result<Plan> hyper_combine(const Node& node, const Caps& caps) {
+  return ops::hyper::plan(
+      ops::hyper::CombineArgs{.mixes = inner_dims(inner_dims(node.source(0))),
+                              .scale = inner_dims(inner_dims(inner_dims(node.source(1)))),
+                              .base = inner_dims(inner_dims(inner_dims(node.source(2)))),
+                              .y = inner_dims(node.dst),
+                              .eps = node.param_f32(0),
+                              .iterations = static_cast<std::uint32_t>(node.param(1))},
+      caps);
+}
+
+Result<Plan> hyper_read(const Node& node, const Caps& caps) {
+  const bool gated = node.param(1) != 0;
+  const View weights = inner_dims(node.source(1));
+  return ops::hyper::plan(ops::hyper::ReadArgs{.x = inner_dims(node.source(0)),
+                                               .weights = gated ? View{} : inner_dims(weights),
+                                               .gates = gated ? weights : View{},
+                                               .y = inner_dims(inner_dims(node.dst)),
+                                               .scale = node.param_f32(0)},
+                          caps);
+}
+
+Result<Plan> hyper_write(const Node& node, const Caps& caps) {
+  const View mix = node.source(3);
+  return ops::hyper::plan(ops::hyper::WriteArgs{.x = inner_dims(inner_dims(node.source(0))),
+                                                .residual = inner_dims(node.source(1)),
+                                                .share = inner_dims(inner_dims(node.source(2))),
+                                                .mix = mix.given() ? inner_dims(mix) : mix,
+                                                .y = inner_dims(node.dst)},
+                          caps);
+}
+
 constexpr std::array rows{
     Row{GGML_OP_RWKV_WKV6, wkv6},
     Row{GGML_OP_RWKV_WKV7, wkv7},
     Row{GGML_OP_GATED_LINEAR_ATTN, gated_linear_attention},
     Row{GGML_OP_GATED_DELTA_NET, gated_delta_net},
     Row{GGML_OP_SSM_SCAN, ssm_scan},
+    Row{GGML_OP_SSM_CONV, ssm_conv},
+    Row{GGML_OP_DSV4_HC_COMB, hyper_combine},
+    Row{GGML_OP_DSV4_HC_PRE, hyper_read},
+    Row{GGML_OP_DSV4_HC_POST, hyper_write},
 };
 
 }  // namespace

@@ -96,8 +96,8 @@ std::vector<Case> cases(std::uint64_t seed) {
 
 Op describe_op();
 Op describe_op() {
-  return {"ssm_conv", "Short causal convolution of each channel, with bias and silu", "f32 f16 bf16",
-          cases};
+  return {"ssm_conv", "Short causal convolution of each channel, with bias and silu",
+          "f32 f16 bf16", cases};
 }
 
 }  // namespace weft::ops::ssm_conv

@@ -85,8 +85,7 @@ Status check(const Args& args) {
         !ok)
       return ok;
   }
-  for (const auto& [view, label] :
-       {std::pair{x, "x"}, {w, "weight"}, {args.bias, "bias"}}) {
+  for (const auto& [view, label] : {std::pair{x, "x"}, {w, "weight"}, {args.bias, "bias"}}) {
     const ByteRange a = view.bytes();
     const ByteRange b = args.y.bytes();
     if (view.given() && view.slot == args.y.slot && a.begin < b.end && b.begin < a.end) {
@@ -136,8 +135,8 @@ Status emit(Plan& plan, const Args& args, const Caps& caps) {
                 .y_channel = narrow(args.y.stride[2])};
   params.count = narrow(sequences * channels * params.blocks);
   Launch launch{.source = "ssm_conv/ssm_conv.wgsl"};
-  launch.constants = constants_of(
-      Variant{.taps = narrow(taps), .has_bias = args.bias.given(), .silu = args.silu});
+  launch.constants =
+      constants_of(Variant{.taps = narrow(taps), .has_bias = args.bias.given(), .silu = args.silu});
   launch.params = block_of(params);
   launch.operands = {{.name = "x", .view = args.x},
                      {.name = "weight", .view = args.weight},
