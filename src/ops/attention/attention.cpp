@@ -8,6 +8,8 @@
 #include "ops/attention/problem.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
+#include "ops/quant/quant.hpp"
+#include "ops/stages.hpp"
 
 namespace weft::ops::attention {
 namespace {
@@ -141,9 +143,26 @@ Result<Plan> without_keys(const Args& args, const Caps& caps) {
   return plan;
 }
 
+/// Keys and values of quantized types are decoded to f16 first, each once.
+Result<Plan> decoded_first(const Args& args, const Caps& caps) {
+  Stages stages{args.q, args.k, args.v, args.y, args.mask, args.sinks, args.lse};
+  Args plain = args;
+  for (View* view : {&plain.k, &plain.v}) {
+    if (!view->given() || !is_quantized(view->dtype)) continue;
+    if (const Status ok = validate(*view, view == &plain.k ? "k" : "v", Types::quantized_too); !ok)
+      return wrap(ok.error(), "planning attention");
+    const View blocks = *view;
+    *view = stages.scratch(DType::f16, blocks.extents());
+    stages.add(quant::plan(quant::DecodeArgs{.table = blocks, .y = *view}, caps));
+  }
+  stages.add(plan(plain, caps));
+  return std::move(stages).finish();
+}
+
 }  // namespace
 
 Result<Plan> plan(const Args& args, const Caps& caps) {
+  if (is_quantized(args.k.dtype) || is_quantized(args.v.dtype)) return decoded_first(args, caps);
   if (const Status ok = check(args); !ok) return wrap(ok.error(), "planning attention");
   if (args.y.empty()) return Plan{};
   if (args.k.shape[2] == 0) return without_keys(args, caps);

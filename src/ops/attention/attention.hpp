@@ -24,8 +24,8 @@ struct Rules {
 /// of k and v in groups: query head h uses key head h / (query heads / key heads), and batches likewise.
 struct Args {
   View q;  ///< [batch, heads, queries, size], f32, f16 or bf16.
-  View k;  ///< [key batches, key heads, keys, size], a float type.
-  View v;  ///< [key batches, key heads, keys, value size], a float type.
+  View k;  ///< [key batches, key heads, keys, size], a float type or a quantized one.
+  View v;  ///< [key batches, key heads, keys, value size], a float type or a quantized one.
   View y;  ///< [batch, heads, queries, value size], f32, f16 or bf16.
   View
       mask{};  ///< Optional float [mask batches, mask heads, queries, keys]; repeats over batches and heads.
