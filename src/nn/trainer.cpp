@@ -161,4 +161,8 @@ CompileReport Trainer::report() const {
   return config_.accumulate == 1 ? step_.report() : accumulate_.report();
 }
 
+std::string Trainer::step_text() const {
+  return config_.accumulate == 1 ? step_.text() : accumulate_.text();
+}
+
 }  // namespace weft::nn

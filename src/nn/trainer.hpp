@@ -50,6 +50,8 @@ class Trainer {
 
   /// What compiling the step came to; nothing before the first step.
   [[nodiscard]] CompileReport report() const;
+  /// The graph of the step, as text.
+  [[nodiscard]] std::string step_text() const;
 
  private:
   struct Gradients {
