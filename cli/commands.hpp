@@ -25,5 +25,6 @@ void add_bench(CLI::App& app);
 void add_docs(CLI::App& app);
 void add_info(CLI::App& app);
 void add_train(CLI::App& app);
+void add_run(CLI::App& app);
 
 }  // namespace weft::cli

@@ -12,6 +12,9 @@ int run(int argc, char** argv) {
   weft::cli::add_bench(app);
   weft::cli::add_docs(app);
   weft::cli::add_train(app);
+#ifdef WEFT_WITH_LLAMA
+  weft::cli::add_run(app);
+#endif
   try {
     app.parse(argc, argv);
     return 0;

@@ -1,0 +1,186 @@
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <format>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "llm/session.hpp"
+
+namespace weft::cli {
+namespace {
+
+// A signal handler reaches nothing but globals.
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void on_interrupt(int /*signal*/) {
+  if (interrupted.exchange(true)) std::_Exit(130);  // The second one does not wait.
+}
+
+struct RunOptions {
+  llm::ModelOptions model;
+  llm::SamplingOptions sampling;
+  std::string prompt;
+  std::string prompt_file;
+  std::string system;
+  std::size_t tokens = 512;
+  bool raw = false;
+};
+
+/// One growing line on a terminal, nothing elsewhere.
+void show_progress(float part) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  constexpr int width = 40;
+  const int done = static_cast<int>(part * width);
+  std::fprintf(stderr, "\rloading [%s%s] %3d%%",
+               std::string(static_cast<std::size_t>(done), '=').c_str(),
+               std::string(static_cast<std::size_t>(width - done), ' ').c_str(),
+               static_cast<int>(part * 100));
+  if (part >= 1) std::fputs("\r\x1b[K", stderr);
+}
+
+void print_piece(std::string_view piece) {
+  std::fwrite(piece.data(), 1, piece.size(), stdout);
+  std::fflush(stdout);
+}
+
+void print_timing(const llm::Timing& timing) {
+  const auto rate = [](std::size_t tokens, double seconds) {
+    return seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
+  };
+  std::fputs(
+      std::format("weft: prompt {} tokens, {:.1f} tokens/s; generated {} tokens, {:.1f} tokens/s\n",
+                  timing.prompt_tokens, rate(timing.prompt_tokens, timing.prompt_seconds),
+                  timing.generated_tokens, rate(timing.generated_tokens, timing.generation_seconds))
+          .c_str(),
+      stderr);
+}
+
+/// Generates one answer, streams it and returns it.
+std::string answer(llm::Session& session, const std::string& text, std::size_t tokens) {
+  interrupted = false;
+  std::string reply;
+  const auto out = [&reply](std::string_view piece) {
+    reply += piece;
+    print_piece(piece);
+  };
+  const llm::Timing timing = value_or_exit(session.generate(text, tokens, out, interrupted));
+  std::fputs("\n", stdout);
+  std::fflush(stdout);
+  print_timing(timing);
+  return reply;
+}
+
+/// A conversation: every line of the input is a message.
+void converse(llm::Session& session, const RunOptions& options, bool chat) {
+  std::vector<llm::Message> conversation;
+  if (!options.system.empty()) conversation.push_back({"system", options.system});
+  const bool terminal = isatty(STDIN_FILENO) != 0;
+  std::string line;
+  for (;;) {
+    if (terminal) std::fputs("> ", stderr);
+    if (!std::getline(std::cin, line)) break;
+    if (line.empty()) continue;
+    if (!chat) {
+      answer(session, line, options.tokens);
+      continue;
+    }
+    conversation.push_back({"user", line});
+    conversation.push_back(
+        {"assistant", answer(session, session.format(conversation), options.tokens)});
+  }
+}
+
+void run_model(RunOptions options) {
+  if (!options.prompt_file.empty()) {
+    std::ifstream file(options.prompt_file, std::ios::binary);
+    if (!file) throw CommandError(std::format("The file {} does not open.", options.prompt_file));
+    options.prompt.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  options.model.progress = show_progress;
+  llm::Session session = value_or_exit(llm::Session::open(options.model, options.sampling));
+  std::fputs(std::format("weft: {}\n", session.describe()).c_str(), stderr);
+  std::signal(SIGINT, on_interrupt);
+  const bool chat = !options.raw && session.has_chat_template();
+  if (options.prompt.empty()) {
+    converse(session, options, chat);
+    return;
+  }
+  if (!chat) {
+    answer(session, options.prompt, options.tokens);
+    return;
+  }
+  std::vector<llm::Message> conversation;
+  if (!options.system.empty()) conversation.push_back({"system", options.system});
+  conversation.push_back({"user", options.prompt});
+  answer(session, session.format(conversation), options.tokens);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command =
+      app.add_subcommand("run", "Generate text with a GGUF model, through llama.cpp");
+  llm::ModelOptions& model = options->model;
+  llm::SamplingOptions& sampling = options->sampling;
+  command->add_option("-m,--model", model.model, "The GGUF file")->required();
+  command->add_option("-p,--prompt", options->prompt,
+                      "What to answer or continue; without it, lines of the input");
+  command->add_option("-f,--file", options->prompt_file, "A file with the prompt")
+      ->excludes("--prompt");
+  command->add_option("--system", options->system, "The system message of a conversation");
+  command->add_option("-n,--tokens", options->tokens, "Most tokens to generate")
+      ->capture_default_str();
+  command->add_option("-c,--context", model.context, "Tokens of the context")
+      ->capture_default_str();
+  command->add_option("--device", model.device,
+                      "An adapter (part of its name or its index), or cpu");
+  command->add_option("--gpu-layers", model.gpu_layers,
+                      "Layers on the device; the rest is left to the CPU");
+  command->add_option("-t,--threads", model.threads, "Threads for what runs on the CPU");
+  command->add_option("--flash-attention", model.flash_attention, "on, off or auto")
+      ->check(CLI::IsMember({"on", "off", "auto"}))
+      ->capture_default_str();
+  command->add_flag("--raw", options->raw,
+                    "Continue the prompt as it is, without the model's chat template");
+  command->add_flag("-v,--verbose", model.verbose, "Show llama.cpp's own messages");
+  command->add_option("-s,--seed", sampling.seed, "Seed of the choice; 0: another one each time")
+      ->capture_default_str();
+  command->add_option("--temp,--temperature", sampling.temperature, "0 takes the most likely token")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--top-k", sampling.top_k, "Choose among the k most likely; 0: all")
+      ->capture_default_str();
+  command->add_option("--top-p", sampling.top_p, "Choose among the most likely that sum up to p")
+      ->capture_default_str();
+  command
+      ->add_option("--min-p", sampling.min_p, "Leave out what is less likely than p times the best")
+      ->capture_default_str();
+  command->add_option("--typical", sampling.typical, "Locally typical sampling; 1: off")
+      ->capture_default_str();
+  command
+      ->add_option("--repeat-penalty", sampling.repeat_penalty,
+                   "Penalty for repeated tokens; 1: none")
+      ->capture_default_str();
+  command
+      ->add_option("--frequency-penalty", sampling.frequency_penalty, "Penalty for each repetition")
+      ->capture_default_str();
+  command
+      ->add_option("--presence-penalty", sampling.presence_penalty,
+                   "Penalty for tokens seen at all")
+      ->capture_default_str();
+  command->add_option("--repeat-last", sampling.repeat_last, "Tokens that the penalties look back")
+      ->capture_default_str();
+  command->callback([options] { run_model(*options); });
+}
+
+}  // namespace weft::cli

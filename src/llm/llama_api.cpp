@@ -1,0 +1,97 @@
+#include "llm/llama_api.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace weft::llm {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The names that the pinned release has; env/llama fetches it.
+constexpr const char* llama_library = "libllama.v0.5.0.so";
+constexpr const char* ggml_library = "libggml.v0.5.0.so";
+constexpr const char* plugin_library = "libggml-weft.so";
+constexpr const char* cache_folder = "weft/llama-3.22.1/lib";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+fs::path program_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path(".") : self.parent_path();
+}
+
+fs::path user_cache() {
+  const std::string cache = variable("XDG_CACHE_HOME");
+  return cache.empty() ? fs::path(variable("HOME")) / ".cache" : fs::path(cache);
+}
+
+Result<fs::path> first_that_exists(const std::vector<fs::path>& candidates, std::string_view what) {
+  std::string tried;
+  for (const fs::path& candidate : candidates) {
+    std::error_code error;
+    if (fs::exists(candidate, error)) return candidate;
+    tried += (tried.empty() ? "" : ", ") + candidate.string();
+  }
+  return fail(ErrorCode::not_found, "There is no {}; looked at {}.", what, tried);
+}
+
+}  // namespace
+
+Result<Libraries> find_libraries() {
+  const fs::path here = program_folder();
+  std::vector<fs::path> folders;
+  if (const std::string given = variable("WEFT_LLAMA_LIB"); !given.empty()) folders = {given};
+  if (folders.empty()) folders = {here, here / "../lib", user_cache() / cache_folder};
+  for (fs::path& folder : folders) folder /= llama_library;
+  const auto llama = first_that_exists(folders, "library of llama.cpp (env/llama fetches it)");
+  if (!llama) return std::unexpected(llama.error());
+
+  std::vector<fs::path> plugins;
+  if (const std::string given = variable("WEFT_GGML_PLUGIN"); !given.empty()) plugins = {given};
+  if (plugins.empty()) {
+    plugins = {here / plugin_library, here / "../lib" / plugin_library,
+               here / "../plugins/ggml" / plugin_library};
+  }
+  const auto plugin = first_that_exists(plugins, "ggml plug-in");
+  if (!plugin) return std::unexpected(plugin.error());
+  return Libraries{llama->parent_path(), *plugin};
+}
+
+Result<std::shared_ptr<const LlamaApi>> load_llama(const Libraries& libraries) {
+  const auto open = [&libraries](const char* name) -> Result<void*> {
+    void* handle = dlopen((libraries.folder / name).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr) return handle;
+    return fail(ErrorCode::io, "llama.cpp does not load: {}", dlerror());
+  };
+  const auto ggml = open(ggml_library);
+  if (!ggml) return std::unexpected(ggml.error());
+  const auto llama = open(llama_library);
+  if (!llama) return std::unexpected(llama.error());
+
+  auto api = std::make_shared<LlamaApi>();
+  std::string missing;
+  const auto find = [&](const char* name) {
+    void* address = dlsym(*llama, name);  // Looks into the libraries that it needs as well.
+    if (address == nullptr) missing = name;
+    return address;
+  };
+#define WEFT_LLAMA_FUNCTION(name) api->name = reinterpret_cast<decltype(api->name)>(find(#name));
+#include "llm/llama_functions.inc"
+#undef WEFT_LLAMA_FUNCTION
+  if (!missing.empty()) {
+    return fail(ErrorCode::not_found, "The library {} has no function {}; it is another release.",
+                (libraries.folder / llama_library).string(), missing);
+  }
+  return std::shared_ptr<const LlamaApi>(std::move(api));
+}
+
+}  // namespace weft::llm
