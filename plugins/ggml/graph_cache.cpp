@@ -9,6 +9,7 @@
 
 #include "api.hpp"
 #include "device.hpp"
+#include "fuse.hpp"
 #include "node.hpp"
 
 namespace weft::plugin {
@@ -100,16 +101,30 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
   }
 
   Slots slots;
+  const auto place = [&slots](const ggml_tensor& tensor) { return slots.place(tensor); };
+  const Caps& caps = executor.device().caps();
   ops::Plan all;
   Entry entry;
-  for (const ggml_tensor* tensor : nodes) {
-    if (!is_computed(*tensor)) continue;
+  std::vector<const ggml_tensor*> computed;
+  std::ranges::copy_if(nodes, std::back_inserter(computed),
+                       [](const ggml_tensor* tensor) { return is_computed(*tensor); });
+  const Uses uses(nodes);
+  for (std::span<const ggml_tensor* const> left = computed; !left.empty();) {
+    if (auto fusion = fuse(left, uses, place, caps)) {
+      for (const ggml_tensor* tensor : left.first(fusion->nodes)) entry.nodes.push_back(tensor->op);
+      append_shared(all, std::move(fusion->plan));
+      left = left.subspan(fusion->nodes);
+      stats_.fused += fusion->nodes - 1;
+      continue;
+    }
+    const ggml_tensor* tensor = left.front();
+    left = left.subspan(1);
     const auto doing = [tensor] {
       return std::format("preparing {} \"{}\"", api().op_name(tensor->op), tensor->name);
     };
-    const auto node = make_node(*tensor, [&slots](const ggml_tensor& t) { return slots.place(t); });
+    const auto node = make_node(*tensor, place);
     if (!node) return wrap(node.error(), doing());
-    auto plan = plan_node(*node, executor.device().caps());
+    auto plan = plan_node(*node, caps);
     if (!plan) return wrap(plan.error(), doing());
     append_shared(all, std::move(*plan));
     entry.nodes.push_back(tensor->op);

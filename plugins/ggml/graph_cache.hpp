@@ -20,8 +20,9 @@ class GraphCache {
  public:
   /// What was run, for tests.
   struct Stats {
-    std::uint64_t recorded = 0;                        ///< Graphs seen for the first time.
-    std::uint64_t replayed = 0;                        ///< Graphs that were known.
+    std::uint64_t recorded = 0;  ///< Graphs seen for the first time.
+    std::uint64_t replayed = 0;  ///< Graphs that were known.
+    std::uint64_t fused = 0;     ///< Nodes that recorded graphs saved by fusing them into others.
     std::array<std::uint64_t, GGML_OP_COUNT> nodes{};  ///< Nodes computed, for each op.
   };
 

@@ -35,6 +35,7 @@ struct DeviceStats {
   std::uint64_t replayed = 0;
   std::uint64_t nodes = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t fused = 0;
 };
 
 DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op) {
@@ -42,7 +43,7 @@ DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op) {
   if (engine == nullptr) return {};
   const GraphCache::Stats stats = engine->graphs.stats();
   return {stats.recorded, stats.replayed, stats.nodes.at(static_cast<std::size_t>(op)),
-          engine->device.memory().in_use};
+          engine->device.memory().in_use, stats.fused};
 }
 
 void* get_proc_address(ggml_backend_reg_t /*registry*/, const char* name) {

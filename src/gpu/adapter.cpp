@@ -62,7 +62,13 @@ AdapterInfo describe(const wgpu::Adapter& adapter, std::uint32_t index) {
   wgpu::AdapterPropertiesSubgroupMatrixConfigs matrices;
   const bool has_matrices =
       adapter.HasFeature(wgpu::FeatureName::ChromiumExperimentalSubgroupMatrix);
-  if (has_matrices) raw.nextInChain = &matrices;
+  wgpu::AdapterPropertiesMemoryHeaps heaps;
+  const bool has_heaps = adapter.HasFeature(wgpu::FeatureName::AdapterPropertiesMemoryHeaps);
+  if (has_heaps) raw.nextInChain = &heaps;
+  if (has_matrices) {
+    matrices.nextInChain = raw.nextInChain;
+    raw.nextInChain = &matrices;
+  }
   adapter.GetInfo(&raw);
   wgpu::Limits limits;
   adapter.GetLimits(&limits);
@@ -75,6 +81,13 @@ AdapterInfo describe(const wgpu::Adapter& adapter, std::uint32_t index) {
   info.driver = text(raw.description);
   info.backend = backend_name(raw.backendType);
   info.kind = kind_name(raw.adapterType);
+
+  for (std::size_t i = 0; has_heaps && i < heaps.heapCount; ++i) {
+    const wgpu::MemoryHeapInfo& heap = heaps.heapInfo[i];
+    if ((heap.properties & wgpu::HeapProperty::DeviceLocal) != wgpu::HeapProperty::None) {
+      info.memory = std::max(info.memory, heap.size);  // Other heaps may be windows into it.
+    }
+  }
 
   Caps& caps = info.caps;
   caps.f16 = adapter.HasFeature(wgpu::FeatureName::ShaderF16);

@@ -56,7 +56,8 @@ struct AdapterInfo {
   std::string architecture;
   std::string driver;
   std::string backend;
-  std::string kind;  ///< "discrete", "integrated", "software" or "unknown".
+  std::string kind;          ///< "discrete", "integrated", "software" or "unknown".
+  std::uint64_t memory = 0;  ///< Bytes of the device's own memory; 0 where it is not known.
   Caps caps;
 };
 

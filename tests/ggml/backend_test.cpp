@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -141,6 +142,61 @@ TEST_F(GgmlBackend, WorksInPlace) {
   const std::vector<float> got = read(x);
   EXPECT_FLOAT_EQ(got[100], 200);
   EXPECT_FLOAT_EQ(got[200], 800);
+}
+
+TEST_F(GgmlBackend, FusesNorms) {
+  constexpr std::int64_t width = 96;
+  constexpr std::int64_t rows = 5;
+  ggml_context* context = context_.get();
+  ggml_tensor* x = ggml_new_tensor_2d(context, GGML_TYPE_F32, width, rows);
+  ggml_tensor* residual = ggml_new_tensor_2d(context, GGML_TYPE_F32, width, rows);
+  ggml_tensor* weight = ggml_new_tensor_1d(context, GGML_TYPE_F32, width);
+  ggml_tensor* bias = ggml_new_tensor_1d(context, GGML_TYPE_F32, width);
+  ggml_tensor* sum = ggml_add(context, x, residual);
+  ggml_tensor* norm = ggml_rms_norm(context, sum, 1e-5F);
+  ggml_tensor* y = ggml_add(context, ggml_mul(context, norm, weight), bias);
+  ggml_tensor* z = ggml_add(context, y, sum);  // The sum is needed afterwards as well.
+  ggml_cgraph* graph = ggml_new_graph(context);
+  ggml_build_forward_expand(graph, z);
+  allocate();
+  write(x, numbers(width * rows, -200));
+  write(residual, numbers(width * rows, 3));
+  write(weight, numbers(width, 1));
+  write(bias, numbers(width, -7));
+  const std::uint64_t before = device_stats(device_).fused;
+  ASSERT_EQ(ggml_backend_graph_compute(backend_.get(), graph), GGML_STATUS_SUCCESS);
+  EXPECT_EQ(device_stats(device_).fused, before + 3) << "four nodes should be one launch";
+  const std::vector<float> got = read(z);
+  for (std::size_t row = 0; row < rows; ++row) {
+    double squares = 0;
+    for (std::size_t i = 0; i < width; ++i) {
+      squares += std::pow((2.0 * static_cast<double>((row * width) + i)) - 197, 2);
+    }
+    const double scale = 1 / std::sqrt((squares / width) + 1e-5);
+    for (std::size_t i = 0; i < width; ++i) {
+      const double added = (2.0 * static_cast<double>((row * width) + i)) - 197;
+      const double wanted =
+          (added * scale * (1.0 + static_cast<double>(i))) + (static_cast<double>(i) - 7) + added;
+      ASSERT_NEAR(got[(row * width) + i], wanted, 1e-3 * std::max(1.0, std::abs(wanted)));
+    }
+  }
+}
+
+TEST_F(GgmlBackend, DoesNotFuseWhatIsUsedTwice) {
+  ggml_context* context = context_.get();
+  ggml_tensor* x = ggml_new_tensor_2d(context, GGML_TYPE_F32, 64, 2);
+  ggml_tensor* weight = ggml_new_tensor_1d(context, GGML_TYPE_F32, 64);
+  ggml_tensor* norm = ggml_rms_norm(context, x, 1e-5F);
+  ggml_tensor* y = ggml_sub(context, ggml_mul(context, norm, weight), norm);
+  ggml_cgraph* graph = ggml_new_graph(context);
+  ggml_build_forward_expand(graph, y);
+  allocate();
+  write(x, numbers(128, 1));
+  write(weight, std::vector<float>(64, 1));
+  const std::uint64_t before = device_stats(device_).fused;
+  ASSERT_EQ(ggml_backend_graph_compute(backend_.get(), graph), GGML_STATUS_SUCCESS);
+  EXPECT_EQ(device_stats(device_).fused, before);
+  EXPECT_EQ(read(y), std::vector<float>(128, 0));
 }
 
 TEST_F(GgmlBackend, RefusesMemoryThatThereIsNot) {

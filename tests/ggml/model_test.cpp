@@ -13,83 +13,10 @@
 
 #include "backends.hpp"
 #include "random_model.hpp"
+#include "run_model.hpp"
 
 namespace weft::test {
 namespace {
-
-constexpr int prompt_tokens = 48;
-constexpr int decoded_tokens = 64;
-
-using Model = std::unique_ptr<llama_model, decltype(&llama_model_free)>;
-using Context = std::unique_ptr<llama_context, decltype(&llama_free)>;
-
-/// The logits after the prompt and after every decoded token.
-struct Transcript {
-  std::vector<llama_token> tokens;  ///< What follows the prompt.
-  std::vector<std::vector<float>> logits;
-};
-
-llama_token best(const std::vector<float>& logits) {
-  return static_cast<llama_token>(std::ranges::max_element(logits) - logits.begin());
-}
-
-/// Runs a model on the given devices (none: the CPU). Follows `forced` tokens where there are some, else its own choice.
-Transcript run_model(const std::filesystem::path& path, std::vector<ggml_backend_dev_t> devices,
-                     const std::vector<llama_token>& forced, bool flash_attention) {
-  Transcript run;
-  const bool on_cpu = devices.empty();
-  devices.push_back(nullptr);
-  llama_model_params model_params = llama_model_default_params();
-  model_params.devices = devices.data();
-  model_params.n_gpu_layers = on_cpu ? 0 : 999;
-  const Model model(llama_model_load_from_file(path.c_str(), model_params), llama_model_free);
-  if (!model) {
-    ADD_FAILURE() << "the model does not load: " << captured_log();
-    return run;
-  }
-  llama_context_params params = llama_context_default_params();
-  params.n_ctx = 256;
-  params.n_batch = params.n_ubatch = 64;
-  params.n_threads = params.n_threads_batch = 1;
-  params.type_k = params.type_v = GGML_TYPE_F32;  // So that only the device's arithmetic differs.
-  params.offload_kqv = !on_cpu;
-  params.op_offload = false;
-  params.flash_attn_type =
-      flash_attention ? LLAMA_FLASH_ATTN_TYPE_ENABLED : LLAMA_FLASH_ATTN_TYPE_DISABLED;
-  const Context context(llama_init_from_model(model.get(), params), llama_free);
-  if (!context) {
-    ADD_FAILURE() << "no context: " << captured_log();
-    return run;
-  }
-  const auto vocabulary =
-      static_cast<std::size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model.get())));
-  std::vector<llama_token> batch;
-  for (int i = 0; i < prompt_tokens; ++i) batch.push_back(3 + ((i * 37) % 256));
-  for (int step = 0; step <= decoded_tokens; ++step) {
-    const int status = llama_decode(
-        context.get(), llama_batch_get_one(batch.data(), static_cast<std::int32_t>(batch.size())));
-    if (status != 0) {
-      ADD_FAILURE() << "decoding failed with " << status << ": " << captured_log();
-      return run;
-    }
-    const float* logits = llama_get_logits_ith(context.get(), -1);
-    run.logits.emplace_back(logits, logits + vocabulary);
-    const auto at = static_cast<std::size_t>(step);
-    batch = {at < forced.size() ? forced[at] : best(run.logits.back())};
-    run.tokens.push_back(batch.front());
-  }
-  return run;
-}
-
-double nmse(const std::vector<float>& got, const std::vector<float>& wanted) {
-  double error = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    error += std::pow(static_cast<double>(got[i]) - wanted[i], 2);
-    size += std::pow(static_cast<double>(wanted[i]), 2);
-  }
-  return error / size;
-}
 
 struct Variant {
   std::string architecture;
