@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "ops/quant/quant.hpp"
 #include "ops/shape/shape.hpp"
 #include "ops/stages.hpp"
 #include "rows/common.hpp"
@@ -12,19 +13,33 @@ namespace {
 using ops::Plan;
 using ops::View;
 
+/// Copies between tensors of one shape, in or out of blocks where types ask for it.
+Result<Plan> copy_same_shape(const View& src, const View& dst, const Caps& caps) {
+  if (is_quantized(src.dtype) && is_quantized(dst.dtype)) {
+    return fail(ErrorCode::unsupported, "Copies from {} to {} are not supported.", describe(src),
+                describe(dst));
+  }
+  if (is_quantized(src.dtype))
+    return ops::quant::plan(ops::quant::DecodeArgs{.table = src, .y = dst}, caps);
+  if (is_quantized(dst.dtype))
+    return ops::quant::plan(ops::quant::EncodeArgs{.x = src, .table = dst}, caps);
+  return map_to("copy", {src}, dst, caps);
+}
+
 /// Copies in the order of the elements; shapes may differ as long as the counts are the same.
 Result<Plan> copy_elements(const View& src, const View& dst, const Caps& caps) {
-  if (std::ranges::equal(src.extents(), dst.extents())) return map_to("copy", {src}, dst, caps);
+  if (std::ranges::equal(src.extents(), dst.extents())) return copy_same_shape(src, dst, caps);
   if (src.is_dense()) {
-    return map_to("copy", {reshape_dense(src, dst.extents())}, dst, caps);
+    return copy_same_shape(reshape_dense(src, dst.extents()), dst, caps);
   }
   if (dst.is_dense()) {
-    return map_to("copy", {src}, reshape_dense(dst, src.extents()), caps);
+    return copy_same_shape(src, reshape_dense(dst, src.extents()), caps);
   }
   ops::Stages stages{src, dst};
-  const View packed = stages.scratch(dst.dtype, src.extents());
-  stages.add(map_to("copy", {src}, packed, caps));
-  stages.add(map_to("copy", {reshape_dense(packed, dst.extents())}, dst, caps));
+  const DType type = is_quantized(dst.dtype) ? src.dtype : dst.dtype;
+  const View packed = stages.scratch(type, src.extents());
+  stages.add(copy_same_shape(src, packed, caps));
+  stages.add(copy_same_shape(reshape_dense(packed, dst.extents()), dst, caps));
   return std::move(stages).finish();
 }
 

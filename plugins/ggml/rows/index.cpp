@@ -1,5 +1,6 @@
 #include <array>
 
+#include "ops/quant/quant.hpp"
 #include "ops/rows/rows.hpp"
 #include "ops/stages.hpp"
 #include "rows/common.hpp"
@@ -11,6 +12,12 @@ using ops::Plan;
 using ops::View;
 
 Result<Plan> get_rows(const Node& node, const Caps& caps) {
+  if (is_quantized(node.source(0).dtype)) {
+    return ops::quant::plan(
+        ops::quant::DecodeArgs{
+            .table = node.source(0), .y = node.dst, .indices = drop_front(node.source(1))},
+        caps);
+  }
   return ops::rows::plan(
       ops::rows::GetArgs{
           .table = node.source(0), .indices = drop_front(node.source(1)), .y = node.dst},
@@ -30,6 +37,10 @@ Result<Plan> set_rows(const Node& node, const Caps& caps) {
     indices = indices.unsqueeze(i);
     indices.shape[i] = whole / extent;
     indices.stride[i] = 0;
+  }
+  if (is_quantized(table.dtype)) {
+    return ops::quant::plan(ops::quant::EncodeArgs{.x = source, .table = table, .indices = indices},
+                            caps);
   }
   return ops::rows::plan(ops::rows::SetArgs{.source = source, .indices = indices, .table = table},
                          caps);

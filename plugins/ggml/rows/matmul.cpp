@@ -1,6 +1,9 @@
 #include <array>
 
 #include "ops/gemm/gemm.hpp"
+#include "ops/mul_mat/mul_mat.hpp"
+#include "ops/quant/quant.hpp"
+#include "ops/stages.hpp"
 #include "rows/common.hpp"
 
 namespace weft::plugin {
@@ -26,24 +29,36 @@ Result<Plan> mul_mat(const Node& node, const Caps& caps) {
   View x = node.source(1);
   View dst = node.dst;
   split_shared(std::array{&x, &dst}, weights);
-  return ops::gemm::plan({.a = x,
-                          .b = weights.transpose(weights.rank - 2, weights.rank - 1),
-                          .c = dst,
-                          .allow_f16 = weights.dtype == DType::f16},
-                         caps);
+  return ops::mul_mat::plan(ops::mul_mat::Args{.weights = weights, .x = x, .y = dst}, caps);
+}
+
+Result<Plan> mul_mat_id(const Node& node, const Caps& caps) {
+  return ops::mul_mat::plan(ops::mul_mat::IdArgs{.weights = drop_front(node.source(0)),
+                                                 .x = drop_front(node.source(1)),
+                                                 .ids = drop_front(drop_front(node.source(2))),
+                                                 .y = drop_front(node.dst)},
+                            caps);
 }
 
 Result<Plan> out_prod(const Node& node, const Caps& caps) {
   View left = node.source(0);
   View right = node.source(1);
   View dst = node.dst;
+  ops::Stages stages{left, right, dst};
+  if (is_quantized(left.dtype)) {
+    const View values = stages.scratch(DType::f32, left.extents());
+    stages.add(ops::quant::plan(ops::quant::DecodeArgs{.table = left, .y = values}, caps));
+    left = values;
+  }
   split_shared(std::array{&right, &dst}, left);
-  return ops::gemm::plan(
-      {.a = right.transpose(right.rank - 2, right.rank - 1), .b = left, .c = dst}, caps);
+  stages.add(ops::gemm::plan(
+      {.a = right.transpose(right.rank - 2, right.rank - 1), .b = left, .c = dst}, caps));
+  return std::move(stages).finish();
 }
 
 constexpr std::array rows{
     Row{GGML_OP_MUL_MAT, mul_mat},
+    Row{GGML_OP_MUL_MAT_ID, mul_mat_id},
     Row{GGML_OP_OUT_PROD, out_prod},
 };
 

@@ -13,8 +13,4 @@ void dequantize(DType type, std::span<const std::byte> blocks, std::span<float> 
 /// True for the types that values can be quantized to without a model of their importance.
 bool can_quantize(DType type);
 
-/// Quantizes whole blocks of values, in f32 arithmetic and in the order that makes results reproducible across
-/// implementations. `type` must be one of can_quantize().
-void quantize(DType type, std::span<const float> values, std::span<std::byte> blocks);
-
 }  // namespace weft::ops::quant
