@@ -110,45 +110,65 @@ Result<Dispatch> launch_halve(const View& x, const View& halves, const View& sca
   return make_dispatch(std::move(out), caps);
 }
 
-/// Decodes the weights to f16 and multiplies them as matrices; with `halve`, x becomes f16 too, for matrix units.
-Status add_decoded(Stages& stages, const Problem& given, bool halve, const Caps& caps) {
-  Problem problem = given;
+/// x as f16 for matrix units, with the factors that its rows were divided by.
+struct Halved {
+  View x;
   View scales;
-  if (halve) {
-    problem.x = stages.scratch(DType::f16, given.x.extents());
-    auto rows = given.x;
-    rows.shape[5] = 1;
-    scales = stages.scratch(DType::f32, rows.extents());
-    stages.add(launch_halve(given.x, problem.x, scales, caps));
-  }
+};
+
+Halved add_halved(Stages& stages, const View& x, const Caps& caps) {
+  View rows = x;
+  rows.shape[5] = 1;
+  const Halved out{stages.scratch(DType::f16, x.extents()),
+                   stages.scratch(DType::f32, rows.extents())};
+  stages.add(launch_halve(x, out.x, out.scales, caps));
+  return out;
+}
+
+/// Multiplies quantized weights as matrices, decoded to f16 in scratch part by part.
+Status add_decoded(Stages& stages, const Problem& problem, const Caps& caps) {
   const std::uint64_t limit = std::min(binding_budget(caps), most_decoded_bytes);
   const auto bytes = [](const Problem& part) { return once(part.weights).count() * 2; };
   const auto fits = [&](const Problem& part) {
     return bytes(part) <= limit && part.weights.bytes().size() <= binding_budget(caps);
   };
   std::uint64_t most = 0;
-  if (const Status ok = for_each_part(problem, fits,
-                                      [&](const Problem& part) -> Status {
-                                        most = std::max(most, bytes(part));
-                                        return {};
-                                      });
-      !ok) {
-    return ok;
-  }
+  const Status measured = for_each_part(problem, fits, [&](const Problem& part) -> Status {
+    most = std::max(most, bytes(part));
+    return {};
+  });
+  if (!measured) return measured;
   const View room = stages.scratch(DType::f16, {most / 2});
-  const Status ok = for_each_part(problem, fits, [&](const Problem& part) -> Status {
+  return for_each_part(problem, fits, [&](const Problem& part) -> Status {
     const View blocks = once(part.weights);
-    View decoded = View::dense(DType::f16, blocks.extents(), room.slot);
+    const View decoded = View::dense(DType::f16, blocks.extents(), room.slot);
     stages.add(quant::plan(quant::DecodeArgs{.table = blocks, .y = decoded}, caps));
-    auto all = decoded.broadcast_to(part.weights.extents());
+    const auto all = decoded.broadcast_to(part.weights.extents());
     if (!all) return std::unexpected(all.error());
     stages.add(gemm::plan({.a = part.x, .b = all->transpose(4, 5), .c = part.y}, caps));
     return {};
   });
-  if (ok && halve) {
-    stages.add(map::plan({.function = "mul", .inputs = {given.y, scales}, .y = given.y}, caps));
+}
+
+/// Multiplies as matrices; with `halve` in f16, for matrix units. Values of x that f16 cannot hold stay finite.
+Status add_matrix(Stages& stages, const Problem& given, bool halve, const Caps& caps) {
+  Problem problem = given;
+  Halved halved;
+  if (halve) {
+    halved = add_halved(stages, given.x, caps);
+    problem.x = halved.x;
   }
-  return ok;
+  if (is_quantized(problem.weights.dtype)) {
+    if (const Status ok = add_decoded(stages, problem, caps); !ok) return ok;
+  } else {
+    stages.add(
+        gemm::plan({.a = problem.x, .b = problem.weights.transpose(4, 5), .c = problem.y}, caps));
+  }
+  if (halve) {
+    stages.add(
+        map::plan({.function = "mul", .inputs = {given.y, halved.scales}, .y = given.y}, caps));
+  }
+  return {};
 }
 
 Status add_vector(Stages& stages, const Problem& problem, std::uint32_t rows, const Caps& caps) {
@@ -166,16 +186,24 @@ Status add_vector(Stages& stages, const Problem& problem, std::uint32_t rows, co
 Result<Plan> plan(const Args& args, const Caps& caps) {
   if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
   if (args.y.empty()) return Plan{};
-  if (!is_quantized(args.weights.dtype)) {
-    const std::uint32_t last = args.weights.rank - 1;
-    return gemm::plan({.a = args.x,
-                       .b = args.weights.transpose(last - 1, last),
-                       .c = args.y,
-                       .allow_f16 = args.weights.dtype == DType::f16},
-                      caps);
+  const bool quantized = is_quantized(args.weights.dtype);
+  const std::uint64_t k = args.x.shape[args.x.rank - 1];
+  std::string_view kernel = args.kernel;
+  if (kernel.empty()) {
+    const std::uint64_t columns = args.y.shape[args.y.rank - 2];
+    kernel = columns <= most_vector_columns ? "vector" : "decode";
   }
-  if (args.x.shape[args.x.rank - 1] == 0) {
-    return map::plan({.function = "fill", .y = args.y}, caps);
+  // Matrix units multiply f16.
+  const bool matrices = caps.subgroup_matrix && caps.f16 && !caps.software;
+  const bool halve =
+      (kernel == "halve" || (kernel == "decode" && matrices)) && k % 4 == 0 &&
+      (quantized || args.weights.dtype == DType::f16) &&
+      View::dense(DType::f32, args.x.extents()).bytes().size() <= binding_budget(caps);
+  if (k == 0) return map::plan({.function = "fill", .y = args.y}, caps);
+  if (!quantized && !halve) {
+    const std::uint32_t last = args.weights.rank - 1;
+    return gemm::plan({.a = args.x, .b = args.weights.transpose(last - 1, last), .c = args.y},
+                      caps);
   }
   auto weights = with_batches(args.weights, args.y);
   auto x = with_batches(args.x, args.y);
@@ -192,18 +220,13 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   }
   fold_batches(problem);
 
-  std::string_view kernel = args.kernel;
-  if (kernel.empty()) kernel = problem.n() <= most_vector_columns ? "vector" : "decode";
   Status ok;
   if (kernel.starts_with("vector")) {
     const std::uint32_t rows =
         kernel.size() > 7 ? static_cast<std::uint32_t>(kernel.back() - '0') : 0;
     ok = add_vector(stages, problem, rows, caps);
   } else if (kernel == "decode" || kernel == "halve") {
-    const bool matrices = caps.subgroup_matrix && caps.f16 && !caps.software;
-    const bool halve = (kernel == "halve" || matrices) &&
-                       problem.x.bytes().size() <= binding_budget(caps) && problem.k() % 4 == 0;
-    ok = add_decoded(stages, problem, halve, caps);
+    ok = add_matrix(stages, problem, halve, caps);
   } else {
     ok = fail(ErrorCode::not_found, "There is no product kernel named `{}`.", kernel);
   }

@@ -13,8 +13,8 @@ struct Args {
   View x;  ///< […, N, K] of f32, f16 or bf16, any strides.
   View y;  ///< […, N, M] of f32.
   /// Forces how quantized weights are multiplied: "vector" (few columns at a time, straight from the blocks), also
-  /// with the rows that an invocation works on ("vector_1", "vector_2", "vector_4", "vector_8"), or "decode" (to f16
-  /// in scratch, then as any matrix). Empty: by the number of columns.
+  /// with the rows that a team of invocations works on ("vector_1", "vector_2", "vector_4", "vector_8"), "decode" (to
+  /// f16 in scratch, then as any matrix) or "halve" (also x as f16). Empty: by the number of columns.
   std::string_view kernel = {};
 };
 

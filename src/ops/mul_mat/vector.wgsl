@@ -60,19 +60,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let v{{r}} = w_piece(w{{r}} + block * w_block_bytes, piece);
 #endfor
     let first = block * w_block + w_first(piece);
+    // Run by run, so that not all levels are in registers at once.
+#for h in 0..2
+#let RUN = h == 0 ? "a" : "b"
 #for c in 0..COLS
     {
-      let a0 = x_at4(x{{c}} + first);
-      let a1 = x_at4(x{{c}} + first + 4u);
-      let b0 = x_at4(x{{c}} + first + w_gap);
-      let b1 = x_at4(x{{c}} + first + w_gap + 4u);
-      let a_sum = dot(a0 + a1, vec4<f32>(1.0));
-      let b_sum = dot(b0 + b1, vec4<f32>(1.0));
+      let lo = x_at4(x{{c}} + first{{h == 0 ? "" : " + w_gap"}});
+      let hi = x_at4(x{{c}} + first + {{h == 0 ? "4u" : "w_gap + 4u"}});
+      let x_sum = dot(lo + hi, vec4<f32>(1.0));
 #for r in 0..ROWS
-      sum{{r}}_{{c}} += v{{r}}.a.scale * (dot(v{{r}}.a.lo, a0) + dot(v{{r}}.a.hi, a1)) + v{{r}}.a.offset * a_sum;
-      sum{{r}}_{{c}} += v{{r}}.b.scale * (dot(v{{r}}.b.lo, b0) + dot(v{{r}}.b.hi, b1)) + v{{r}}.b.offset * b_sum;
+      sum{{r}}_{{c}} += v{{r}}.{{RUN}}.scale * (dot(v{{r}}.{{RUN}}.lo, lo) + dot(v{{r}}.{{RUN}}.hi, hi)) + v{{r}}.{{RUN}}.offset * x_sum;
 #endfor
     }
+#endfor
 #endfor
   }
 #let STEP = 1

@@ -65,12 +65,14 @@ fn encode() {
   for (var i = 0u; i < 4u; i++) { put_byte(4u + i, high >> (i * 8u)); }
 #endif
 #elif QTYPE == "q8_0" || QTYPE == "q8_1"
-  let d = div(largest(), 127.0);
-  let id = inverse(d);
+  let most = largest();
+  let d = div(most, 127.0);
+  var id = 0.0;
+  if (most != 0.0) { id = div(127.0, most); }
   put_half(0u, d);
   var sum = 0i;
   for (var i = 0u; i < 32u; i++) {
-    let q = i32(away(v[i] * id));
+    let q = i32(round(v[i] * id));
     sum += q;
     put_byte({{QTYPE == "q8_0" ? 2 : 4}}u + i, bitcast<u32>(q));
   }
