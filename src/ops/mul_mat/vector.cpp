@@ -96,8 +96,14 @@ Variant choose(const View& weights, std::uint64_t m, std::uint64_t n, std::uint6
     variant.subgroup = std::min(std::bit_floor(caps.subgroup_min), variant.team);
   }
   if (rows == 0) {
-    rows = 4;
-    const std::uint64_t enough = caps.software ? 4 : 512;  // workgroups
+    // Measured on an H200: with columns to share a decoded weight, 8 rows in short teams are faster by 1.4.
+    const bool wide = !caps.software && variant.columns >= 4;
+    if (wide) {
+      variant.threads = 128;
+      variant.team = std::min(variant.team, 64U);
+    }
+    rows = wide ? 8 : 4;
+    const std::uint64_t enough = caps.software ? 4 : wide ? 256 : 512;  // workgroups
     const auto groups = [&](std::uint64_t r) {
       return ceil_div<std::uint64_t>(m, variant.threads / variant.team * r) * others;
     };
