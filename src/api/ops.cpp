@@ -127,25 +127,7 @@ Tensor scatter_add(In x, const Tensor& index, const Tensor& source, std::uint32_
 }
 
 Tensor cross_entropy(In logits, const Tensor& labels) {
-  const Shape& shape = logits.tensor.shape();
-  Shape rows = shape;
-  if (!rows.empty()) rows.pop_back();
-  if (shape.empty() || labels.shape() != rows) {
-    throw Error(ErrorCode::invalid_argument,
-                std::format("cross_entropy needs logits [..., classes] and labels [...]; the "
-                            "shapes are {} and {} ({}).",
-                            ops::describe(shape), ops::describe(labels.shape()),
-                            graph::describe_place("cross_entropy", logits.where)));
-  }
-  rows.push_back(1);
-  const Tensor index = labels.reshape(rows, logits.where);
-  const auto last = static_cast<std::uint32_t>(shape.size() - 1);
-  // An index outside of the classes gives 0, so negative labels add nothing; they must not count either.
-  const Tensor picked =
-      gather(log_softmax({logits.tensor.to(DType::f32), logits.where}), index, last);
-  const Tensor counted =
-      map("ge", index, graph::full_like(index, {}, index.dtype(), 0)).to(DType::f32);
-  return -sum(picked) / sum(counted);
+  return make(kinds::cross_entropy, {}, {logits.tensor, labels}, logits.where);
 }
 
 }  // namespace weft

@@ -25,7 +25,11 @@ extern const Rule cast;
 extern const Rule reduce;
 extern const Rule cumsum;
 extern const Rule softmax;
+extern const Rule softmax_back;
 extern const Rule norm;
+extern const Rule norm_back;
+extern const Rule cross_entropy;
+extern const Rule cross_entropy_back;
 // Products.
 extern const Rule matmul;
 // Moving elements.

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "graph/autodiff.hpp"
+#include "ops/map/functions.hpp"
 
 namespace weft::graph {
 namespace {
@@ -162,16 +163,49 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::vector<Tensor> derivatives(std::string_view function, const std::vector<Tensor>& inputs,
-                                const Tensor& y, const Tensor& dy,
-                                const std::array<double, 4>& scalars,
-                                const std::vector<bool>& wanted) {
+namespace {
+
+Parts expressions(std::string_view function, const At& at) {
   const auto* row = std::ranges::find(table, function, &Row::function);
   if (row == std::end(table)) {
     throw Error(ErrorCode::unsupported,
                 std::format("No derivative of the function `{}` is known.", function));
   }
-  return row->parts({inputs, y, dy, scalars, wanted});
+  return row->parts(at);
+}
+
+/// Derivatives that one kernel computes: NAME_back(x, dy), and NAME_back(a, b, dy) for the gate of a gated unit.
+Parts kernels(std::string_view function, const At& t) {
+  const std::string back = std::string(function) + "_back";
+  const ops::map::Function* found = ops::map::find_function(back);
+  if (found == nullptr || t.x.size() > 2) return {};
+  if (t.x.size() == 1) return {map(back, {t.a(), t.dy}, t.s)};
+  Parts parts(2);
+  if (t.want(0)) parts[0] = map(back, {t.a(), t.b(), t.dy}, t.s);
+  if (t.want(1)) parts[1] = expressions(function, {t.x, t.y, t.dy, t.s, {false, true}})[1];
+  return parts;
+}
+
+/// The derivatives of NAME_back itself, from those of the expression that it stands for.
+Parts second(std::string_view function, const At& t) {
+  std::vector<Tensor> x = t.x;
+  const Tensor dy = x.back();
+  x.pop_back();
+  const Tensor y = map(function, x, t.s);
+  const std::vector<bool> first{true, false};
+  return grad(expressions(function, {x, y, dy, t.s, first})[0], t.dy, t.x);
+}
+
+}  // namespace
+
+std::vector<Tensor> derivatives(std::string_view function, const std::vector<Tensor>& inputs,
+                                const Tensor& y, const Tensor& dy,
+                                const std::array<double, 4>& scalars,
+                                const std::vector<bool>& wanted) {
+  const At at{inputs, y, dy, scalars, wanted};
+  if (function.ends_with("_back")) return second(function.substr(0, function.size() - 5), at);
+  Parts parts = kernels(function, at);
+  return parts.empty() ? expressions(function, at) : parts;
 }
 
 }  // namespace weft::graph

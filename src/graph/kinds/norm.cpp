@@ -2,7 +2,9 @@
 
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
+#include "ops/norm_back/norm_back.hpp"
 #include "ops/softmax/softmax.hpp"
+#include "ops/softmax_back/softmax_back.hpp"
 
 namespace weft::graph::kinds {
 namespace {
@@ -34,12 +36,34 @@ Result<ops::Plan> lower_softmax(const LowerArgs& l) {
 Dims last_dim(const Tensor& x) { return {static_cast<std::uint32_t>(x.shape().size() - 1)}; }
 
 std::vector<Tensor> gradient_softmax(const GradientArgs& g) {
-  const auto& a = as<SoftmaxAttributes>(g.attributes);
-  const Tensor dy = g.dy[0].to(DType::f32);
-  const Tensor y = g.outputs[0].to(DType::f32);
+  return {make(softmax_back, g.attributes, {g.outputs[0], g.dy[0]}, Where::current())};
+}
+
+Result<std::vector<Type>> infer_softmax_back(const Signature& s) {
+  return one(s.inputs[0].dtype, s.inputs[0].shape);
+}
+
+Result<ops::Plan> lower_softmax_back(const LowerArgs& l) {
+  const auto& a = as<SoftmaxAttributes>(l.attributes);
+  return ops::softmax_back::plan({.y = l.inputs[0],
+                                  .dy = l.inputs[1],
+                                  .dx = l.outputs[0],
+                                  .scale = a.scale,
+                                  .log = a.log},
+                                 l.caps);
+}
+
+/// softmax_back in terms of other operations, for derivatives of it.
+Tensor softmax_back_expression(const SoftmaxAttributes& a, const Tensor& y, const Tensor& dy) {
   const Tensor dx = a.log ? dy - weft::exp(y) * weft::sum(dy, last_dim(dy), true)
                           : y * (dy - weft::sum(dy * y, last_dim(dy), true));
-  return {(a.scale == 1 ? dx : dx * a.scale).to(g.inputs[0].dtype())};
+  return a.scale == 1 ? dx : dx * a.scale;
+}
+
+std::vector<Tensor> gradient_softmax_back(const GradientArgs& g) {
+  const Tensor dx =
+      softmax_back_expression(as<SoftmaxAttributes>(g.attributes), g.inputs[0], g.inputs[1]);
+  return grad(dx, g.dy[0], g.inputs);
 }
 
 // norm
@@ -72,31 +96,92 @@ Result<ops::Plan> lower_norm(const LowerArgs& l) {
   return ops::norm::plan(args, l.caps);
 }
 
-std::vector<Tensor> gradient_norm(const GradientArgs& g) {
-  const auto& a = as<NormAttributes>(g.attributes);
-  const Tensor x = g.inputs[0].to(DType::f32);
-  const Tensor dy = g.dy[0].to(DType::f32);
-  const Tensor& weight = g.inputs[1];
-  const Tensor& bias = g.inputs[2];
+/// dx, dweight and dbias in terms of other operations: for weights of unusual shapes, and for derivatives of norm_back.
+std::vector<Tensor> norm_back_expressions(const NormAttributes& a, const Tensor& given_x,
+                                          const Tensor& weight, const Tensor& given_dy) {
+  const Tensor x = given_x.to(DType::f32);
+  const Tensor dy = given_dy.to(DType::f32);
   const Dims row = last_dim(x);
   const bool centred = a.kind == ops::norm::Kind::layer;
   const Tensor centre = centred ? x - weft::mean(x, row, true) : x;
   const Tensor scale =
       weft::map("rsqrt", weft::mean(weft::map("sqr", centre), row, true) + double{a.eps});
   const Tensor unit = centre * scale;
-  std::vector<Tensor> out(3);
-  if (g.wanted[0]) {
-    const Tensor d = weight ? dy * weight.to(DType::f32) : dy;
-    Tensor rest = d - unit * weft::mean(d * unit, row, true);
-    if (centred) rest = rest - weft::mean(d, row, true);
-    out[0] = (rest * scale).to(g.inputs[0].dtype());
+  const Tensor d = weight ? dy * weight.to(DType::f32) : dy;
+  Tensor rest = d - unit * weft::mean(d * unit, row, true);
+  if (centred) rest = rest - weft::mean(d, row, true);
+  const Tensor dx = (rest * scale).to(given_x.dtype());
+  if (!weight) return {dx};
+  return {dx, sum_to(dy * unit, weight.shape()).to(weight.dtype()),
+          sum_to(dy, weight.shape()).to(weight.dtype())};
+}
+
+std::vector<Tensor> gradient_norm(const GradientArgs& g) {
+  const auto& a = as<NormAttributes>(g.attributes);
+  const Tensor& x = g.inputs[0];
+  const Tensor& weight = g.inputs[1];
+  const Tensor& bias = g.inputs[2];
+  const Shape row{x.shape().back()};
+  const bool plain = (!weight || weight.shape() == row) && (!bias || bias.shape() == row);
+  std::vector<Tensor> parts;
+  if (plain) {
+    const auto node = make_node(norm_back, a, {x, weight, g.dy[0]}, Where::current());
+    for (std::uint32_t i = 0; i < node->types.size(); ++i) parts.push_back(Access::tensor({node, i}));
+  } else {
+    parts = norm_back_expressions(a, x, weight, g.dy[0]);
   }
-  if (g.wanted[1]) out[1] = sum_to(dy * unit, weight.shape()).to(weight.dtype());
-  if (g.wanted[2]) out[2] = sum_to(dy, bias.shape()).to(bias.dtype());
+  std::vector<Tensor> out(3);
+  out[0] = parts[0];
+  if (g.wanted[1]) out[1] = parts[1];
+  if (g.wanted[2]) {
+    out[2] = plain && weight ? parts[2].to(bias.dtype())
+                             : sum_to(g.dy[0].to(DType::f32), bias.shape()).to(bias.dtype());
+  }
+  return out;
+}
+
+// norm_back: x, weight, dy → dx and, with a weight, dweight and dbias in its type
+
+Result<std::vector<Type>> infer_norm_back(const Signature& s) {
+  std::vector<Type> out{{s.inputs[0].dtype, s.inputs[0].shape}};
+  if (s.inputs[1].given) out.insert(out.end(), 2, s.inputs[1]);
+  return out;
+}
+
+Result<ops::Plan> lower_norm_back(const LowerArgs& l) {
+  const auto& a = as<NormAttributes>(l.attributes);
+  ops::norm_back::Args args;
+  args.kind = a.kind;
+  args.x = l.inputs[0];
+  args.weight = l.inputs[1];
+  args.dy = l.inputs[2];
+  args.dx = l.outputs[0];
+  if (l.outputs.size() > 1) {
+    args.dweight = l.outputs[1];
+    if (a.kind == ops::norm::Kind::layer) args.dbias = l.outputs[2];
+  }
+  args.eps = a.eps;
+  return ops::norm_back::plan(args, l.caps);
+}
+
+std::vector<Tensor> gradient_norm_back(const GradientArgs& g) {
+  const auto parts = norm_back_expressions(as<NormAttributes>(g.attributes), g.inputs[0],
+                                           g.inputs[1], g.inputs[2]);
+  std::vector<Tensor> out(3);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    if (!g.dy[k]) continue;
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (!g.wanted[i]) continue;
+      const Tensor part = grad(parts[k], g.dy[k], {g.inputs[i]})[0];
+      out[i] = out[i] ? out[i] + part : part;
+    }
+  }
   return out;
 }
 
 constexpr InPlace over_x[] = {{0, 0}};
+constexpr InPlace over_x_or_dy[] = {{0, 0}, {0, 1}};
+constexpr InPlace over_x_dy[] = {{0, 0}, {0, 2}};
 
 }  // namespace
 
@@ -105,10 +190,20 @@ const Rule softmax{.name = "softmax",
                    .lower = lower_softmax,
                    .gradient = gradient_softmax,
                    .in_place = over_x};
+const Rule softmax_back{.name = "softmax_back",
+                        .infer = infer_softmax_back,
+                        .lower = lower_softmax_back,
+                        .gradient = gradient_softmax_back,
+                        .in_place = over_x_or_dy};
 const Rule norm{.name = "norm",
                 .infer = infer_norm,
                 .lower = lower_norm,
                 .gradient = gradient_norm,
                 .in_place = over_x};
+const Rule norm_back{.name = "norm_back",
+                     .infer = infer_norm_back,
+                     .lower = lower_norm_back,
+                     .gradient = gradient_norm_back,
+                     .in_place = over_x_dy};
 
 }  // namespace weft::graph::kinds
