@@ -103,4 +103,36 @@ Tensor scatter_add(In x, const Tensor& index, const Tensor& source, std::uint32_
 /// with a negative label count for nothing.
 Tensor cross_entropy(In logits, const Tensor& labels);
 
+/// x / (1 - rate) where an element is kept, 0 where it is dropped. The choice follows from `seed` (two u32), `stream`
+/// and the element's place alone.
+Tensor dropout(In x, float rate, const Tensor& seed, std::uint32_t stream = 0);
+
+/// What a step of an optimizer gives: the next values of its variables.
+struct AdamStep {
+  Tensor weights;
+  Tensor m;
+  Tensor v;
+  Tensor working;  ///< The new weights in a 16-bit type, where that was asked for.
+};
+
+/// Choices for adamw().
+struct AdamOptions {
+  Tensor scale;                  ///< One f32 that gradients are multiplied by; a step whose scale is not finite does nothing.
+  std::optional<DType> working;  ///< Also give the new weights in this 16-bit type.
+  bool coupled = false;          ///< Adam as first published: decay is added to the gradients.
+};
+
+/// One step of AdamW for f32 weights and moments of one shape. `numbers` are seven f32: rate, beta1, beta2, eps, decay,
+/// 1 / (1 - beta1^step) and 1 / (1 - beta2^step). As updates of variables the results are computed in place.
+AdamStep adamw(In weights, const Tensor& gradients, const Tensor& m, const Tensor& v,
+               const Tensor& numbers, const AdamOptions& options = {});
+
+/// What brings gradients together to a norm of at most `max_norm` (0: as they are), and that norm.
+struct Clip {
+  Tensor scale;  ///< One f32, for AdamOptions::scale; not finite when a gradient is not.
+  Tensor norm;   ///< One f32.
+};
+Clip clip_by_norm(const std::vector<Tensor>& gradients, float max_norm,
+                  const Tensor& loss_scale = {}, Where where = Where::current());
+
 }  // namespace weft

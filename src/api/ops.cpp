@@ -130,4 +130,27 @@ Tensor cross_entropy(In logits, const Tensor& labels) {
   return make(kinds::cross_entropy, {}, {logits.tensor, labels}, logits.where);
 }
 
+Tensor dropout(In x, float rate, const Tensor& seed, std::uint32_t stream) {
+  return make(kinds::dropout, graph::DropoutAttributes{rate, stream}, {x.tensor, seed}, x.where);
+}
+
+AdamStep adamw(In weights, const Tensor& gradients, const Tensor& m, const Tensor& v,
+               const Tensor& numbers, const AdamOptions& options) {
+  const graph::AdamAttributes attributes{options.coupled, options.working.has_value(),
+                                         options.working.value_or(DType::f16)};
+  const auto node =
+      graph::make_node(kinds::adam, attributes,
+                       {weights.tensor, gradients, m, v, numbers, options.scale}, weights.where);
+  const auto output = [&](std::uint32_t i) { return Access::tensor({node, i}); };
+  return {output(0), output(1), output(2), options.working ? output(3) : Tensor()};
+}
+
+Clip clip_by_norm(const std::vector<Tensor>& gradients, float max_norm, const Tensor& loss_scale,
+                  Where where) {
+  std::vector<Tensor> inputs{loss_scale};
+  inputs.insert(inputs.end(), gradients.begin(), gradients.end());
+  const auto node = graph::make_node(kinds::clip, graph::ClipAttributes{max_norm}, inputs, where);
+  return {Access::tensor({node, 0}), Access::tensor({node, 1})};
+}
+
 }  // namespace weft

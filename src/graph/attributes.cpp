@@ -60,6 +60,11 @@ struct Describe {
     return std::format("low {} high {} value {}", list(a.low), list(a.high), a.value);
   }
   std::string operator()(const CastAttributes& a) const { return std::string(name(a.dtype)); }
+  std::string operator()(const DropoutAttributes& a) const {
+    return std::format("rate {} stream {}", a.rate, a.stream);
+  }
+  std::string operator()(const AdamAttributes& a) const { return a.coupled ? "coupled" : ""; }
+  std::string operator()(const ClipAttributes& a) const { return std::format("{}", a.max_norm); }
 };
 
 }  // namespace

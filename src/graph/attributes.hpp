@@ -97,10 +97,28 @@ struct CastAttributes {
   bool operator==(const CastAttributes&) const = default;
 };
 
+struct DropoutAttributes {
+  float rate = 0;
+  std::uint32_t stream = 0;
+  bool operator==(const DropoutAttributes&) const = default;
+};
+
+struct AdamAttributes {
+  bool coupled = false;
+  bool has_working = false;
+  DType working = DType::f16;
+  bool operator==(const AdamAttributes&) const = default;
+};
+
+struct ClipAttributes {
+  float max_norm = 0;
+  bool operator==(const ClipAttributes&) const = default;
+};
+
 using Attributes = std::variant<std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes,
                                 SoftmaxAttributes, NormAttributes, MatmulAttributes, AxisAttributes,
                                 ShapeAttributes, PermuteAttributes, SliceAttributes, PadAttributes,
-                                CastAttributes>;
+                                CastAttributes, DropoutAttributes, AdamAttributes, ClipAttributes>;
 
 /// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
 std::string describe(const Attributes& attributes);

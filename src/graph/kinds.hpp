@@ -30,6 +30,10 @@ extern const Rule norm;
 extern const Rule norm_back;
 extern const Rule cross_entropy;
 extern const Rule cross_entropy_back;
+// Training.
+extern const Rule dropout;
+extern const Rule adam;
+extern const Rule clip;
 // Products.
 extern const Rule matmul;
 // Moving elements.

@@ -224,11 +224,9 @@ class Lowering {
       }
       taken_.insert(mine.back().slot);
     }
-    if (operation.rule->accumulates) {
-      const ops::View& start = inputs[operation.rule->in_place.front().input];
-      if (start.slot != mine.front().slot) {
-        if (const Status ok = copy(start, mine.front()); !ok) return ok;
-      }
+    for (const InPlace& pair : operation.rule->in_place) {
+      if (!operation.rule->accumulates || inputs[pair.input].slot == mine[pair.output].slot) continue;
+      if (const Status ok = copy(inputs[pair.input], mine[pair.output]); !ok) return ok;
     }
     // Plans number the buffers of one operation; blocks are numbered over the whole program.
     std::vector<int> slots;

@@ -73,7 +73,7 @@ struct Rule {
   std::vector<Tensor> (*gradient)(const GradientArgs&) = nullptr;
   /// Where results may replace inputs.
   std::span<const InPlace> in_place{};
-  /// Whether the in-place output must start with the content of its input (which is copied there if need be).
+  /// Whether the in-place outputs must start with the content of their inputs (which is copied there if need be).
   bool accumulates = false;
 };
 

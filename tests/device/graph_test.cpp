@@ -161,5 +161,35 @@ TEST(DeviceGraph, AMlpLearns) {
   EXPECT_LE(static_cast<double>(report.arena_bytes), 1.1 * static_cast<double>(report.bound_bytes));
 }
 
+TEST(DeviceGraph, AdamStepsHappenInPlace) {
+  const Tensor p = variable(api_device().full({1000}, 1));
+  const Tensor m = variable(api_device().full({1000}, 0));
+  const Tensor v = variable(api_device().full({1000}, 0));
+  const Compiled step = compile([&](const std::vector<Tensor>& in) -> Outputs {
+    const Tensor gradients = p * 2;
+    const Clip clip = clip_by_norm({gradients}, 1);
+    const AdamStep next = adamw(p, gradients, m, v, in[0], {.scale = clip.scale});
+    return {{clip.norm}, {{p, next.weights}, {m, next.m}, {v, next.v}}};
+  });
+  double weight = 1;
+  double mean = 0;
+  double square = 0;
+  for (int i = 1; i <= 3; ++i) {
+    const double c1 = 1 / (1 - std::pow(0.9, i));
+    const double c2 = 1 / (1 - std::pow(0.99, i));
+    const std::vector<double> numbers{0.1, 0.9, 0.99, 1e-8, 0.01, c1, c2};
+    const Floats given(numbers.begin(), numbers.end());
+    const double norm = 2 * weight * std::sqrt(1000.0);
+    EXPECT_NEAR(step.one({api_device().tensor({7}, given)}).item(), norm, 1e-3 * norm);
+    const double g = 2 * weight / norm;
+    mean = 0.9 * mean + 0.1 * g;
+    square = 0.99 * square + 0.01 * g * g;
+    weight = weight * (1 - 0.1 * 0.01) - 0.1 * mean * c1 / (std::sqrt(square * c2) + 1e-8);
+    EXPECT_NEAR(p.to_vector()[7], weight, 1e-4);
+  }
+  EXPECT_NEAR(m.to_vector()[999], mean, 1e-5);
+  EXPECT_LE(step.report().arena_bytes, 16384U);  // gradients and partial sums
+}
+
 }  // namespace
 }  // namespace weft::test

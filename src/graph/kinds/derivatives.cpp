@@ -73,6 +73,13 @@ Parts d_swiglu_oai(const At& t) {
           t.dy * gate * s * inside(t.b(), -limit, limit)};
 }
 
+Parts d_swiglu_clamp(const At& t) {
+  const double limit = t.s[0];
+  const Tensor gate = clamp(t.a(), -1e30, limit);
+  return {t.dy * clamp(t.b(), -limit, limit) * d_silu(gate) * step(line(t.a(), -1, limit)),
+          t.dy * silu(gate) * inside(t.b(), -limit, limit)};
+}
+
 Parts d_xielu(const At& t) {
   const Tensor positive = step(t.a());
   // (expm1(min(x, eps)) - x) alpha_n + beta x
@@ -158,6 +165,7 @@ constexpr Row table[] = {
   {"geglu_quick", [](const At& t) -> Parts { return gated(t, gelu_quick, d_gelu_quick); }},
   {"swiglu", [](const At& t) -> Parts { return gated(t, [](const Tensor& x) { return silu(x); }, d_silu); }},
   {"swiglu_oai", d_swiglu_oai},
+  {"swiglu_clamp", d_swiglu_clamp},
 };
 // clang-format on
 

@@ -9,7 +9,7 @@ const Rule input{.name = "input"};
 namespace {
 constexpr const Rule* list[] = {&value,     &variable, &input,  &reshape,    &permute, &slice,
                                 &broadcast, &detach,   &map,    &cast,       &reduce,  &cumsum,
-                                &softmax, &softmax_back, &norm_back, &cross_entropy, &cross_entropy_back,   &norm,     &matmul, &concat,     &pad,     &copy,
+                                &softmax, &softmax_back, &dropout, &adam, &clip, &norm_back, &cross_entropy, &cross_entropy_back,   &norm,     &matmul, &concat,     &pad,     &copy,
                                 &get_rows,  &add_rows, &gather, &scatter_add};
 }  // namespace
 
