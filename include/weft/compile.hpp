@@ -41,12 +41,19 @@ struct Outputs {
   std::vector<Update> updates;
 };
 
+/// A graph at some point of its compilation.
+struct PassReport {
+  std::string
+      pass;  ///< "trace" for the function as it was written, then the name of each pass (docs/graph.md).
+  std::string text;  ///< One line per operation.
+  std::string dot;   ///< The same in the DOT language.
+};
+
 /// How a function is compiled.
 struct CompileOptions {
-  /// Passes to leave out, by name, separated by commas, or "all"; WEFT_PASSES adds to it ("-fuse,-cse" or "none").
-  std::string without;
-  /// Called with the name of each step of the compilation and the graph after it as text.
-  std::function<void(const std::string& pass, const std::string& text)> on_pass;
+  std::string
+      without;  ///< Passes to leave out, by name, separated by commas, or "all"; WEFT_PASSES names more of them.
+  std::function<void(const PassReport&)> on_pass;  ///< Called after each pass.
 };
 
 /// What compiling a function for some shapes came to.

@@ -103,6 +103,36 @@ Tensor scatter_add(In x, const Tensor& index, const Tensor& source, std::uint32_
 /// with a negative label count for nothing.
 Tensor cross_entropy(In logits, const Tensor& labels);
 
+/// Choices for attention().
+struct AttentionOptions {
+  float scale = 0;  ///< Of the products of queries and keys; 0: 1 / sqrt(size).
+  bool causal =
+      false;  ///< A query sees no key behind its own position; the queries are the last positions.
+  std::uint64_t window =
+      0;  ///< With a value > 0 only so many positions up to the query's own are seen.
+  float soft_cap =
+      0;  ///< With a value > 0 scaled products become soft_cap * tanh(product / soft_cap).
+};
+
+/// softmax(scale * q·kᵀ + mask)·v without the matrix of products in memory, forward and backward. q is [batch, heads,
+/// queries, size], k and v are [batch, key heads, keys, size]; heads of q share a head of k in groups. The mask may be
+/// left empty; it broadcasts over batches and heads ([1 or batch, 1 or heads, queries, keys]) and gets no gradient.
+Tensor attention(In q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {},
+                 const Tensor& mask = {});
+
+/// Choices for rope().
+struct RopeOptions {
+  bool halves =
+      true;  ///< Elements i and i + dims/2 turn together; else neighbours, as in Llama's own code.
+  std::uint32_t dims = 0;  ///< Elements of a head that turn; 0: all.
+  std::int32_t first = 0;  ///< Position of the first token, where none are given.
+  float base = 10000;
+};
+
+/// Rotary position embedding of x [batch, tokens, heads, size]: pairs of elements turn by angles that grow with the
+/// position, which is i32 [tokens] or, left empty, the number of the token.
+Tensor rope(In x, const RopeOptions& options = {}, const Tensor& positions = {});
+
 /// x / (1 - rate) where an element is kept, 0 where it is dropped. The choice follows from `seed` (two u32), `stream`
 /// and the element's place alone.
 Tensor dropout(In x, float rate, const Tensor& seed, std::uint32_t stream = 0);
@@ -117,7 +147,8 @@ struct AdamStep {
 
 /// Choices for adamw().
 struct AdamOptions {
-  Tensor scale;                  ///< One f32 that gradients are multiplied by; a step whose scale is not finite does nothing.
+  Tensor
+      scale;  ///< One f32 that gradients are multiplied by; a step whose scale is not finite does nothing.
   std::optional<DType> working;  ///< Also give the new weights in this 16-bit type.
   bool coupled = false;          ///< Adam as first published: decay is added to the gradients.
 };

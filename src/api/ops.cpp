@@ -1,6 +1,7 @@
 #include "weft/ops.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <format>
 
 #include "graph/autodiff.hpp"
@@ -128,6 +129,27 @@ Tensor scatter_add(In x, const Tensor& index, const Tensor& source, std::uint32_
 
 Tensor cross_entropy(In logits, const Tensor& labels) {
   return make(kinds::cross_entropy, {}, {logits.tensor, labels}, logits.where);
+}
+
+Tensor attention(In q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
+                 const Tensor& mask) {
+  const Shape& shape = q.tensor.shape();
+  const float size = shape.empty() ? 1 : static_cast<float>(shape.back());
+  const float scale = options.scale != 0 ? options.scale : 1 / std::sqrt(size);
+  return make(kinds::attention,
+              graph::AttentionAttributes{scale, options.soft_cap, options.causal, options.window},
+              {q.tensor, k, v, mask}, q.where);
+}
+
+Tensor rope(In x, const RopeOptions& options, const Tensor& positions) {
+  const Shape& shape = x.tensor.shape();
+  const std::uint32_t all = shape.empty() ? 0 : static_cast<std::uint32_t>(shape.back());
+  return make(kinds::rope,
+              graph::RopeAttributes{.halves = options.halves,
+                                    .dims = options.dims != 0 ? options.dims : all,
+                                    .first = options.first,
+                                    .base = options.base},
+              {x.tensor, positions}, x.where);
 }
 
 Tensor dropout(In x, float rate, const Tensor& seed, std::uint32_t stream) {

@@ -63,6 +63,22 @@ struct Describe {
   std::string operator()(const DropoutAttributes& a) const {
     return std::format("rate {} stream {}", a.rate, a.stream);
   }
+  std::string operator()(const AttentionAttributes& a) const {
+    return std::format("scale {}{} window {} cap {}", a.scale, a.causal ? " causal" : "", a.window,
+                       a.soft_cap);
+  }
+  std::string operator()(const RopeAttributes& a) const {
+    return std::format("{} dims {} first {} base {}{}", a.halves ? "halves" : "pairs", a.dims,
+                       a.first, a.base, a.backward ? " backward" : "");
+  }
+  std::string operator()(const FusedAttributes& a) const {
+    std::string text;
+    for (const ops::fused::Step& step : a.steps) {
+      text += (text.empty() ? "" : ", ") + with_scalars(step.function, step.scalars) +
+              list(step.inputs);
+    }
+    return text;
+  }
   std::string operator()(const AdamAttributes& a) const { return a.coupled ? "coupled" : ""; }
   std::string operator()(const ClipAttributes& a) const { return std::format("{}", a.max_norm); }
 };

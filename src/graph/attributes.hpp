@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/dtype.hpp"
+#include "ops/fused/fused.hpp"
 #include "ops/norm/norm.hpp"
 #include "ops/reduce/reduce.hpp"
 #include "weft/tensor.hpp"
@@ -115,10 +116,36 @@ struct ClipAttributes {
   bool operator==(const ClipAttributes&) const = default;
 };
 
+struct AttentionAttributes {
+  float scale = 1;
+  float soft_cap = 0;
+  bool causal = false;
+  std::uint64_t window = 0;
+  bool operator==(const AttentionAttributes&) const = default;
+};
+
+struct RopeAttributes {
+  bool halves = true;
+  std::uint32_t dims = 0;
+  std::int32_t first = 0;
+  float base = 10000;
+  bool backward = false;
+  bool operator==(const RopeAttributes&) const = default;
+};
+
+/// A chain of elementwise functions.
+struct FusedAttributes {
+  std::vector<ops::fused::Step> steps;
+  DType dtype = DType::f32;
+  Shape shape;
+  bool operator==(const FusedAttributes&) const = default;
+};
+
 using Attributes = std::variant<std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes,
                                 SoftmaxAttributes, NormAttributes, MatmulAttributes, AxisAttributes,
                                 ShapeAttributes, PermuteAttributes, SliceAttributes, PadAttributes,
-                                CastAttributes, DropoutAttributes, AdamAttributes, ClipAttributes>;
+                                CastAttributes, DropoutAttributes, AdamAttributes, ClipAttributes,
+                                AttentionAttributes, RopeAttributes, FusedAttributes>;
 
 /// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
 std::string describe(const Attributes& attributes);

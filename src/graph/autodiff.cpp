@@ -35,8 +35,8 @@ namespace {
 
 using Key = std::pair<const Node*, std::uint32_t>;
 
-/// The nodes that lead from `targets` to `y`, newest first.
-std::vector<Node*> path(const Value& y, const std::vector<Value>& targets) {
+/// The nodes that lead from `targets` to `y`, newest first. With `stop` none that lie before a target.
+std::vector<Node*> path(const Value& y, const std::vector<Value>& targets, bool stop) {
   std::unordered_set<const Node*> wanted;
   for (const Value& target : targets) wanted.insert(target.node.get());
   std::unordered_map<Node*, bool> seen;
@@ -47,6 +47,7 @@ std::vector<Node*> path(const Value& y, const std::vector<Value>& targets) {
     Node* node = pending.back();
     pending.pop_back();
     all.push_back(node);
+    if (stop && wanted.contains(node)) continue;
     for (const Value& input : node->inputs) {
       if (input && seen.try_emplace(input.node.get(), true).second) {
         pending.push_back(input.node.get());
@@ -113,33 +114,53 @@ void backward(Node& node, const std::unordered_set<const Node*>& on_path,
   }
 }
 
+std::vector<Tensor> derive(const Tensor& y, const Tensor& weights, const std::vector<Tensor>& by,
+                           bool independent) {
+  const Value top = Access::value(y);
+  if (y.shape() != weights.shape() || !is_float(y.dtype())) {
+    throw Error(ErrorCode::invalid_argument,
+                std::format("grad needs floats and weights of their shape; they are {} and {}.",
+                            describe(top.type()), describe(Access::value(weights).type())));
+  }
+  std::vector<Value> targets;
+  for (const Tensor& tensor : by) targets.push_back(Access::value(tensor));
+  const std::vector<Node*> nodes = path(top, targets, independent);
+  const std::unordered_set<const Node*> on_path(nodes.begin(), nodes.end());
+  std::unordered_set<const Node*> stops;
+  for (const Value& target : targets) {
+    if (independent) stops.insert(target.node.get());
+  }
+  // Newest first; the nodes stay alive through `y`.
+  std::map<Key, Tensor> sums;
+  sums.emplace(Key{top.node.get(), top.output}, weights.to(y.dtype()));
+  for (Node* node : nodes) {
+    if (!stops.contains(node)) backward(*node, on_path, sums);
+  }
+  std::vector<Tensor> out;
+  for (const Value& target : targets) {
+    const auto found = sums.find({target.node.get(), target.output});
+    out.push_back(found != sums.end() ? found->second
+                                      : full_like(y, target.type().shape, target.type().dtype));
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<Tensor> partial_derivatives(const Tensor& y, const Tensor& weights,
+                                        const std::vector<Tensor>& by) {
+  return derive(y, weights, by, true);
+}
+
+std::vector<Tensor> total_derivatives(const Tensor& y, const Tensor& weights,
+                                      const std::vector<Tensor>& by) {
+  return derive(y, weights, by, false);
+}
+
 }  // namespace graph
 
 std::vector<Tensor> grad(const Tensor& y, const Tensor& weights, const std::vector<Tensor>& by) {
-  const graph::Value top = Access::value(y);
-  if (y.shape() != weights.shape() || !is_float(y.dtype())) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        std::format("grad needs floats and weights of their shape; they are {} and {}.",
-                    graph::describe(top.type()), graph::describe(Access::value(weights).type())));
-  }
-  std::vector<graph::Value> targets;
-  for (const Tensor& tensor : by) targets.push_back(Access::value(tensor));
-  const std::vector<Node*> nodes = graph::path(top, targets);
-  const std::unordered_set<const Node*> on_path(nodes.begin(), nodes.end());
-  // Newest first, and nodes keep their outputs alive through `y`.
-  std::map<graph::Key, Tensor> sums;
-  sums.emplace(graph::Key{top.node.get(), top.output}, weights.to(y.dtype()));
-  for (Node* node : nodes) graph::backward(*node, on_path, sums);
-  std::vector<Tensor> out;
-  for (const graph::Value& target : targets) {
-    const auto found = sums.find({target.node.get(), target.output});
-    out.push_back(found != sums.end()
-                      ? found->second
-                      : graph::full_like(y, target.type().shape, target.type().dtype));
-  }
-  return out;
+  return graph::total_derivatives(y, weights, by);
 }
 
 std::vector<Tensor> grad(const Tensor& loss, const std::vector<Tensor>& by) {

@@ -8,6 +8,14 @@ namespace weft::graph {
 
 // Pieces that derivatives are written with.
 
+/// What grad() gives.
+std::vector<Tensor> total_derivatives(const Tensor& y, const Tensor& weights,
+                                      const std::vector<Tensor>& by);
+
+/// As grad(), but tensors in `by` count as independent of each other: nothing flows through one to another.
+std::vector<Tensor> partial_derivatives(const Tensor& y, const Tensor& weights,
+                                        const std::vector<Tensor>& by);
+
 /// The sum of `x` over the dimensions that a tensor of `shape` was repeated along to get the shape of `x`.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 

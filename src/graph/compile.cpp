@@ -9,6 +9,7 @@
 #include "graph/graph.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
+#include "graph/passes.hpp"
 #include "graph/program.hpp"
 
 namespace weft {
@@ -100,8 +101,13 @@ std::shared_ptr<Variant> build(const CompiledData& compiled,
   auto variant = std::make_shared<Variant>();
   variant->device = device;
   variant->inputs = types;
-  const Graph graph = trace(compiled.function, device, types);
-  if (compiled.options.on_pass) compiled.options.on_pass("trace", to_text(graph));
+  Graph graph = trace(compiled.function, device, types);
+  const auto report = [&](std::string_view name, const Graph& now) {
+    if (compiled.options.on_pass)
+      compiled.options.on_pass({std::string(name), to_text(now), to_dot(now)});
+  };
+  report("trace", graph);
+  unwrap(run_passes(graph, *device, compiled.options.without, report));
   const Program program = unwrap(lower(graph, device->device.caps(), {.own_outputs = true}));
   const Placed placed = unwrap(place(program, device->device));
   unwrap(device->executor.prepare(program.dispatches));

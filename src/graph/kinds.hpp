@@ -21,6 +21,7 @@ extern const Rule detach;
 // Elementwise.
 extern const Rule map;
 extern const Rule cast;
+extern const Rule fused;  ///< A chain of them; made by a pass.
 // Along dimensions.
 extern const Rule reduce;
 extern const Rule cumsum;
@@ -30,6 +31,10 @@ extern const Rule norm;
 extern const Rule norm_back;
 extern const Rule cross_entropy;
 extern const Rule cross_entropy_back;
+// Transformers.
+extern const Rule attention;
+extern const Rule attention_back;
+extern const Rule rope;
 // Training.
 extern const Rule dropout;
 extern const Rule adam;

@@ -10,22 +10,22 @@
 namespace weft::ops {
 
 std::string KernelSpec::key() const {
-  std::string text = source;
+  std::string key = source + "|" + text;
   for (const auto& [name, value] : constants) {
-    text += std::visit([&](const auto& v) { return std::format("|{}={}", name, v); }, value);
+    key += std::visit([&](const auto& v) { return std::format("|{}={}", name, v); }, value);
   }
-  text += std::format("|{}{}{}|", features.f16 ? 'h' : '-', features.subgroups ? 's' : '-',
-                      features.subgroup_matrix ? 'm' : '-');
+  key += std::format("|{}{}{}|", features.f16 ? 'h' : '-', features.subgroups ? 's' : '-',
+                     features.subgroup_matrix ? 'm' : '-');
   for (const BindingDecl& b : bindings) {
-    text += std::format("{}{}{},", b.writable ? 'w' : 'r', b.atomic ? "a" : "", b.unit);
+    key += std::format("{}{}{},", b.writable ? 'w' : 'r', b.atomic ? "a" : "", b.unit);
   }
   for (const OperandDecl& o : operands) {
-    text +=
+    key +=
         std::format("|{}:{}:{}:{}", o.name, name(o.dtype), std::to_underlying(o.access), o.binding);
   }
   for (const ParamField& p : params)
-    text += std::format("|{}:{}", p.name, std::to_underlying(p.type));
-  return text;
+    key += std::format("|{}:{}", p.name, std::to_underlying(p.type));
+  return key;
 }
 
 int Plan::add_scratch(std::uint64_t bytes) {
@@ -131,6 +131,7 @@ Result<Dispatch> make_dispatch(Launch launch, const Caps& caps) {
   out.grid = launch.grid;
   KernelSpec& kernel = out.kernel;
   kernel.source = launch.source;
+  kernel.text = std::move(launch.text);
   kernel.constants = std::move(launch.constants);
   kernel.features = launch.features;
   kernel.label = launch.label.empty() ? std::string(launch.source) : std::move(launch.label);

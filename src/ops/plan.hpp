@@ -60,6 +60,7 @@ struct OperandDecl {
 /// Everything that determines the text of a kernel, and nothing else.
 struct KernelSpec {
   std::string source;  ///< File below src/ops, for example "map/map.wgsl".
+  std::string text{};  ///< Template lines in front of the source, for kernels that are generated.
   wgsl::Constants constants;
   Features features;
   std::vector<BindingDecl> bindings;
@@ -128,6 +129,7 @@ struct Launch {
   Grid grid;
   Features features;
   std::string label;
+  std::string text{};  ///< See KernelSpec::text.
 };
 
 /// Turns a launch into a dispatch: aligns binding offsets, puts operands that overlap in one buffer behind one

@@ -60,6 +60,7 @@ Result<wgsl::Expanded> render(const KernelSpec& kernel) {
     text += std::format("#let {0}_BUFFER = \"buffer_{1}\"\n#let {0}_UNIT = {2}\n", operand.name,
                         operand.binding, binding.unit);
   }
+  text += kernel.text;
   text += std::format("#include \"{}\"\n", kernel.source);
 
   const auto embedded = embedded_files();

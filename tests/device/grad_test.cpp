@@ -1,6 +1,7 @@
 // Derivatives against differences: the loss is a weighted sum of an expression, evaluated in f32 at shifted inputs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -90,7 +91,8 @@ std::vector<std::string> smooth_functions() {
     const bool steps = function.name == "sign" || function.name == "step" ||
                        function.name == "floor" || function.name == "ceil" ||
                        function.name.starts_with("round") || function.name == "trunc" ||
-                       function.name == "mod" || function.name == "swiglu_oai_back_up" || function.name == "where" || function.inputs == 0 ||
+                       function.name == "mod" || function.name == "swiglu_oai_back_up" ||
+                       function.name == "where" || function.inputs == 0 ||
                        (function.inputs == 2 && function.name.size() == 2);
     if (!steps) out.emplace_back(function.name);
   }
@@ -177,6 +179,64 @@ TEST(DeviceGrad, CrossEntropy) {
   EXPECT_NEAR(cross_entropy(even, labels).item(), std::log(4.0F), 1e-6);
 }
 
+/// Attention from simpler operations.
+Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+  const Shape& shape = q.shape();
+  const std::uint64_t kv = k.shape()[1];
+  const Tensor grouped = q.reshape({shape[0], kv, shape[1] / kv, shape[2], shape[3]});
+  const auto shared = [&](const Tensor& t) {
+    return t.reshape({t.shape()[0], kv, 1, t.shape()[2], t.shape()[3]});
+  };
+  const Tensor products =
+      matmul(grouped * (1 / std::sqrt(static_cast<double>(shape[3]))), shared(k).transpose());
+  return matmul(softmax(mask ? products + mask : products), shared(v))
+      .reshape({shape[0], shape[1], shape[2], v.shape()[3]});
+}
+
+TEST(DeviceGrad, Attention) {
+  const Expression causal = [](const std::vector<Tensor>& in) {
+    return attention(in[0], in[1], in[2], {.causal = true});
+  };
+  check({{{1, 2, 3, 4}}, {{1, 1, 3, 4}}, {{1, 1, 3, 4}}}, causal, 5e-3);
+  check(
+      {{{2, 2, 2, 4}}, {{2, 2, 3, 4}}, {{2, 2, 3, 4}}},
+      [](const std::vector<Tensor>& in) {
+        return attention(in[0], in[1], in[2], {.scale = 0.7F, .soft_cap = 2});
+      },
+      5e-3);
+}
+
+TEST(DeviceGrad, AttentionEqualsItsExpression) {
+  const auto random = [](const Shape& shape, double phase) {
+    std::uint64_t count = 1;
+    for (const std::uint64_t extent : shape) count *= extent;
+    return map("sin", api_device().arange(count, phase, 1.7)).reshape(shape);
+  };
+  const std::vector<Tensor> in{random({2, 4, 9, 16}, 0), random({2, 2, 9, 16}, 1),
+                               random({2, 2, 9, 16}, 2)};
+  std::vector<float> values(81);
+  for (std::size_t i = 0; i < 81; ++i) values[i] = i % 9 <= i / 9 ? 0.0F : -INFINITY;
+  const Tensor mask = api_device().tensor({9, 9}, values);
+  const Tensor fast = attention(in[0], in[1], in[2], {.causal = true});
+  const Tensor masked = attention(in[0], in[1], in[2], {}, mask.reshape({1, 1, 9, 9}));
+  const Tensor plain = plain_attention(in[0], in[1], in[2], mask);
+  const Tensor weights = random(fast.shape(), 3);
+  const auto far = [](const Tensor& a, const Tensor& b) { return max(map("abs", a - b)).item(); };
+  EXPECT_LT(far(fast, plain), 1e-5);
+  EXPECT_LT(far(masked, plain), 1e-5);
+  const auto a = grad(fast, weights, in);
+  const auto b = grad(plain, weights, in);
+  for (std::size_t i = 0; i < in.size(); ++i) EXPECT_LT(far(a[i], b[i]), 1e-4) << i;
+}
+
+TEST(DeviceGrad, Rope) {
+  check({{{1, 3, 2, 4}}}, [](const std::vector<Tensor>& in) { return rope(in[0]); });
+  const Tensor positions = api_device().tensor({3}, std::vector<std::int32_t>{5, 0, 9});
+  check({{{2, 3, 1, 6}}}, [&](const std::vector<Tensor>& in) {
+    return rope(in[0], {.halves = false, .dims = 4}, positions);
+  });
+}
+
 TEST(DeviceGrad, Dropout) {
   const Tensor seed = api_device().tensor({2}, std::vector<std::uint32_t>{3, 4});
   check({{{4, 5}}}, [&](const std::vector<Tensor>& in) { return dropout(in[0], 0.4F, seed, 2); });
@@ -189,9 +249,12 @@ TEST(DeviceGrad, SecondDerivativesOfRowKernels) {
   check({{{2, 4}, -2, 2}}, [](const std::vector<Tensor>& in) {
     return grad(softmax(in[0]), map("sin", in[0]), {in[0]})[0];
   });
-  check({{{2, 4}}, {{4}}}, [](const std::vector<Tensor>& in) {
-    return grad(layer_norm(in[0], in[1]), map("sqr", in[0]), {in[0]})[0];
-  }, 2e-2);
+  check(
+      {{{2, 4}}, {{4}}},
+      [](const std::vector<Tensor>& in) {
+        return grad(layer_norm(in[0], in[1]), map("sqr", in[0]), {in[0]})[0];
+      },
+      2e-2);
 }
 
 TEST(DeviceGrad, SecondDerivativesAndStops) {

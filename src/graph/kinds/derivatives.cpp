@@ -201,7 +201,7 @@ Parts second(std::string_view function, const At& t) {
   x.pop_back();
   const Tensor y = map(function, x, t.s);
   const std::vector<bool> first{true, false};
-  return grad(expressions(function, {x, y, dy, t.s, first})[0], t.dy, t.x);
+  return partial_derivatives(expressions(function, {x, y, dy, t.s, first})[0], t.dy, t.x);
 }
 
 }  // namespace

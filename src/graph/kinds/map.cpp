@@ -72,7 +72,20 @@ std::vector<Tensor> gradient_cast(const GradientArgs& g) {
   return {g.dy[0].to(g.inputs[0].dtype())};
 }
 
+Result<std::vector<Type>> infer_fused(const Signature& s) {
+  const auto& a = as<FusedAttributes>(s.attributes);
+  return one(a.dtype, a.shape);
+}
+
+Result<ops::Plan> lower_fused(const LowerArgs& l) {
+  return ops::fused::plan({.inputs = {l.inputs.begin(), l.inputs.end()},
+                           .steps = as<FusedAttributes>(l.attributes).steps,
+                           .y = l.outputs[0]},
+                          l.caps);
+}
+
 constexpr InPlace over_any[] = {{0, 0}, {0, 1}, {0, 2}};
+constexpr InPlace over_each[] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 5}};
 
 }  // namespace
 
@@ -81,6 +94,8 @@ const Rule map{.name = "map",
                .lower = lower_map,
                .gradient = gradient_map,
                .in_place = over_any};
+const Rule fused{
+    .name = "fused", .infer = infer_fused, .lower = lower_fused, .in_place = over_each};
 const Rule cast{
     .name = "cast", .infer = infer_cast, .lower = lower_copy, .gradient = gradient_cast};
 const Rule copy{

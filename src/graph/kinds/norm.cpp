@@ -45,12 +45,9 @@ Result<std::vector<Type>> infer_softmax_back(const Signature& s) {
 
 Result<ops::Plan> lower_softmax_back(const LowerArgs& l) {
   const auto& a = as<SoftmaxAttributes>(l.attributes);
-  return ops::softmax_back::plan({.y = l.inputs[0],
-                                  .dy = l.inputs[1],
-                                  .dx = l.outputs[0],
-                                  .scale = a.scale,
-                                  .log = a.log},
-                                 l.caps);
+  return ops::softmax_back::plan(
+      {.y = l.inputs[0], .dy = l.inputs[1], .dx = l.outputs[0], .scale = a.scale, .log = a.log},
+      l.caps);
 }
 
 /// softmax_back in terms of other operations, for derivatives of it.
@@ -63,7 +60,7 @@ Tensor softmax_back_expression(const SoftmaxAttributes& a, const Tensor& y, cons
 std::vector<Tensor> gradient_softmax_back(const GradientArgs& g) {
   const Tensor dx =
       softmax_back_expression(as<SoftmaxAttributes>(g.attributes), g.inputs[0], g.inputs[1]);
-  return grad(dx, g.dy[0], g.inputs);
+  return partial_derivatives(dx, g.dy[0], g.inputs);
 }
 
 // norm
@@ -126,7 +123,8 @@ std::vector<Tensor> gradient_norm(const GradientArgs& g) {
   std::vector<Tensor> parts;
   if (plain) {
     const auto node = make_node(norm_back, a, {x, weight, g.dy[0]}, Where::current());
-    for (std::uint32_t i = 0; i < node->types.size(); ++i) parts.push_back(Access::tensor({node, i}));
+    for (std::uint32_t i = 0; i < node->types.size(); ++i)
+      parts.push_back(Access::tensor({node, i}));
   } else {
     parts = norm_back_expressions(a, x, weight, g.dy[0]);
   }
@@ -167,14 +165,16 @@ Result<ops::Plan> lower_norm_back(const LowerArgs& l) {
 std::vector<Tensor> gradient_norm_back(const GradientArgs& g) {
   const auto parts = norm_back_expressions(as<NormAttributes>(g.attributes), g.inputs[0],
                                            g.inputs[1], g.inputs[2]);
+  std::vector<Tensor> by{g.inputs[0], g.inputs[2]};
+  if (g.inputs[1]) by.push_back(g.inputs[1]);
   std::vector<Tensor> out(3);
+  const auto add = [](Tensor& sum, const Tensor& part) { sum = sum ? sum + part : part; };
   for (std::size_t k = 0; k < parts.size(); ++k) {
     if (!g.dy[k]) continue;
-    for (std::size_t i = 0; i < 3; ++i) {
-      if (!g.wanted[i]) continue;
-      const Tensor part = grad(parts[k], g.dy[k], {g.inputs[i]})[0];
-      out[i] = out[i] ? out[i] + part : part;
-    }
+    const std::vector<Tensor> found = partial_derivatives(parts[k], g.dy[k], by);
+    add(out[0], found[0]);
+    add(out[2], found[1]);
+    if (g.inputs[1]) add(out[1], found[2]);
   }
   return out;
 }

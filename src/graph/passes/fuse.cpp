@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <optional>
+
+#include "graph/kinds.hpp"
+#include "graph/passes.hpp"
+#include "ops/fused/fused.hpp"
+
+namespace weft::graph::passes {
+namespace {
+
+namespace fused = ops::fused;
+
+bool all_float(const Graph& graph, const Operation& operation) {
+  return is_float(operation.types.front().dtype) &&
+         std::ranges::all_of(operation.inputs,
+                             [&](Edge input) { return is_float(graph.type(input).dtype); });
+}
+
+bool is_fill(const Operation& operation) {
+  const auto* map = std::get_if<MapAttributes>(&operation.attributes);
+  return map != nullptr && operation.rule == &kinds::map && map->function == "fill";
+}
+
+/// A chain that grows from its last operation towards its inputs.
+class Chain {
+ public:
+  Chain(const Graph& graph, const std::vector<int>& readers, int last)
+      : graph_(graph), readers_(readers), shape_(graph.at(last).types.front().shape) {
+    plan(last);
+  }
+
+  /// The operations that became part of the chain.
+  [[nodiscard]] const std::vector<int>& members() const { return members_; }
+
+  /// The operation that computes the whole chain, if it is worth one and fits.
+  std::optional<Operation> fuse(const Operation& last) const {
+    if (!fits_ || members_.size() < 2) return std::nullopt;
+    FusedAttributes attributes;
+    attributes.dtype = last.types.front().dtype;
+    attributes.shape = shape_;
+    const auto inputs = static_cast<std::uint32_t>(inputs_.size());
+    for (const auto& [step, sources] : steps_) {
+      fused::Step next = step;
+      for (const Source& source : sources) {
+        next.inputs.push_back(source.is_input ? source.number : inputs + source.number);
+      }
+      attributes.steps.push_back(std::move(next));
+    }
+    Operation out;
+    out.rule = &kinds::fused;
+    out.attributes = std::move(attributes);
+    out.inputs = inputs_;
+    out.types = last.types;
+    out.where = last.where;
+    return out;
+  }
+
+ private:
+  struct Source {
+    bool is_input = true;
+    std::uint32_t number = 0;
+  };
+
+  /// Whether the operation can be a step: it has no other reader, and no rounding to a 16-bit type is lost.
+  bool joins(Edge edge) const {
+    const Operation& operation = graph_.at(edge.node);
+    if (is_fill(operation)) return is_float(operation.types.front().dtype);
+    if (readers_[static_cast<std::size_t>(edge.node)] != 1) return false;
+    if (!all_float(graph_, operation)) return false;
+    // A smaller result is cheaper computed once than for every place it is repeated at.
+    if (operation.types.front().shape != shape_) return false;
+    if (operation.rule == &kinds::cast) return operation.types.front().dtype == DType::f32;
+    return operation.rule == &kinds::map && !operation.inputs.empty();
+  }
+
+  Source add_input(Edge edge) {
+    const auto found = std::ranges::find(inputs_, edge);
+    const auto number = static_cast<std::uint32_t>(found - inputs_.begin());
+    if (found == inputs_.end()) inputs_.push_back(edge);
+    if (inputs_.size() > fused::max_inputs) fits_ = false;
+    return {true, number};
+  }
+
+  /// Whether taking in the inputs of an operation keeps the chain within its limits, with `left` inputs still to come.
+  bool has_room(const Operation& operation, std::size_t left) const {
+    std::size_t more = 0;
+    for (const Edge& input : operation.inputs) {
+      if (std::ranges::find(inputs_, input) == inputs_.end()) ++more;
+    }
+    return inputs_.size() + more + left <= fused::max_inputs &&
+           steps_.size() + pending_ + 2 < fused::max_steps;
+  }
+
+  Source plan(int node, std::size_t left = 0) {
+    const Operation& operation = graph_.at(node);
+    std::vector<Source> sources;
+    ++pending_;
+    members_.push_back(node);
+    for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+      const Edge input = operation.inputs[i];
+      const std::size_t rest = left + operation.inputs.size() - 1 - i;
+      const bool join = joins(input) && has_room(graph_.at(input.node), rest);
+      sources.push_back(join ? plan(input.node, rest) : add_input(input));
+    }
+    --pending_;
+    const bool cast = operation.rule == &kinds::cast;
+    fused::Step step;
+    step.function = cast ? "copy" : as<MapAttributes>(operation.attributes).function;
+    if (!cast) step.scalars = as<MapAttributes>(operation.attributes).scalars;
+    if (cast && !sources.front().is_input) return sources.front();
+    steps_.emplace_back(std::move(step), std::move(sources));
+    return {false, static_cast<std::uint32_t>(steps_.size() - 1)};
+  }
+
+  const Graph& graph_;
+  const std::vector<int>& readers_;
+  Shape shape_;
+  std::vector<Edge> inputs_;
+  std::vector<std::pair<fused::Step, std::vector<Source>>> steps_;
+  std::vector<int> members_;
+  std::size_t pending_ = 0;
+  bool fits_ = true;
+};
+
+}  // namespace
+
+Status fuse(Graph& graph, DeviceData&) {
+  const std::vector<int> readers = count_readers(graph);
+  // From the end, so that chains are as long as can be; what became a step of one is not looked at again.
+  std::vector<bool> gone(graph.operations.size(), false);
+  for (std::size_t i = graph.operations.size(); i-- > 0;) {
+    const Operation& operation = graph.operations[i];
+    const bool elementwise = operation.rule == &kinds::map || operation.rule == &kinds::cast;
+    if (gone[i] || !elementwise || operation.inputs.empty() || !all_float(graph, operation))
+      continue;
+    const Chain chain(graph, readers, static_cast<int>(i));
+    std::optional<Operation> whole = chain.fuse(operation);
+    if (!whole) continue;
+    for (const int node : chain.members()) gone[static_cast<std::size_t>(node)] = true;
+    graph.operations[i] = std::move(*whole);
+  }
+  compact(graph);
+  return {};
+}
+
+}  // namespace weft::graph::passes
