@@ -65,6 +65,12 @@ std::vector<Model> models() {
                                     (2.0 + in[2].to(DType::f32) * in[2].to(DType::f32));
                    return {h.to(DType::f16), sum(h)};
                  }});
+  out.push_back({"norm",
+                 "fuse",
+                 {wave({6, 8}, 0), wave({8}, 1)},
+                 [](const std::vector<Tensor>& in) -> Outputs {
+                   return silu(rms_norm(in[0], in[1])) * layer_norm(in[0]) + 1;
+                 }});
   out.push_back({"training",
                  "fuse",
                  {wave({16, 8}, 0), wave({8, 4}, 1), wave({4}, 2)},

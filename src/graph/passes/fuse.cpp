@@ -65,12 +65,12 @@ class Chain {
   bool joins(Edge edge) const {
     const Operation& operation = graph_.at(edge.node);
     if (is_fill(operation)) return is_float(operation.types.front().dtype);
-    if (readers_[static_cast<std::size_t>(edge.node)] != 1) return false;
-    if (!all_float(graph_, operation)) return false;
+    const bool map = operation.rule == &kinds::map && !operation.inputs.empty();
+    const bool widens =
+        operation.rule == &kinds::cast && operation.types.front().dtype == DType::f32;
     // A smaller result is cheaper computed once than for every place it is repeated at.
-    if (operation.types.front().shape != shape_) return false;
-    if (operation.rule == &kinds::cast) return operation.types.front().dtype == DType::f32;
-    return operation.rule == &kinds::map && !operation.inputs.empty();
+    return (map || widens) && readers_[static_cast<std::size_t>(edge.node)] == 1 &&
+           operation.types.front().shape == shape_ && all_float(graph_, operation);
   }
 
   Source add_input(Edge edge) {
