@@ -2,9 +2,11 @@
 #include <format>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/math.hpp"
+#include "graph/destinations.hpp"
 #include "graph/kinds.hpp"
 #include "graph/program.hpp"
 #include "ops/map/map.hpp"
@@ -95,7 +97,8 @@ class Lowering {
         caps_(caps),
         options_(options),
         aliases_(graph),
-        homes_(homes_of(graph, aliases_)) {
+        homes_(homes_of(graph, aliases_)),
+        destinations_(find_destinations(graph)) {
     for (const Edge& output : graph.outputs) kept_.insert(aliases_.base(output));
   }
 
@@ -193,7 +196,8 @@ class Lowering {
       if (!input.given() || !may_replace(*operation.rule, output, i)) continue;
       if (block(input).place != Block::Place::arena || input.dtype != type.dtype ||
           !std::ranges::equal(input.extents(), type.shape) || !input.is_dense() ||
-          input.bytes() != ops::ByteRange{0, block(input).bytes} || taken_.contains(input.slot)) {
+          input.bytes() != ops::ByteRange{0, block(input).bytes} || taken_.contains(input.slot) ||
+          shared_.contains(input.slot)) {
         continue;
       }
       if (aliases_.last_read(aliases_.base(operation.inputs[i])) != number) continue;
@@ -207,6 +211,31 @@ class Lowering {
     return -1;
   }
 
+  /// The memory of a concatenation that some of its parts are computed in.
+  const ops::View& concatenated(int number) {
+    const auto found = concats_.find(number);
+    if (found != concats_.end()) return found->second;
+    const ops::View& made =
+        concats_.emplace(number, new_dense(graph_.at(number).types.front())).first->second;
+    shared_.insert(made.slot);
+    return made;
+  }
+
+  /// Where a concatenation wants a result, unless the operation reads memory of the same concatenation.
+  std::optional<ops::View> destination(Edge edge, const Type& type,
+                                       std::span<const ops::View> inputs) {
+    const auto found = destinations_.find(edge);
+    if (found == destinations_.end() || !options_.in_place) return std::nullopt;
+    const ops::View& whole = concatenated(found->second.concat);
+    for (const ops::View& input : inputs) {
+      if (input.given() && input.slot == whole.slot) return std::nullopt;
+    }
+    ops::View view = ops::View::dense(type.dtype, type.shape);
+    view.slot = whole.slot;
+    view.offset = whole.offset + found->second.element * size_of(type.dtype);
+    return view;
+  }
+
   Status lower_kernel(int number, const Operation& operation, std::span<const ops::View> inputs,
                       std::vector<ops::View>& mine) {
     taken_.clear();
@@ -215,6 +244,10 @@ class Lowering {
       const bool keep = kept_.contains(edge);
       if (const auto home = homes_.find(edge); home != homes_.end()) {
         mine.push_back(view_of({home->second, 0}));
+      } else if (const auto made = concats_.find(number); made != concats_.end()) {
+        mine.push_back(made->second);
+      } else if (const auto place = destination(edge, operation.types[k], inputs)) {
+        mine.push_back(*place);
       } else if (const int from = replaceable(number, operation, inputs, k); from >= 0) {
         mine.push_back(inputs[static_cast<std::size_t>(from)]);
         if (keep) block(mine.back()).place = Block::Place::output;
@@ -225,7 +258,8 @@ class Lowering {
       taken_.insert(mine.back().slot);
     }
     for (const InPlace& pair : operation.rule->in_place) {
-      if (!operation.rule->accumulates || inputs[pair.input].slot == mine[pair.output].slot) continue;
+      if (!operation.rule->accumulates || inputs[pair.input].slot == mine[pair.output].slot)
+        continue;
       if (const Status ok = copy(inputs[pair.input], mine[pair.output]); !ok) return ok;
     }
     // Plans number the buffers of one operation; blocks are numbered over the whole program.
@@ -312,8 +346,12 @@ class Lowering {
   const LowerOptions& options_;
   Aliases aliases_;
   std::map<Edge, int> homes_;  // value of an update → operation of the variable
-  std::set<Edge> kept_;        // bases of outputs
-  std::set<int> taken_;        // blocks that the present operation writes
+  std::map<Edge, Destination> destinations_;
+  std::map<int, ops::View>
+      concats_;           // operation → its result, where parts of it were computed already
+  std::set<int> shared_;  // blocks of these
+  std::set<Edge> kept_;   // bases of outputs
+  std::set<int> taken_;   // blocks that the present operation writes
   std::map<std::uint64_t, int> externals_;
   std::vector<std::vector<ops::View>> views_;
   Program program_;

@@ -35,6 +35,7 @@ Status fold(Graph& graph, DeviceData& device);
 Status share(Graph& graph, DeviceData& device);
 Status views(Graph& graph, DeviceData& device);
 Status attend(Graph& graph, DeviceData& device);
+Status retype(Graph& graph, DeviceData& device);
 Status epilogue(Graph& graph, DeviceData& device);
 Status fuse(Graph& graph, DeviceData& device);
 Status drop(Graph& graph, DeviceData& device);

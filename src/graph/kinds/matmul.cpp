@@ -54,6 +54,14 @@ Tensor as_rows(const Tensor& x) {
   return x.reshape({columns == 0 ? 0 : x.size() / columns, columns});
 }
 
+/// Whether a matrix is written as the transpose of another. Its gradient is then best computed as that one's, so that it
+/// lies dense in memory.
+bool is_transposed(const Tensor& b) {
+  const Node& node = *Access::value(b).node;
+  return node.rule == &permute && b.shape().size() == 2 &&
+         as<PermuteAttributes>(node.attributes).order == std::vector<std::uint32_t>{1, 0};
+}
+
 /// Products of gradients keep the inputs' precision; sums are f32 in any case.
 std::vector<Tensor> gradient_matmul(const GradientArgs& g) {
   const auto& attributes = as<MatmulAttributes>(g.attributes);
@@ -71,8 +79,10 @@ std::vector<Tensor> gradient_matmul(const GradientArgs& g) {
   std::vector<Tensor> out(2);
   if (g.wanted[0]) out[0] = sum_to(weft::matmul(dy_a, b.transpose(), for_a), a.shape());
   if (g.wanted[1]) {
-    out[1] = b.shape().size() == 2 ? weft::matmul(as_rows(a).transpose(), as_rows(dy_b), for_b)
-                                   : sum_to(weft::matmul(a.transpose(), dy_b, for_b), b.shape());
+    out[1] = is_transposed(b)
+                 ? weft::matmul(as_rows(dy_b).transpose(), as_rows(a), for_b).transpose()
+             : b.shape().size() == 2 ? weft::matmul(as_rows(a).transpose(), as_rows(dy_b), for_b)
+                                     : sum_to(weft::matmul(a.transpose(), dy_b, for_b), b.shape());
   }
   return out;
 }

@@ -12,6 +12,7 @@ constexpr Pass list[] = {
     {"share", "computes equal expressions once", passes::share},
     {"views", "joins views of views, and drops those that change nothing", passes::views},
     {"attend", "runs softmax(q·kᵀ)·v as one kernel", passes::attend},
+    {"retype", "lets kernels read and write the types that casts are for", passes::retype},
     {"epilogue", "adds a bias and applies a function inside of matrix products", passes::epilogue},
     {"fuse", "runs chains of elementwise operations as one kernel", passes::fuse},
     {"drop", "leaves out what nobody reads", passes::drop},

@@ -43,7 +43,10 @@ void reference(const Setup& setup, std::span<HostTensor> t) {
   const Places at(setup);
   const auto& n = t[0].values;
   const double scale = setup.scale ? t[at.scale].values[0] : 1;
-  if (!std::isfinite(scale)) return;
+  if (!std::isfinite(scale)) {
+    if (setup.working != DType::f32) t[at.working].values = t[at.weights].values;
+    return;
+  }
   for (std::uint64_t i = 0; i < t[at.weights].values.size(); ++i) {
     double& w = t[at.weights].values[i];
     double g = t[at.gradients].values[i] * scale;

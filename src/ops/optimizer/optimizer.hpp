@@ -12,7 +12,8 @@ struct Weights {
   View weights;    ///< f32, updated in place.
   View gradients;  ///< f32, f16 or bf16.
   View working{};  ///< Optional output, f16 or bf16: the new weights, rounded.
-  /// Optional, one f32: gradients are multiplied by it first. When it is not finite, the step changes nothing.
+  /// Optional, one f32: gradients are multiplied by it first. When it is not finite, the step changes no
+  /// more than `working`, which is the weights as they are.
   View scale{};
 };
 

@@ -54,9 +54,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if HAS_SCALE
   // All exponent bits set: infinite or NaN. Tested as bits, because compilers may assume that neither occurs.
   let bits = scale_at(p.scale_off);
-  if ((bits & 0x7f800000u) == 0x7f800000u) { return; }
+  let skip = (bits & 0x7f800000u) == 0x7f800000u;
+#if !HAS_WORKING
+  if (skip) { return; }
+#endif
   let scale = bitcast<f32>(bits);
 #else
+  const skip = false;
   const scale = 1.0;
 #endif
 #if BLOCK == 4
@@ -70,7 +74,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if ADAM
       s.v = V(v_at(p.v_off + i));
 #endif
-      s = next(s, V(scale * g_at(p.g_off + i)));
+      if (!skip) { s = next(s, V(scale * g_at(p.g_off + i))); }
       w_put(p.w_off + i, s.w.x);
 #if HAS_M
       m_put(p.m_off + i, s.m.x);
@@ -94,7 +98,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if ADAM
   s.v = v_{{AT}}(p.v_off + first);
 #endif
-  s = next(s, scale * g);
+  if (!skip) { s = next(s, scale * g); }
   w_{{PUT}}(p.w_off + first, s.w);
 #if HAS_M
   m_{{PUT}}(p.m_off + first, s.m);
