@@ -1,36 +1,33 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
-#include "weft/device.hpp"
+#include "weft/ops.hpp"
 #include "weft/tensor.hpp"
 
 namespace weft::nn {
 
-/// x · weightᵀ (+ bias) for rows x [N, in] and a weight [out, in].
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+/// x · weightᵀ (+ bias) for rows x [N, in] and a weight [out, in]; the result has the type of x unless another is named.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              std::optional<DType> dtype = {});
 
-/// What rotary position embeddings multiply with: cos and sin [positions, width / 2] of position × base^(-2i / width).
-struct RopeTables {
-  Tensor cos;
-  Tensor sin;
+/// How heads of attention look at each other.
+struct HeadOptions {
+  std::uint64_t heads = 1;
+  std::uint64_t kv_heads =
+      1;               ///< Heads of keys and values; each serves heads / kv_heads heads of queries.
+  bool causal = true;  ///< A position sees itself and what came before it.
+  std::uint64_t window = 0;  ///< With a value > 0 only so many positions up to its own.
+  float rope_base = 0;       ///< With a value > 0 queries and keys turn with their position.
 };
-RopeTables rope_tables(const Device& device, std::uint64_t positions, std::uint64_t width,
-                       double base, DType dtype);
 
-/// Rotates element i of the first half of each row together with element i of the second half; x is […, T, width].
-Tensor rope(const Tensor& x, const RopeTables& tables);
+/// Attention of sequences to themselves: q [batch × T, heads × size], k and v [batch × T, kv_heads × size] → the shape of
+/// q. A mask [1 or batch, 1 or heads, T, T] is added to the products; it may be left empty.
+Tensor self_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::uint64_t batch,
+                      const HeadOptions& options, const Tensor& mask = {});
 
-/// What a position may not see: 0 where key ≤ query (and query - key < window, unless window is 0), else -infinity;
-/// [positions, positions].
-Tensor causal_mask(const Device& device, std::uint64_t positions, std::uint64_t window,
-                   DType dtype);
-
-/// softmax(q · kᵀ / √width + mask) · v for q [B, KV, G, T, width] and k, v [B, KV, 1, T, width]: G heads of queries
-/// share one head of keys and values. The mask may be left empty.
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask);
-
-/// silu(x · gateᵀ) * (x · upᵀ) · downᵀ
-Tensor gated_mlp(const Tensor& x, const Tensor& gate, const Tensor& up, const Tensor& down);
+/// silu(x · gateᵀ) * (x · upᵀ)
+Tensor gated_unit(const Tensor& x, const Tensor& gate, const Tensor& up);
 
 }  // namespace weft::nn

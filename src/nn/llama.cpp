@@ -59,36 +59,27 @@ Llama::Llama(const LlamaConfig& config) : config_(config) {
 
 Tensor Llama::forward(const Tensor& tokens, const std::vector<Tensor>& matrices,
                       const std::vector<Tensor>& vectors) const {
-  const Device device = tokens.device();
   const DType dtype = matrices.front().dtype();
   const std::uint64_t batch = tokens.shape()[0];
-  const std::uint64_t length = tokens.shape()[1];
-  const std::uint64_t rows = batch * length;
-  const std::uint64_t width = config_.head_width();
-  const std::uint64_t groups = config_.heads / config_.kv_heads;
-  const RopeTables tables = rope_tables(device, length, width, config_.rope_base, dtype);
-  const Tensor mask = causal_mask(device, length, 0, dtype);
-
-  /// [rows, heads × width] → [batch, kv_heads, heads of each, length, width]
-  const auto heads = [&](const Tensor& x, std::uint64_t each) {
-    return x.reshape({batch, length, config_.kv_heads, each, width}).permute({0, 2, 3, 1, 4});
-  };
+  const HeadOptions heads{
+      .heads = config_.heads, .kv_heads = config_.kv_heads, .rope_base = config_.rope_base};
   const auto norm = [&](const Tensor& x, std::size_t weight) {
     return rms_norm(x, vectors[weight], config_.norm_epsilon).to(dtype);
   };
+  /// What a layer adds to the sum that runs through the model.
+  const auto added = [&](const Tensor& x, std::size_t weight) {
+    return linear(x, matrices[weight], {}, DType::f32);
+  };
 
-  Tensor x = embedding(matrices[embedding_], tokens.reshape({rows})).to(DType::f32);
+  Tensor x = embedding(matrices[embedding_], tokens.reshape({tokens.size()})).to(DType::f32);
   for (const Layer& layer : layers_) {
     const Tensor h = norm(x, layer.attention_norm);
-    const Tensor q = rope(heads(linear(h, matrices[layer.q]), groups), tables);
-    const Tensor k = rope(heads(linear(h, matrices[layer.k]), 1), tables);
-    const Tensor v = heads(linear(h, matrices[layer.v]), 1);
-    const Tensor mixed =
-        attention(q, k, v, mask).permute({0, 3, 1, 2, 4}).reshape({rows, config_.heads * width});
-    x = x + linear(mixed, matrices[layer.output]).to(DType::f32);
+    const Tensor q = linear(h, matrices[layer.q]);
+    const Tensor k = linear(h, matrices[layer.k]);
+    const Tensor v = linear(h, matrices[layer.v]);
+    x = x + added(self_attention(q, k, v, batch, heads), layer.output);
     const Tensor g = norm(x, layer.mlp_norm);
-    x = x +
-        gated_mlp(g, matrices[layer.gate], matrices[layer.up], matrices[layer.down]).to(DType::f32);
+    x = x + added(gated_unit(g, matrices[layer.gate], matrices[layer.up]), layer.down);
   }
   return linear(norm(x, output_norm_), matrices[output_]);
 }

@@ -7,55 +7,67 @@
 #include "weft/ops.hpp"
 
 namespace weft::nn {
-namespace {
-
-/// 1 - beta^count, the share of a running mean that its zero start does not take up.
-Tensor warm_share(double beta, const Tensor& count) { return 1.0 - exp(count * std::log(beta)); }
-
-}  // namespace
-
-Optimizer::Optimizer(OptimizerOptions options, std::vector<Tensor> variables,
-                     std::vector<double> decay)
-    : options_(options) {
-  const Device device = variables.at(0).device();
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    const auto zeros = [&] { return variable(device.full(variables[i].shape(), 0)); };
+Optimizer::Optimizer(OptimizerOptions options, std::vector<Trained> trained) : options_(options) {
+  const Device device = trained.at(0).variable.device();
+  for (Trained& each : trained) {
+    const Shape shape = each.variable.shape();
+    const auto zeros = [&] { return variable(device.full(shape, 0)); };
     const bool squares = options.rule != OptimizerOptions::Rule::sgd;
-    slots_.push_back({variables[i], zeros(), squares ? zeros() : Tensor{}, decay.at(i)});
+    slots_.push_back({std::move(each), zeros(), squares ? zeros() : Tensor{}});
   }
   count_ = variable(device.full({1}, 0));
 }
 
-std::vector<Update> Optimizer::step(const std::vector<Tensor>& gradients, const Tensor& rate,
-                                    const Tensor& apply) const {
-  std::vector<Update> updates;
-  const auto update = [&](const Tensor& target, const Tensor& value) {
-    updates.push_back({target, apply ? where(apply, value, target) : value});
+Tensor Optimizer::adam_numbers(const Tensor& rate, double decay, const Tensor& count) const {
+  // rate, beta1, beta2, epsilon, decay, 1 / (1 - beta1^count), 1 / (1 - beta2^count): all by one expression, where the
+  // power of what does not depend on the count is 0.
+  const auto row = [&](const std::vector<double>& values) {
+    return rate.device().tensor({7}, std::vector<float>(values.begin(), values.end()));
   };
+  const double never = -1e4;
+  const Tensor exponents =
+      row({never, never, never, never, never, std::log(options_.beta1), std::log(options_.beta2)});
+  const Tensor factors = row({0, options_.beta1, options_.beta2, options_.epsilon, decay, 1, 1});
+  return factors / (1.0 - exp(exponents * count)) + row({1, 0, 0, 0, 0, 0, 0}) * rate;
+}
+
+void Optimizer::descend(const Slot& slot, const Tensor& gradient, const Tensor& rate,
+                        const Tensor& scale, std::vector<Update>& updates) const {
+  const Tensor& p = slot.trained.variable;
+  Tensor g = gradient.to(DType::f32);
+  if (scale) g = g * scale;
+  if (slot.trained.decay != 0) g = g + p * slot.trained.decay;
+  const Tensor velocity = slot.first * options_.momentum + g;
+  const Tensor next = p - velocity * rate;
+  const Tensor fine = scale ? is_finite(scale) : Tensor{};
+  const auto update = [&](const Tensor& target, const Tensor& value) {
+    updates.push_back({target, fine ? where(fine, value, target) : value});
+  };
+  update(slot.first, velocity);
+  update(p, next);
+  if (slot.trained.working) update(slot.trained.working, next.to(slot.trained.working.dtype()));
+}
+
+std::vector<Update> Optimizer::step(const std::vector<Tensor>& gradients, const Tensor& rate,
+                                    const Tensor& scale) const {
+  std::vector<Update> updates;
   const Tensor count = count_ + 1.0;
-  update(count_, count);
+  updates.push_back({count_, scale ? where(is_finite(scale), count, count_) : count});
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
-    const Tensor& p = slot.variable;
-    Tensor g = gradients.at(i);
-    if (options_.rule != OptimizerOptions::Rule::adamw && slot.decay != 0) g = g + p * slot.decay;
+    const Tensor& working = slot.trained.working;
     if (options_.rule == OptimizerOptions::Rule::sgd) {
-      const Tensor velocity = slot.first * options_.momentum + g;
-      update(slot.first, velocity);
-      update(p, p - velocity * rate);
+      descend(slot, gradients.at(i), rate, scale, updates);
       continue;
     }
-    const Tensor mean = slot.first * options_.beta1 + g * (1 - options_.beta1);
-    const Tensor square = slot.second * options_.beta2 + g * g * (1 - options_.beta2);
-    // The corrections for the zero start are single elements: fold them into the rate and the square root.
-    const Tensor root = sqrt(square / warm_share(options_.beta2, count)) + options_.epsilon;
-    Tensor change = mean / root * (rate / warm_share(options_.beta1, count));
-    if (options_.rule == OptimizerOptions::Rule::adamw && slot.decay != 0) {
-      change = change + p * (rate * slot.decay);
-    }
-    update(slot.first, mean);
-    update(slot.second, square);
-    update(p, p - change);
+    AdamOptions options{.scale = scale, .coupled = options_.rule == OptimizerOptions::Rule::adam};
+    if (working) options.working = working.dtype();
+    const AdamStep next = adamw(slot.trained.variable, gradients.at(i), slot.first, slot.second,
+                                adam_numbers(rate, slot.trained.decay, count), options);
+    updates.push_back({slot.trained.variable, next.weights});
+    updates.push_back({slot.first, next.m});
+    updates.push_back({slot.second, next.v});
+    if (working) updates.push_back({working, next.working});
   }
   return updates;
 }
@@ -69,18 +81,8 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
   return all;
 }
 
-Tensor global_norm(const std::vector<Tensor>& tensors) {
-  Tensor total;
-  for (const Tensor& tensor : tensors) {
-    const Tensor squares = reduce("sum_squares", tensor).reshape({1});
-    total = total ? total + squares : squares;
-  }
-  return sqrt(total);
-}
-
-Tensor clip_factor(const Tensor& norm, double most) {
-  // A norm of 0 gives most / tiny, of which the clamp leaves 1.
-  return map("clamp", map("reciprocal", norm + 1e-12) * most, {0, 1});
+Tensor is_finite(const Tensor& x) {
+  return map("lt", map("abs", x), x.device().full({1}, 3e38));  // false for infinity and NaN
 }
 
 LossScale::LossScale(const Device& device, double initial, double patience)

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "weft/compile.hpp"
+#include "weft/device.hpp"
 #include "weft/tensor.hpp"
 
 namespace weft::nn {
@@ -23,39 +25,44 @@ struct OptimizerOptions {
   double epsilon = 1e-8;
 };
 
+/// An f32 variable that an Optimizer changes.
+struct Trained {
+  Tensor variable;
+  double decay = 0;  ///< Weight decay.
+  Tensor working;    ///< Optional: a variable of a 16-bit type that follows it, rounded.
+};
+
 /// Turns gradients into updates of f32 variables. Everything it remembers are variables, too, so that a compiled step
 /// can hold the whole of it.
 class Optimizer {
  public:
-  /// `decay` has the weight decay of each variable.
-  Optimizer(OptimizerOptions options, std::vector<Tensor> variables, std::vector<double> decay);
+  Optimizer(OptimizerOptions options, std::vector<Trained> trained);
 
-  /// One step with the learning rate `rate` (one element, f32). Where `apply` (one element) is given and 0, all stays
-  /// as it is: a step whose gradients overflowed.
+  /// One step with the learning rate `rate` (one element, f32). Gradients, of any float type, are multiplied by `scale`
+  /// (one element, f32; empty: 1); where that is not finite, all stays as it is: a step whose gradients overflowed.
   [[nodiscard]] std::vector<Update> step(const std::vector<Tensor>& gradients, const Tensor& rate,
-                                         const Tensor& apply = {}) const;
+                                         const Tensor& scale = {}) const;
 
   /// What a checkpoint must keep, by name.
   [[nodiscard]] std::vector<std::pair<std::string, Tensor>> state() const;
 
  private:
   struct Slot {
-    Tensor variable;
+    Trained trained;
     Tensor first;   ///< Mean of the gradients (sgd: their running sum).
     Tensor second;  ///< Mean of their squares; empty for sgd.
-    double decay;
   };
+  [[nodiscard]] Tensor adam_numbers(const Tensor& rate, double decay, const Tensor& count) const;
+  void descend(const Slot& slot, const Tensor& gradient, const Tensor& rate, const Tensor& scale,
+               std::vector<Update>& updates) const;
 
   OptimizerOptions options_;
   std::vector<Slot> slots_;
   Tensor count_;  ///< Steps so far, as f32.
 };
 
-/// The square root of the sum of the squares of all elements.
-Tensor global_norm(const std::vector<Tensor>& tensors);
-
-/// What to multiply gradients with so that their norm is at most `most`.
-Tensor clip_factor(const Tensor& norm, double most);
+/// 1 where the one element of `x` is finite, else 0.
+Tensor is_finite(const Tensor& x);
 
 /// The factor that keeps 16-bit gradients in range: halved after a step that overflowed, doubled after `patience` steps
 /// that did not.

@@ -21,8 +21,9 @@ Trainer::Trainer(const Device& device, const TrainerConfig& config)
   };
   matrices_ = make(model_.matrices());
   vectors_ = make(model_.vectors());
-  optimizer_.emplace(config.optimizer, std::vector{matrices_, vectors_},
-                     std::vector{config.decay, 0.0});
+  if (config.dtype != DType::f32) working_ = variable(matrices_.to(config.dtype));
+  optimizer_.emplace(config.optimizer,
+                     std::vector<Trained>{{matrices_, config.decay, working_}, {vectors_}});
   if (config.dtype == DType::f16) scale_.emplace(device_, 0x1p16);
   if (config.accumulate > 1) {
     matrix_sum_ = variable(device_.full({model_.matrices().size()}, 0));
@@ -32,9 +33,7 @@ Trainer::Trainer(const Device& device, const TrainerConfig& config)
   compile_functions();
 }
 
-Tensor Trainer::computed_matrices() const {
-  return config_.dtype == DType::f32 ? matrices_ : matrices_.to(config_.dtype);
-}
+const Tensor& Trainer::computed_matrices() const { return working_ ? working_ : matrices_; }
 
 Trainer::Gradients Trainer::gradients(const Tensor& tokens, const Tensor& labels) const {
   const std::vector<Tensor> matrices = model_.matrices().views(computed_matrices());
@@ -45,21 +44,23 @@ Trainer::Gradients Trainer::gradients(const Tensor& tokens, const Tensor& labels
   by.insert(by.end(), vectors.begin(), vectors.end());
   const std::vector<Tensor> all = grad(scale_ ? loss * scale_->value() : loss, by);
   const auto split = all.begin() + static_cast<std::ptrdiff_t>(matrices.size());
-  return {loss, model_.matrices().join({all.begin(), split}).to(DType::f32),
+  return {loss, model_.matrices().join({all.begin(), split}),
           model_.vectors().join({split, all.end()})};
 }
 
 std::vector<Update> Trainer::learn(const Tensor& matrices, const Tensor& vectors,
                                    const Tensor& rate) const {
   // Gradients carry the factor of the loss scale and are sums over the batches of the step.
-  Tensor factor = device_.full({1}, 1.0 / static_cast<double>(config_.accumulate));
-  if (scale_) factor = factor / scale_->value();
-  const Tensor norm = global_norm({matrices, vectors}) * factor;
-  factor = factor * clip_factor(norm, config_.clip);
-  if (!scale_) return optimizer_->step({matrices * factor, vectors * factor}, rate);
-  const Tensor fine = map("lt", norm, device_.full({1}, 3e38));  // false for infinity and NaN
-  std::vector<Update> updates = optimizer_->step({matrices * factor, vectors * factor}, rate, fine);
-  std::ranges::copy(scale_->update(fine), std::back_inserter(updates));
+  Tensor too_large;
+  if (config_.accumulate > 1) {
+    too_large = device_.full({1}, static_cast<double>(config_.accumulate));
+  }
+  if (scale_) too_large = too_large ? too_large * scale_->value() : scale_->value();
+  const Clip clip = clip_by_norm({matrices, vectors}, static_cast<float>(config_.clip), too_large);
+  std::vector<Update> updates = optimizer_->step({matrices, vectors}, rate, clip.scale);
+  if (scale_) {
+    std::ranges::copy(scale_->update(is_finite(clip.scale)), std::back_inserter(updates));
+  }
   return updates;
 }
 
@@ -73,7 +74,7 @@ void Trainer::compile_functions() {
   accumulate_ = compile([self](const std::vector<Tensor>& in) -> Outputs {
     const Gradients g = self->gradients(in[0], in[1]);
     return {{g.loss},
-            {{self->matrix_sum_, self->matrix_sum_ + g.matrices},
+            {{self->matrix_sum_, self->matrix_sum_ + g.matrices.to(DType::f32)},
              {self->vector_sum_, self->vector_sum_ + g.vectors},
              {self->loss_sum_, self->loss_sum_ + g.loss}}};
   });
@@ -152,6 +153,7 @@ void Trainer::restore(const std::string& name, std::span<const float> values) {
                                                            name, tensor.size(), values.size()));
     }
     apply({{tensor, device_.tensor(tensor.shape(), std::vector(values.begin(), values.end()))}});
+    if (name == "matrices" && working_) apply({{working_, matrices_.to(config_.dtype)}});
     return;
   }
   throw Error(ErrorCode::not_found, std::format("A trainer has no state '{}'.", name));

@@ -56,10 +56,11 @@ class Trainer {
  private:
   struct Gradients {
     Tensor loss;
-    Tensor matrices;  ///< f32, still multiplied by the loss scale.
+    Tensor matrices;  ///< Still multiplied by the loss scale.
     Tensor vectors;
   };
-  [[nodiscard]] Tensor computed_matrices() const;
+  /// The matrices in the type that products are computed in.
+  [[nodiscard]] const Tensor& computed_matrices() const;
   [[nodiscard]] Gradients gradients(const Tensor& tokens, const Tensor& labels) const;
   [[nodiscard]] std::vector<Update> learn(const Tensor& matrices, const Tensor& vectors,
                                           const Tensor& rate) const;
@@ -71,6 +72,7 @@ class Trainer {
   Llama model_;
   Tensor matrices_;
   Tensor vectors_;
+  Tensor working_;  ///< The matrices in 16 bits, where products are computed in these.
   std::optional<Optimizer> optimizer_;
   std::optional<LossScale> scale_;  ///< f16 only.
   Tensor matrix_sum_;  ///< Gradients summed up so far, where a step takes several batches.
