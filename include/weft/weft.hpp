@@ -7,6 +7,7 @@
 #include "weft/dtype.hpp"
 #include "weft/error.hpp"
 #include "weft/grad.hpp"
+#include "weft/io.hpp"
 #include "weft/ops.hpp"
 #include "weft/tensor.hpp"
 #include "weft/version.hpp"

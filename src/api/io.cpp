@@ -1,0 +1,133 @@
+#include "weft/io.hpp"
+
+#include <format>
+#include <vector>
+
+#include "formats/ggml_type.hpp"
+#include "formats/gguf.hpp"
+#include "formats/safetensors.hpp"
+#include "graph/node.hpp"
+#include "ops/view.hpp"
+
+namespace weft {
+namespace {
+
+enum class Format : std::uint8_t { safetensors, gguf };
+
+Format format_of(const std::filesystem::path& path) {
+  if (path.extension() == ".safetensors") return Format::safetensors;
+  if (path.extension() == ".gguf") return Format::gguf;
+  throw Error(ErrorCode::invalid_argument,
+              std::format("The name of {} must end with .safetensors or .gguf, so that the format "
+                          "is known.",
+                          path.string()));
+}
+
+std::vector<std::byte> bytes_of(const Tensor& tensor) {
+  const graph::Storage dense = graph::dense_storage_of(tensor);
+  std::vector<std::byte> bytes(tensor.size() * size_of(tensor.dtype()));
+  gpu::Device& device = Access::value(tensor).node->device->device;
+  unwrap(device.read({dense.buffer, dense.view.offset, bytes.size()}, bytes));
+  return bytes;
+}
+
+Tensor upload(const Device& device, DType dtype, const Shape& shape,
+              std::span<const std::byte> bytes) {
+  const auto& data = Access::data(device);
+  Tensor tensor = graph::new_tensor(data, dtype, shape);
+  unwrap(data->device.write(gpu::whole(graph::storage_of(tensor).buffer), bytes));
+  return tensor;
+}
+
+std::uint32_t gguf_type(const std::string& name, DType dtype) {
+  const auto id = gguf::id_of(dtype);
+  if (!id) {
+    throw Error(
+        ErrorCode::unsupported,
+        std::format("GGUF files cannot hold the {} elements of '{}'.", weft::name(dtype), name));
+  }
+  return *id;
+}
+
+void save_gguf(const std::filesystem::path& path, const NamedTensors& contents) {
+  gguf::Metadata metadata;
+  for (const auto& [key, text] : contents.texts) metadata.emplace_back(key, text);
+  std::vector<std::vector<std::byte>> bytes;
+  bytes.reserve(contents.tensors.size());
+  std::vector<gguf::TensorView> views;
+  for (const auto& [name, tensor] : contents.tensors) {
+    const std::uint32_t type = gguf_type(name, tensor.dtype());
+    bytes.push_back(bytes_of(tensor));
+    views.push_back({name, tensor.shape(), type, bytes.back()});
+  }
+  unwrap(gguf::write(path, metadata, views));
+}
+
+void save_safetensors(const std::filesystem::path& path, const NamedTensors& contents) {
+  std::vector<std::vector<std::byte>> bytes;
+  bytes.reserve(contents.tensors.size());
+  std::vector<safetensors::TensorView> views;
+  for (const auto& [name, tensor] : contents.tensors) {
+    bytes.push_back(bytes_of(tensor));
+    views.push_back(
+        {name, std::string(safetensors::type_name(tensor.dtype())), tensor.shape(), bytes.back()});
+  }
+  unwrap(safetensors::write(path, contents.texts, views));
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& name,
+                         std::string_view type) {
+  throw Error(ErrorCode::unsupported,
+              std::format("'{}' of {} has elements of type {}, which tensors cannot hold.", name,
+                          path.string(), type));
+}
+
+NamedTensors load_gguf(const Device& device, const std::filesystem::path& path) {
+  const gguf::File file = unwrap(gguf::File::open(path));
+  NamedTensors out;
+  for (const auto& [key, value] : file.metadata()) {
+    if (const auto* text = std::get_if<std::string>(&value)) out.texts.emplace(key, *text);
+  }
+  for (const gguf::TensorView& view : file.tensors()) {
+    const std::string_view type = gguf::find_type(view.type)->name;
+    const auto dtype = dtype_from_name(type);
+    if (!dtype || is_quantized(*dtype) || view.shape.size() > ops::max_rank) {
+      refuse(path, view.name, type);
+    }
+    out.tensors.emplace(view.name, upload(device, *dtype, view.shape, view.bytes));
+  }
+  return out;
+}
+
+NamedTensors load_safetensors(const Device& device, const std::filesystem::path& path) {
+  const safetensors::File file = unwrap(safetensors::File::open(path));
+  NamedTensors out;
+  out.texts = file.metadata();
+  for (const safetensors::TensorView& view : file.tensors()) {
+    const auto dtype = safetensors::dtype_of(view.type);
+    if (!dtype) refuse(path, view.name, view.type);
+    if (view.shape.size() > ops::max_rank) {
+      throw Error(ErrorCode::unsupported,
+                  std::format("'{}' of {} has {} dimensions; tensors have at most {}.", view.name,
+                              path.string(), view.shape.size(), ops::max_rank));
+    }
+    out.tensors.emplace(view.name, upload(device, *dtype, view.shape, view.bytes));
+  }
+  return out;
+}
+
+}  // namespace
+
+void save(const std::filesystem::path& path, const NamedTensors& contents) {
+  if (format_of(path) == Format::gguf) {
+    save_gguf(path, contents);
+  } else {
+    save_safetensors(path, contents);
+  }
+}
+
+NamedTensors load(const Device& device, const std::filesystem::path& path) {
+  return format_of(path) == Format::gguf ? load_gguf(device, path) : load_safetensors(device, path);
+}
+
+}  // namespace weft
