@@ -6,6 +6,7 @@
 #include "api.hpp"
 #include "node.hpp"
 #include "ops/hyper/hyper.hpp"
+#include "ops/indexer/indexer.hpp"
 #include "ops/recurrence/recurrence.hpp"
 #include "ops/ssm_conv/ssm_conv.hpp"
 #include "rows/common.hpp"
@@ -25,16 +26,19 @@ View part(const View& whole, std::uint64_t first, std::initializer_list<std::uin
   return out;
 }
 
-/// A view without its outermost dimension, of which only the first element is there.
-View inner_dims(const View& view) {
+/// A view without dimension `dim`, of which only the first element is there.
+View drop(const View& view, std::uint32_t dim) {
   View out = view;
   --out.rank;
-  for (std::uint32_t i = 0; i < out.rank; ++i) {
+  for (std::uint32_t i = dim; i < out.rank; ++i) {
     out.shape[i] = view.shape[i + 1];
     out.stride[i] = view.stride[i + 1];
   }
   return out;
 }
+
+/// A view without its outermost dimension.
+View inner_dims(const View& view) { return drop(view, 0); }
 
 Status check_dense(const Node& node, std::size_t sources) {
   for (std::size_t i = 0; i < sources; ++i) {
@@ -197,6 +201,16 @@ Result<Plan> hyper_write(const Node& node, const Caps& caps) {
                           caps);
 }
 
+Result<Plan> indexer(const Node& node, const Caps& caps) {
+  // ggml's order, outermost first: k [streams, keys, 1, size], weights [streams, 1, tokens, heads].
+  return ops::indexer::plan({.q = node.source(0),
+                             .k = drop(node.source(1), 2),
+                             .weights = drop(node.source(2), 1),
+                             .mask = drop(node.source(3), 1),
+                             .y = drop(node.dst, 1)},
+                            caps);
+}
+
 constexpr std::array rows{
     Row{GGML_OP_RWKV_WKV6, wkv6},
     Row{GGML_OP_RWKV_WKV7, wkv7},
@@ -207,6 +221,7 @@ constexpr std::array rows{
     Row{GGML_OP_DSV4_HC_COMB, hyper_combine},
     Row{GGML_OP_DSV4_HC_PRE, hyper_read},
     Row{GGML_OP_DSV4_HC_POST, hyper_write},
+    Row{GGML_OP_LIGHTNING_INDEXER, indexer},
 };
 
 }  // namespace

@@ -242,9 +242,9 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
   add("keys_256", {.kind = Kind::ssm, .tokens = 3, .values = 5, .keys = 256});
   // Past the bindings of the masked run, by sequences and by tokens.
   add("past_one_binding_sequences",
-      {.kind = Kind::gla, .sequences = 8, .tokens = 2, .heads = 16, .values = 64, .keys = 64});
+      {.kind = Kind::gla, .sequences = 26, .tokens = 1, .heads = 4, .values = 20, .keys = 128});
   add("past_one_binding_tokens",
-      {.kind = Kind::delta, .tokens = 700, .heads = 8, .values = 64, .keys = 64, .snapshots = 2});
+      {.kind = Kind::delta, .tokens = 80, .heads = 64, .values = 2, .keys = 64, .snapshots = 2});
   const auto bench = [&](std::string name, const Setup& setup) {
     Case test = make_case(std::move(name), setup);
     test.name = "bench_" + test.name;
