@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "weft/tensor.hpp"
@@ -14,5 +15,11 @@ namespace weft {
 /// The same for a tensor of any shape: the derivatives of sum(y * weights).
 [[nodiscard]] std::vector<Tensor> grad(const Tensor& y, const Tensor& weights,
                                        const std::vector<Tensor>& by);
+
+/// f(inputs), for which grad() keeps nothing but the inputs: what it needs of f is computed a second time on the way
+/// back. Gradients flow to the inputs only, so everything that one is wanted for (weights, say) must be among them.
+[[nodiscard]] Tensor checkpoint(const std::function<Tensor(const std::vector<Tensor>&)>& f,
+                                const std::vector<Tensor>& inputs,
+                                Where where = Where::current());
 
 }  // namespace weft

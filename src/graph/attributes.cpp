@@ -71,6 +71,9 @@ struct Describe {
     return std::format("{} dims {} first {} base {}{}", a.halves ? "halves" : "pairs", a.dims,
                        a.first, a.base, a.backward ? " backward" : "");
   }
+  std::string operator()(const CheckpointAttributes& a) const {
+    return std::format("{}", static_cast<const void*>(a.function.get()));
+  }
   std::string operator()(const FusedAttributes& a) const {
     std::string text;
     for (const ops::fused::Step& step : a.steps) {

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -133,6 +135,12 @@ struct RopeAttributes {
   bool operator==(const RopeAttributes&) const = default;
 };
 
+/// A part of a graph that is computed again when gradients need what is inside of it.
+struct CheckpointAttributes {
+  std::shared_ptr<const std::function<Tensor(const std::vector<Tensor>&)>> function;
+  bool operator==(const CheckpointAttributes&) const = default;
+};
+
 /// A chain of elementwise functions.
 struct FusedAttributes {
   std::vector<ops::fused::Step> steps;
@@ -145,7 +153,7 @@ using Attributes = std::variant<std::monostate, MapAttributes, ReduceAttributes,
                                 SoftmaxAttributes, NormAttributes, MatmulAttributes, AxisAttributes,
                                 ShapeAttributes, PermuteAttributes, SliceAttributes, PadAttributes,
                                 CastAttributes, DropoutAttributes, AdamAttributes, ClipAttributes,
-                                AttentionAttributes, RopeAttributes, FusedAttributes>;
+                                AttentionAttributes, RopeAttributes, FusedAttributes, CheckpointAttributes>;
 
 /// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
 std::string describe(const Attributes& attributes);

@@ -159,6 +159,17 @@ std::vector<Tensor> total_derivatives(const Tensor& y, const Tensor& weights,
 
 }  // namespace graph
 
+Tensor checkpoint(const std::function<Tensor(const std::vector<Tensor>&)>& f,
+                  const std::vector<Tensor>& inputs, Where where) {
+  std::vector<Tensor> all{f(inputs)};
+  all.insert(all.end(), inputs.begin(), inputs.end());
+  return graph::make(
+      graph::kinds::checkpoint,
+      graph::CheckpointAttributes{
+          std::make_shared<const std::function<Tensor(const std::vector<Tensor>&)>>(f)},
+      all, where);
+}
+
 std::vector<Tensor> grad(const Tensor& y, const Tensor& weights, const std::vector<Tensor>& by) {
   return graph::total_derivatives(y, weights, by);
 }

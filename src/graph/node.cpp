@@ -129,7 +129,9 @@ std::shared_ptr<Node> make_node(const Rule& rule, Attributes attributes,
             rule.name, where);
       }
       node->tracked = node->tracked || (value.node->tracked && rule.gradient != nullptr);
-      if (rule.view != nullptr) node->aliases_variable |= value.node->aliases_variable;
+      if (rule.view != nullptr && node->inputs.empty()) {
+        node->aliases_variable = value.node->aliases_variable;
+      }
     }
     node->inputs.push_back(std::move(value));
   }

@@ -6,6 +6,8 @@
 #include <vector>
 #include <weft/weft.hpp>
 
+#include "graph/node.hpp"
+
 namespace weft::test {
 namespace {
 
@@ -189,6 +191,52 @@ TEST(DeviceGraph, AdamStepsHappenInPlace) {
   }
   EXPECT_NEAR(m.to_vector()[999], mean, 1e-5);
   EXPECT_LE(step.report().arena_bytes, 16384U);  // gradients and partial sums
+}
+
+TEST(DeviceGraph, CheckpointsTradeWorkForMemory) {
+  const Tensor w = api_device().arange(64, -0.3, 0.01).reshape({8, 8});
+  const auto block = [](const std::vector<Tensor>& in) {
+    Tensor x = in[0];
+    for (int i = 0; i < 4; ++i) x = tanh(matmul(x, in[1]) + 0.1);
+    return x;
+  };
+  const auto model = [&](bool kept) {
+    return compile([=](const std::vector<Tensor>& in) -> Outputs {
+      Tensor x = in[0];
+      for (int i = 0; i < 4; ++i) {
+        const std::vector<Tensor> inputs{x, in[1]};
+        x = kept ? block(inputs) : checkpoint(block, inputs);
+      }
+      const Tensor loss = mean(x * x);
+      const std::vector<Tensor> g = grad(loss, {in[0], in[1]});
+      return {loss, g[0], g[1]};
+    });
+  };
+  const Tensor x = api_device().arange(2048 * 8, 0, 0.0001).reshape({2048, 8});
+  const Compiled all = model(true);
+  const Compiled some = model(false);
+  const auto a = all({x, w});
+  const auto b = some({x, w});
+  EXPECT_EQ(a[0].item(), b[0].item());
+  for (std::size_t i = 1; i < 3; ++i) {
+    EXPECT_LT(max(map("abs", a[i] - b[i])).item(), 1e-6F) << i;
+  }
+  EXPECT_LT(some.report().arena_bytes, all.report().arena_bytes * 3 / 4);
+  EXPECT_GT(some.report().dispatches, all.report().dispatches);
+}
+
+TEST(DeviceGraph, NewBatchSizesNeedFewNewPipelines) {
+  const Tensor w = api_device().arange(32 * 24, -1, 0.003).reshape({32, 24});
+  const Compiled f = compile([&](const std::vector<Tensor>& in) -> Outputs {
+    return softmax(layer_norm(silu(matmul(in[0], w)) * 2 + 1));
+  });
+  const auto pipelines = [] { return Access::data(api_device())->device.cache().compiled; };
+  const auto run = [&](std::uint64_t batch) { (void)f({api_device().full({batch, 32}, 1)}); };
+  for (std::uint64_t batch = 1; batch <= 40; ++batch) run(batch);
+  const std::uint64_t before = pipelines();
+  for (std::uint64_t batch = 41; batch <= 56; ++batch) run(batch);
+  EXPECT_EQ(pipelines(), before);
+  EXPECT_EQ(f.report().variants, 56U);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 constexpr const Rule* list[] = {
     &value,     &variable,     &input,      &reshape,   &permute,        &slice,
     &broadcast, &detach,       &map,        &cast,      &reduce,         &cumsum,
-    &softmax,   &softmax_back, &fused,      &attention, &attention_back, &rope,
+    &softmax,   &softmax_back, &checkpoint, &after, &fused,      &attention, &attention_back, &rope,
     &dropout,   &adam,         &clip,       &norm_back, &cross_entropy,  &cross_entropy_back,
     &norm,      &matmul,       &concat,     &pad,       &copy,           &get_rows,
     &add_rows,  &gather,       &scatter_add};

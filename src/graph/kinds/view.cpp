@@ -165,6 +165,20 @@ Result<std::vector<Type>> infer_same(const Signature& s) {
   return one(s.inputs[0].dtype, s.inputs[0].shape);
 }
 
+/// Computes the function again, once `dy` is there, and goes back through that.
+std::vector<Tensor> gradient_checkpoint(const GradientArgs& g) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 1; i < g.inputs.size(); ++i) {
+    inputs.push_back(make(after, {}, {g.inputs[i], g.dy[0]}, Where::current()));
+  }
+  const Tensor again = (*as<CheckpointAttributes>(g.attributes).function)(inputs);
+  std::vector<Tensor> out = partial_derivatives(again, g.dy[0], inputs);
+  out.insert(out.begin(), Tensor());
+  return out;
+}
+
+std::vector<Tensor> gradient_after(const GradientArgs& g) { return {g.dy[0], {}}; }
+
 Result<ops::View> view_same(const ops::View& x, const Attributes&) { return x; }
 
 }  // namespace
@@ -179,6 +193,12 @@ const Rule broadcast{.name = "broadcast",
                      .infer = infer_broadcast,
                      .view = view_broadcast,
                      .gradient = gradient_broadcast};
+const Rule checkpoint{.name = "checkpoint",
+                      .infer = infer_same,
+                      .view = view_same,
+                      .gradient = gradient_checkpoint};
+const Rule after{
+    .name = "after", .infer = infer_same, .view = view_same, .gradient = gradient_after};
 const Rule detach{.name = "detach", .infer = infer_same, .view = view_same};
 
 }  // namespace weft::graph::kinds
