@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
@@ -115,6 +116,65 @@ TEST(DevicePasses, ResultsStayTheSameAndWorkGetsLess) {
     EXPECT_LE(full.report().dispatches, plain.report().dispatches);
     EXPECT_EQ(seen.front(), "trace");
     EXPECT_EQ(seen.back(), "drop");
+  }
+}
+
+/// The gradients of a small transformer, for tokens [2, 12] and labels of the same shape.
+Outputs transformer(const std::vector<Tensor>& in, DType type) {
+  const std::uint64_t rows = 24;
+  std::vector<Tensor> w;  // 16-bit copies of the weights
+  for (std::size_t i = 2; i < in.size(); ++i) w.push_back(in[i].to(type));
+  const auto heads = [](const Tensor& x, std::uint64_t count) {
+    return rope(x.reshape({2, 12, count, 8})).permute({0, 2, 1, 3});
+  };
+  Tensor x = embedding(w[0], in[0].reshape({rows})).to(DType::f32);
+  for (int layer = 0; layer < 2; ++layer) {
+    const Tensor h = rms_norm(x, in[3]).to(type);
+    const Tensor q = heads(matmul(h, w[2]), 4);
+    const Tensor k = heads(matmul(h, w[3]), 2);
+    const Tensor v = matmul(h, w[3]).reshape({2, 12, 2, 8}).permute({0, 2, 1, 3});
+    const Tensor mixed = attention(q, k, v, {.causal = true}).permute({0, 2, 1, 3});
+    x = x + matmul(mixed.reshape({rows, 32}), w[2]).to(DType::f32);
+    const Tensor g = rms_norm(x, in[3]).to(type);
+    x = x + matmul(silu(matmul(g, w[4])) * matmul(g, w[4]), w[4].transpose()).to(DType::f32);
+  }
+  const Tensor loss = cross_entropy(matmul(x.to(type), w[0].transpose()), in[1].reshape({rows}));
+  std::vector<Tensor> results = grad(loss, {in.begin() + 2, in.end()});
+  results.push_back(loss);
+  return results;
+}
+
+TEST(DevicePasses, ATransformerTrainsTheSameWithAllOff) {
+  std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> labels;
+  for (std::int32_t i = 0; i < 24; ++i) {
+    tokens.push_back(i * 7 % 11);
+    labels.push_back((i + 1) * 7 % 11);
+  }
+  const std::vector<Tensor> in{api_device().tensor({2, 12}, tokens),
+                               api_device().tensor({2, 12}, labels),
+                               wave({11, 32}, 0) * 0.3,
+                               wave({32}, 1) * 0.1 + 1,
+                               wave({32, 32}, 2) * 0.2,
+                               wave({32, 16}, 3) * 0.2,
+                               wave({32, 48}, 4) * 0.2};
+  for (const DType type : {DType::f32, DType::f16}) {
+    SCOPED_TRACE(name(type));
+    const auto f = [type](const std::vector<Tensor>& given) { return transformer(given, type); };
+    const Compiled full = compile(f);
+    const Compiled plain = compile(f, {.without = "all"});
+    const double far = largest_difference(full(in), plain(in));
+    EXPECT_LT(far, type == DType::f32 ? 1e-4 : 1e-2);
+    EXPECT_LT(full.report().dispatches, plain.report().dispatches);
+    for (const Compiled& one : {full, plain}) {
+      EXPECT_LE(static_cast<double>(one.report().arena_bytes),
+                1.1 * static_cast<double>(one.report().bound_bytes));
+    }
+    std::printf("%s: %zu launches instead of %zu, %llu bytes (at least %llu)\n",
+                std::string(name(type)).c_str(), full.report().dispatches,
+                plain.report().dispatches,
+                static_cast<unsigned long long>(full.report().arena_bytes),
+                static_cast<unsigned long long>(full.report().bound_bytes));
   }
 }
 

@@ -82,6 +82,14 @@ std::vector<Case> cases(std::uint64_t seed) {
                              dense({6, 5, 8}, type)},
                             gated_sum()));
   }
+  out.push_back(make_case(
+      "odd_place_f16",
+      {dense({31}), dense({31}), dense({31}), {.dtype = DType::f16, .shape = {31}, .offset = 3}},
+      gated_sum()));
+  out.push_back(make_case(
+      "even_place_f16",
+      {dense({31}), dense({31}), dense({31}), {.dtype = DType::f16, .shape = {31}, .offset = 2}},
+      gated_sum()));
   same("empty", {0, 3}, DType::f32);
   same("large", {700000}, DType::f32);
   out.push_back(make_case(

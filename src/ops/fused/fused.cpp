@@ -85,6 +85,7 @@ Status check_overlap(const View& input, const View& y) {
 struct Chunking {
   std::uint32_t chunk = 1;
   bool ragged = true;
+  bool atomic = false;  // 16-bit elements that share words with those of other invocations
 };
 
 /// The widest chunks in which the dense output can be stored.
@@ -97,10 +98,11 @@ Chunking chunking_of(std::span<const View> views) {
   for (const std::uint32_t chunk : {8U, 4U}) {
     const bool fits = y.rank == 1 || inner % chunk == 0;
     if (fits && (chunk == 4 || narrow) && y.offset % (chunk * size_of(y.dtype)) == 0) {
-      return {chunk, false};
+      return {.chunk = chunk, .ragged = false};
     }
   }
-  return {size_of(y.dtype) == 4 ? 1U : 2U, true};
+  if (y.offset % 4 != 0) return {.atomic = true};
+  return {.chunk = size_of(y.dtype) == 4 ? 1U : 2U};
 }
 
 std::string value_name(std::uint32_t number, std::size_t inputs) {
@@ -154,10 +156,6 @@ std::string label_of(const Args& args) {
 Result<Dispatch> launch_piece(const Args& args, std::span<const View> views, const Caps& caps) {
   const View& y = views.front();
   const Chunking chunking = chunking_of(views);
-  if (y.offset % 4 != 0) {
-    return fail(ErrorCode::unsupported, "The output of a chain starts at a whole word; it is {}.",
-                describe(y));
-  }
   const Variant variant{.inputs = static_cast<std::uint32_t>(args.inputs.size()),
                         .rank = y.rank,
                         .chunk = chunking.chunk,
@@ -190,7 +188,7 @@ Result<Dispatch> launch_piece(const Args& args, std::span<const View> views, con
                                vec ? std::min(4U, chunking.chunk * size_of(view.dtype) / 4) : 1});
   }
   launch.operands.push_back(
-      {"y", y, Access::write,
+      {"y", y, chunking.atomic ? Access::atomic : Access::write,
        chunking.ragged ? 1 : std::min(4U, chunking.chunk * size_of(y.dtype) / 4)});
   launch.text = text_of(args, kinds);
   launch.label = label_of(args);
