@@ -1,7 +1,9 @@
 // Programs around the plug-in: RPC servers, llama.cpp's thread test, and `weft run`.
 #include <ggml-backend.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +43,7 @@ class Process {
   Process& operator=(const Process&) = delete;
   ~Process() {
     if (id_ <= 0) return;
-    kill(id_, SIGKILL);
+    kill(id_, SIGTERM);
     waitpid(id_, nullptr, 0);
   }
   [[nodiscard]] bool started() const { return id_ > 0; }
@@ -65,6 +67,23 @@ Outcome run_command(const std::string& command) {
   }
   outcome.status = WEXITSTATUS(pclose(pipe));
   return outcome;
+}
+
+/// Waits until something listens at a port of this machine; false after a minute.
+bool listens(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  for (int i = 0; i < 300; ++i) {
+    const int connection = socket(AF_INET, SOCK_STREAM, 0);
+    const bool connected =
+        connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    close(connection);
+    if (connected) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return false;
 }
 
 class GgmlProcess : public testing::Test {
@@ -99,12 +118,11 @@ TEST_F(GgmlProcess, SplitsAModelOverTwoServers) {
       ggml_backend_reg_get_proc_address(rpc, "ggml_backend_rpc_add_server"));
   ASSERT_NE(add_server, nullptr);
   std::vector<ggml_backend_dev_t> devices;
-  for (const std::string& endpoint : endpoints) {
-    ggml_backend_reg_t registry = nullptr;
-    for (int i = 0; i < 100 && registry == nullptr; ++i) {  // Until the server listens.
-      registry = add_server(endpoint.c_str());
-      if (registry == nullptr) std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
+  for (int i = 0; i < 2; ++i) {
+    // ggml aborts where nobody listens, so that is found out first.
+    ASSERT_TRUE(listens(port + i)) << "the server does not listen";
+    const std::string& endpoint = endpoints[static_cast<std::size_t>(i)];
+    ggml_backend_reg_t registry = add_server(endpoint.c_str());
     ASSERT_NE(registry, nullptr) << endpoint << ": " << captured_log();
     ASSERT_EQ(ggml_backend_reg_dev_count(registry), 1U);
     devices.push_back(ggml_backend_reg_dev_get(registry, 0));
