@@ -24,6 +24,12 @@ struct Variant {
   bool flash_attention = false;
 };
 
+double root_mean_square(const std::vector<float>& values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * value;
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
 class GgmlModels : public testing::TestWithParam<Variant> {};
 
 TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
@@ -37,14 +43,28 @@ TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
   const Transcript cpu = run_model(path, {}, {}, setup.flash_attention);
   ASSERT_EQ(cpu.logits.size(), static_cast<std::size_t>(decoded_tokens) + 1);
   const Transcript weft = run_model(path, {weft_device(0)}, cpu.tokens, setup.flash_attention);
-  std::filesystem::remove(path);
   ASSERT_EQ(weft.logits.size(), cpu.logits.size());
 
-  const double allowed = setup.type == "f32" ? 1e-5 : 1e-3;
+  // For quantized weights the CPU rounds activations to 8 bits, which alone can cost more than 1e-3 in a random model.
+  // With the same weights as f32 it does not: the device has to agree with that as closely as with f32 models.
+  Transcript exact = cpu;
+  if (setup.type != "f32") {
+    ASSERT_TRUE(write_random_model(
+        path, {.architecture = setup.architecture, .type = setup.type, .decoded = true}));
+    exact = run_model(path, {}, cpu.tokens, setup.flash_attention);
+    ASSERT_EQ(exact.logits.size(), weft.logits.size());
+  }
+  std::filesystem::remove(path);
+
   for (std::size_t i = 0; i < cpu.logits.size(); ++i) {
-    ASSERT_LE(nmse(weft.logits[i], cpu.logits[i]), allowed) << "token " << i;
-    if (setup.type == "f32") {
-      ASSERT_EQ(best(weft.logits[i]), best(cpu.logits[i])) << "token " << i;
+    ASSERT_LE(nmse(weft.logits[i], exact.logits[i]), 1e-5) << "token " << i;
+    const double rounding = nmse(exact.logits[i], cpu.logits[i]);
+    ASSERT_LE(nmse(weft.logits[i], cpu.logits[i]), std::max(1e-3, 1.1 * rounding)) << "token " << i;
+    if (setup.type == "f32") {  // The same token, unless two are equally likely within the error.
+      const auto same = static_cast<std::size_t>(best(weft.logits[i]));
+      const float wanted = *std::ranges::max_element(cpu.logits[i]);
+      ASSERT_NEAR(cpu.logits[i][same], wanted, 0.005 * root_mean_square(cpu.logits[i]))
+          << "token " << i;
     }
   }
 }
@@ -53,10 +73,12 @@ TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
 TEST(GgmlModel, OpsRunOnTheDevice) {
   load_backends();
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "weft-guard.gguf";
-  ASSERT_TRUE(write_random_model(path, {"llama", "f32"}));
+  ASSERT_TRUE(write_random_model(path, {"llama", "q4_0"}));
   ggml_backend_dev_t device = weft_device(0);
   for (const bool flash : {false, true}) {
-    const std::vector<ggml_op> wanted{GGML_OP_RMS_NORM, GGML_OP_MUL, GGML_OP_MUL_MAT, GGML_OP_ADD};
+    std::vector<ggml_op> wanted{GGML_OP_RMS_NORM, GGML_OP_MUL,      GGML_OP_MUL_MAT, GGML_OP_ROPE,
+                                GGML_OP_SET_ROWS, GGML_OP_GET_ROWS, GGML_OP_GLU,     GGML_OP_ADD};
+    wanted.push_back(flash ? GGML_OP_FLASH_ATTN_EXT : GGML_OP_SOFT_MAX);
     std::vector<std::uint64_t> before;
     for (const ggml_op op : wanted) before.push_back(device_stats(device, op).nodes);
     const std::uint64_t replayed = device_stats(device).replayed;

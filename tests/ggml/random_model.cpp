@@ -55,7 +55,12 @@ class Builder {
 
   /// A matrix of the model's type; values keep the size of what they are multiplied with.
   void matrix(const std::string& name, Extents shape) {
-    const float deviation = 1.0F / std::sqrt(static_cast<float>(shape[0]));
+    // As in trained models, what is added to the residual stream is smaller than the stream.
+    const bool adds = name.contains("output.weight")
+                          ? name != "output.weight"
+                          : name.contains("_down") || name.contains("ssm_out") ||
+                                name.contains("channel_mix_value");
+    const float deviation = (adds ? 0.2F : 1.0F) / std::sqrt(static_cast<float>(shape[0]));
     add(name, std::move(shape), spec_.type, [this, deviation] { return normal() * deviation; });
   }
   /// f32 values around `centre`.
@@ -98,6 +103,13 @@ class Builder {
     const auto row = static_cast<std::int64_t>(tensor.shape[0]);
     ggml_quantize_chunk(static_cast<ggml_type>(info->id), numbers.data(), tensor.bytes.data(), 0,
                         static_cast<std::int64_t>(count) / row, row, nullptr);
+    if (spec_.decoded && tensor.type != GGML_TYPE_F32) {
+      ggml_get_type_traits(static_cast<ggml_type>(info->id))
+          ->to_float(tensor.bytes.data(), numbers.data(), static_cast<std::int64_t>(count));
+      const auto bytes = std::as_bytes(std::span(numbers));
+      tensor.bytes.assign(bytes.begin(), bytes.end());
+      tensor.type = GGML_TYPE_F32;
+    }
     tensors_.push_back(std::move(tensor));
   }
 

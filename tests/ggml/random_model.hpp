@@ -15,6 +15,8 @@ struct ModelSpec {
   std::string type = "f32";  ///< The type of the matrices: "f32", "f16", "q8_0", "q4_k", …
   std::uint32_t layers = 2;
   std::uint64_t seed = 1;
+  bool decoded =
+      false;  ///< The matrices are stored as f32, with the values that they have in `type`.
 };
 
 /// Writes the model as a GGUF file. The tokens are bytes, so any text can be tokenised.
