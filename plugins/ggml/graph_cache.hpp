@@ -35,6 +35,7 @@ class GraphCache {
  private:
   using Key = std::vector<std::uint64_t>;
   struct Entry {
+    std::uint64_t uid = 0;  ///< Of the graph that was run last, if ggml numbers it.
     std::uint64_t hash = 0;
     Key key;
     std::vector<std::uint64_t> buffers;

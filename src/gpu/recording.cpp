@@ -10,7 +10,9 @@ namespace {
 
 // Dispatches per submission while replaying: enough to hide the cost of a submission, few enough
 // that the device starts early and no submission runs into a watchdog.
-constexpr std::size_t replay_batch = 1024;
+// Dispatches per submission of a replay: few at first, so that the device starts while the rest is being encoded.
+constexpr std::size_t first_replay_batch = 64;
+constexpr std::size_t largest_replay_batch = 1024;
 
 void encode_step(const wgpu::ComputePassEncoder& pass, const ReplayStep& step, bool first) {
   if (first || step.new_pipeline) pass.SetPipeline(step.pipeline);
@@ -102,10 +104,12 @@ Status StreamState::replay(const RecordingState& recording, std::uint32_t times)
   if (device->profiler && device->profiler->timestamps()) return replay_profiled(recording, times);
   const std::size_t total = recording.replay.size() * times;
   std::size_t at = 0;  // The index of the step inside the recording.
+  std::size_t batch = first_replay_batch;
   for (std::size_t done = 0; done < total;) {
     const wgpu::CommandEncoder encoder = device->device.CreateCommandEncoder();
     const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
-    const std::size_t count = std::min(replay_batch, total - done);
+    const std::size_t count = std::min(batch, total - done);
+    batch = std::min(2 * batch, largest_replay_batch);
     for (std::size_t i = 0; i < count; ++i) {
       encode_step(pass, recording.replay[at], i == 0 || at == 0);
       if (++at == recording.replay.size()) at = 0;
