@@ -17,6 +17,7 @@ LAYERS = {
     "src/gpu": ["base", "device"],
     "src/graph": ["weft", "base", "wgsl", "device", "ops", "gpu"],
     "src/api": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "formats"],
+    "src/capi": ["weft", "base", "device", "ops", "gpu", "graph", "api"],
     "src/nn": ["weft", "base", "formats"],
     "cli": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "api", "formats", "nn", "llm"],
     "src/llm": ["base", "formats"],
@@ -76,7 +77,7 @@ def main() -> int:
     self_test()
     root = Path(__file__).resolve().parent.parent
     folders = ["src", "cli", "plugins", "include", "examples", *FREE]
-    files = sorted(f for d in folders for f in (root / d).rglob("*") if f.suffix in (".hpp", ".cpp", ".h", ".inc"))
+    files = sorted(f for d in folders for f in (root / d).rglob("*") if f.suffix in (".hpp", ".cpp", ".h", ".c", ".inc"))
     problems = [p for f in files for p in problems_in(f.relative_to(root), f.read_text())]
     print("\n".join([*problems, f"{len(files)} files checked, {len(problems)} wrong includes"]))
     return 1 if problems else 0

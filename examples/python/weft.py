@@ -1,0 +1,261 @@
+"""Weft from Python: the C API through ctypes, with numpy arrays.
+
+`lib` has every function of include/weft/weft.h with its types set; each raises Error instead of returning a status. Device,
+Buffer and Tensor wrap the handles, so that they are freed with their last user. The library is found in WEFT_LIBRARY, or
+where the system keeps libraries.
+"""
+import ctypes as c
+import ctypes.util
+import os
+from types import SimpleNamespace
+
+import numpy as np
+
+MAX_RANK = 8
+STATUS = ["ok", "invalid_argument", "unsupported", "out_of_memory", "not_found", "shader", "device_lost", "io", "internal",
+          "invalid_handle"]
+DTYPES = ["f32", "f16", "bf16", "i32", "u32", "i64", "i16", "i8", "u8"]
+NUMPY = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "i16": np.int16,
+         "i8": np.int8, "u8": np.uint8}
+
+Handle, Pointer, Text, Size = c.c_void_p, c.c_void_p, c.c_char_p, c.c_size_t
+I32, U32, I64, U64, U8, F32, F64, Bool = (c.c_int, c.c_uint32, c.c_int64, c.c_uint64, c.c_uint8, c.c_float, c.c_double,
+                                          c.c_bool)
+
+
+class DeviceInfo(c.Structure):
+    _fields_ = [("index", U32), ("name", c.c_char * 128), ("vendor", c.c_char * 64), ("architecture", c.c_char * 64),
+                ("driver", c.c_char * 128), ("backend", c.c_char * 32), ("kind", c.c_char * 32), ("software", Bool), ("f16", Bool),
+                ("subgroups", Bool), ("subgroup_matrix", Bool), ("timestamps", Bool), ("max_buffer_bytes", U64),
+                ("max_binding_bytes", U64), ("binding_alignment", U32)]
+
+
+class DeviceOptions(c.Structure):
+    _fields_ = [("adapter", Text), ("caps_mask", Text), ("cache_dir", Text), ("safe", Bool), ("no_disk_cache", Bool)]
+
+
+class MemoryInfo(c.Structure):
+    _fields_ = [("in_use", U64), ("pooled", U64), ("peak", U64)]
+
+
+class TensorInfo(c.Structure):
+    _fields_ = [("dtype", I32), ("rank", U32), ("shape", I64 * MAX_RANK), ("size", I64)]
+
+
+class Matrix(c.Structure):
+    _fields_ = [("buffer", Handle), ("dtype", I32), ("offset", I64), ("leading_dimension", I64), ("batch_stride", I64)]
+
+
+class Array(c.Structure):
+    _fields_ = [("buffer", Handle), ("dtype", I32), ("rank", U32), ("offset", I64), ("shape", I64 * MAX_RANK),
+                ("strides", I64 * MAX_RANK)]
+
+
+class Binding(c.Structure):
+    _fields_ = [("buffer", Handle), ("offset", U64), ("bytes", U64)]
+
+
+class KernelSource(c.Structure):
+    _fields_ = [("wgsl", Text), ("entry", Text), ("label", Text), ("writes", c.POINTER(Bool)), ("bindings", U32), ("scalars", U32),
+                ("constant_names", c.POINTER(Text)), ("constant_values", c.POINTER(F64)), ("constants", U32)]
+
+
+P = c.POINTER
+# The functions of the header that return a status, and what they take.
+FUNCTIONS = {
+    "weft_list_adapters": [P(DeviceInfo), U32, P(U32)],
+    "weft_device_open": [P(DeviceOptions), P(Handle)],
+    "weft_device_close": [Handle],
+    "weft_device_get_info": [Handle, P(DeviceInfo)],
+    "weft_device_synchronize": [Handle],
+    "weft_device_get_memory": [Handle, P(MemoryInfo)],
+    "weft_device_trim": [Handle],
+    "weft_buffer_alloc": [Handle, U64, P(Handle)],
+    "weft_buffer_free": [Handle],
+    "weft_buffer_get_size": [Handle, P(U64)],
+    "weft_buffer_write": [Handle, U64, Pointer, U64],
+    "weft_buffer_read": [Handle, U64, Pointer, U64],
+    "weft_buffer_copy": [Handle, U64, Handle, U64, U64],
+    "weft_buffer_fill": [Handle, U64, U64, U8],
+    "weft_gemm": [Bool, Bool, I64, I64, I64, F32, P(Matrix), P(Matrix), F32, P(Matrix)],
+    "weft_gemm_batched": [Bool, Bool, I64, I64, I64, F32, P(Matrix), P(Matrix), F32, P(Matrix), I64],
+    "weft_array_dense": [Handle, I32, I64, U32, P(I64), P(Array)],
+    "weft_unary": [Text, P(Array), P(Array), P(F64)],
+    "weft_binary": [Text, P(Array), P(Array), P(Array), P(F64)],
+    "weft_reduce": [Text, P(Array), U32, P(Array)],
+    "weft_kernel_create": [Handle, P(KernelSource), P(Handle)],
+    "weft_kernel_free": [Handle],
+    "weft_kernel_run": [Handle, P(Binding), U32, P(U32), P(U32), U32],
+    "weft_kernel_run_tensors": [Handle, P(Handle), U32, P(U32), P(U32), U32],
+    "weft_tensor_from_data": [Handle, I32, U32, P(I64), Pointer, U64, P(Handle)],
+    "weft_tensor_from_buffer": [Handle, I32, U64, U32, P(I64), P(I64), P(Handle)],
+    "weft_tensor_full": [Handle, I32, U32, P(I64), F64, P(Handle)],
+    "weft_tensor_arange": [Handle, I32, I64, F64, F64, P(Handle)],
+    "weft_tensor_free": [Handle],
+    "weft_tensor_get_info": [Handle, P(TensorInfo)],
+    "weft_tensor_read": [Handle, I32, Pointer, U64],
+    "weft_tensor_to_text": [Handle, Pointer, Size, P(Size)],
+    "weft_tensor_get_buffer": [Handle, P(Handle), P(U64), P(I64)],
+    "weft_tensor_reshape": [Handle, U32, P(I64), P(Handle)],
+    "weft_tensor_permute": [Handle, U32, P(U32), P(Handle)],
+    "weft_tensor_transpose": [Handle, P(Handle)],
+    "weft_tensor_slice": [Handle, U32, I64, I64, P(Handle)],
+    "weft_tensor_broadcast": [Handle, U32, P(I64), P(Handle)],
+    "weft_tensor_cast": [Handle, I32, P(Handle)],
+    "weft_tensor_map": [Text, P(Handle), U32, P(F64), P(Handle)],
+    "weft_tensor_reduce": [Text, Handle, P(U32), U32, Bool, P(Handle)],
+    "weft_tensor_cumsum": [Handle, U32, P(Handle)],
+    "weft_tensor_softmax": [Handle, F32, P(Handle)],
+    "weft_tensor_log_softmax": [Handle, P(Handle)],
+    "weft_tensor_layer_norm": [Handle, Handle, Handle, F32, P(Handle)],
+    "weft_tensor_rms_norm": [Handle, Handle, F32, P(Handle)],
+    "weft_tensor_matmul": [Handle, Handle, P(Handle)],
+    "weft_tensor_concat": [P(Handle), U32, U32, P(Handle)],
+}
+
+
+class Error(Exception):
+    """A call that failed: `status` is its name, the text is the sentence of weft_last_error()."""
+
+    def __init__(self, status: str, message: str):
+        super().__init__(message)
+        self.status = status
+
+
+def load(path: str):
+    """The library at a path, with the types of all functions set."""
+    library = c.CDLL(path)
+    for name, result, arguments in [("weft_version", Text, []), ("weft_last_error", Text, []), ("weft_status_name", Text, [I32]),
+                                    ("weft_dtype_name", Text, [I32]), ("weft_dtype_size", Size, [I32])]:
+        getattr(library, name).restype, getattr(library, name).argtypes = result, arguments
+
+    def check(status, function, arguments):
+        if status != 0:
+            raise Error(STATUS[status], library.weft_last_error().decode())
+        return status
+
+    for name, arguments in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes, function.errcheck = I32, arguments, check
+    return library
+
+
+lib = load(os.environ.get("WEFT_LIBRARY") or ctypes.util.find_library("weft") or "libweft.so.0")
+
+
+def numbers(kind, values):
+    """A C array of numbers."""
+    return (kind * len(values))(*values)
+
+
+def made(function, *arguments) -> Handle:
+    """Calls a function whose last parameter is the new handle."""
+    handle = Handle()
+    function(*arguments, c.byref(handle))
+    return handle
+
+
+class Owned:
+    """A handle that is freed with this object."""
+
+    free = None
+
+    def __init__(self, handle):
+        self.handle = handle
+        self._as_parameter_ = handle  # lets ctypes take the object itself, which also keeps it alive
+
+    def __del__(self):
+        if getattr(self, "handle", None) and self.free is not None:
+            try:
+                type(self).free(self.handle)
+            except Error:
+                pass  # freed by hand before
+
+
+class Device(Owned):
+    free = lib.weft_device_close
+
+    def __init__(self, adapter=None, **options):
+        chosen = DeviceOptions(adapter=adapter.encode() if adapter else None, **options)
+        super().__init__(made(lib.weft_device_open, c.byref(chosen)))
+
+    def info(self) -> DeviceInfo:
+        info = DeviceInfo()
+        lib.weft_device_get_info(self, c.byref(info))
+        return info
+
+    def buffer(self, data) -> "Buffer":
+        """A buffer with the bytes of a numpy array, or with that many bytes."""
+        if isinstance(data, int):
+            return Buffer(made(lib.weft_buffer_alloc, self, data))
+        data = np.ascontiguousarray(data)
+        buffer = Buffer(made(lib.weft_buffer_alloc, self, data.nbytes))
+        lib.weft_buffer_write(buffer, 0, data.ctypes.data, data.nbytes)
+        return buffer
+
+    def tensor(self, values) -> "Tensor":
+        """A tensor with the values of a numpy array."""
+        values = np.asarray(values, order="C")
+        dtype = next((i for i, n in enumerate(DTYPES) if NUMPY.get(n) == values.dtype.type), None)
+        if dtype is None:
+            raise TypeError(f"no element type holds {values.dtype}")
+        return Tensor(made(lib.weft_tensor_from_data, self, dtype, values.ndim, numbers(I64, values.shape),
+                           values.ctypes.data, values.nbytes))
+
+
+class Buffer(Owned):
+    free = lib.weft_buffer_free
+
+    def read(self, dtype, shape) -> np.ndarray:
+        """The first elements as a numpy array."""
+        values = np.empty(shape, dtype)
+        lib.weft_buffer_read(self, 0, values.ctypes.data, values.nbytes)
+        return values
+
+
+class Tensor(Owned):
+    free = lib.weft_tensor_free
+
+    def info(self) -> SimpleNamespace:
+        info = TensorInfo()
+        lib.weft_tensor_get_info(self, c.byref(info))
+        return SimpleNamespace(dtype=DTYPES[info.dtype], shape=tuple(info.shape[: info.rank]), size=info.size)
+
+    def numpy(self) -> np.ndarray:
+        """The values; bf16 becomes float32."""
+        info = self.info()
+        name = "f32" if info.dtype == "bf16" else info.dtype
+        values = np.empty(info.shape, NUMPY[name])
+        lib.weft_tensor_read(self, DTYPES.index(name), values.ctypes.data, values.nbytes)
+        return values
+
+    def __str__(self) -> str:
+        length = Size()
+        lib.weft_tensor_to_text(self, None, 0, c.byref(length))
+        text = c.create_string_buffer(length.value + 1)
+        lib.weft_tensor_to_text(self, text, len(text), None)
+        return text.value.decode()
+
+    def __add__(self, other): return map_("add", self, other)
+    def __sub__(self, other): return map_("sub", self, other)
+    def __mul__(self, other): return map_("mul", self, other)
+    def __truediv__(self, other): return map_("div", self, other)
+    def __matmul__(self, other): return Tensor(made(lib.weft_tensor_matmul, self, other))
+
+    @property
+    def T(self): return Tensor(made(lib.weft_tensor_transpose, self))
+
+    def reshape(self, *shape): return Tensor(made(lib.weft_tensor_reshape, self, len(shape), numbers(I64, shape)))
+
+    def cast(self, dtype: str): return Tensor(made(lib.weft_tensor_cast, self, DTYPES.index(dtype)))
+
+    def reduce(self, function: str, *dims, keep=False):
+        return Tensor(made(lib.weft_tensor_reduce, function.encode(), self, numbers(U32, dims), len(dims), keep))
+
+    def softmax(self, scale=1.0): return Tensor(made(lib.weft_tensor_softmax, self, scale))
+
+
+def map_(function: str, *inputs, parameters=(0, 0, 0, 0)) -> Tensor:
+    """An elementwise function by its name in docs/ops.md."""
+    return Tensor(made(lib.weft_tensor_map, function.encode(), numbers(Handle, [t.handle for t in inputs]), len(inputs),
+                       numbers(F64, parameters)))

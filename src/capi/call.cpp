@@ -1,0 +1,116 @@
+#include "capi/call.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/dtype.hpp"
+#include "weft/version.hpp"
+
+namespace weft::capi {
+namespace {
+
+/// The message of this thread's last failure.
+std::string& last_error() {
+  thread_local std::string message;
+  return message;
+}
+
+/// Bytes of the UTF-8 character that a text starts with; 0 where there is none.
+std::size_t character_bytes(std::string_view text) {
+  const auto at = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const auto continues = [&](std::size_t i) { return (at(i) & 0xc0U) == 0x80U; };
+  const unsigned lead = at(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  const std::size_t bytes = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if (!continues(i)) return 0;
+  }
+  // Longer than necessary, surrogates, and past the last character.
+  const unsigned second = at(1);
+  if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
+      (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f)) {
+    return 0;
+  }
+  return bytes;
+}
+
+/// Replaces what is not UTF-8: names that the caller gave may be any bytes.
+void repair_utf8(std::string& text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t bytes = character_bytes(std::string_view(text).substr(i));
+    if (bytes == 0) text[i] = '?';
+    i += bytes == 0 ? 1 : bytes;
+  }
+}
+
+weft_status status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument: return WEFT_INVALID_ARGUMENT;
+    case ErrorCode::unsupported: return WEFT_UNSUPPORTED;
+    case ErrorCode::out_of_memory: return WEFT_OUT_OF_MEMORY;
+    case ErrorCode::not_found: return WEFT_NOT_FOUND;
+    case ErrorCode::shader: return WEFT_SHADER;
+    case ErrorCode::device_lost: return WEFT_DEVICE_LOST;
+    case ErrorCode::io: return WEFT_IO;
+    case ErrorCode::internal: return WEFT_INTERNAL;
+  }
+  return WEFT_INTERNAL;
+}
+
+}  // namespace
+
+weft_status report(std::string_view function, weft_status status,
+                   std::string_view message) noexcept {
+  try {
+    std::string text = std::format("{}: {}", function, message);
+    repair_utf8(text);
+    last_error() = std::move(text);
+  } catch (...) {
+    last_error().clear();  // no memory for a message: the status says enough
+  }
+  return status;
+}
+
+weft_status report(std::string_view function, ErrorCode code, std::string_view message) noexcept {
+  return report(function, status_of(code), message);
+}
+
+}  // namespace weft::capi
+
+using weft::DType;
+
+static_assert(WEFT_F32 == static_cast<int>(DType::f32) &&
+              WEFT_F16 == static_cast<int>(DType::f16) &&
+              WEFT_BF16 == static_cast<int>(DType::bf16) &&
+              WEFT_I32 == static_cast<int>(DType::i32) &&
+              WEFT_U32 == static_cast<int>(DType::u32) &&
+              WEFT_I64 == static_cast<int>(DType::i64) &&
+              WEFT_I16 == static_cast<int>(DType::i16) && WEFT_I8 == static_cast<int>(DType::i8) &&
+              WEFT_U8 == static_cast<int>(DType::u8));
+
+const char* weft_version() { return weft::version().data(); }
+
+const char* weft_last_error() { return weft::capi::last_error().c_str(); }
+
+const char* weft_status_name(weft_status status) {
+  constexpr std::array names{"ok",        "invalid_argument", "unsupported", "out_of_memory",
+                             "not_found", "shader",           "device_lost", "io",
+                             "internal",  "invalid_handle"};
+  const auto index = static_cast<std::size_t>(status);
+  return index < names.size() ? names[index] : "unknown";
+}
+
+const char* weft_dtype_name(weft_dtype dtype) {
+  const auto index = static_cast<std::size_t>(dtype);
+  return index < weft::all_dtypes.size() ? weft::name(static_cast<DType>(index)).data() : "unknown";
+}
+
+size_t weft_dtype_size(weft_dtype dtype) {
+  const auto index = static_cast<std::size_t>(dtype);
+  return index < weft::all_dtypes.size() ? weft::size_of(static_cast<DType>(index)) : 0;
+}
