@@ -71,12 +71,17 @@ void check_apart(const ops::View& view, std::string_view argument) {
   }
 }
 
-const Caps& Arrays::caps() const { return device_of(device_.value()).caps(); }
+const Device& Arrays::device() const {
+  if (!device_) raise(ErrorCode::internal, "A plan is run before it has arrays.");
+  return *device_;
+}
+
+const Caps& Arrays::caps() const { return device_of(device()).caps(); }
 
 void Arrays::run(Result<ops::Plan> plan) const {
   const ops::Plan made = value_of(std::move(plan));
-  gpu::Stream stream = device_of(device_.value()).stream();
-  value_of(executor_of(device_.value()).run(stream, made, buffers_));
+  gpu::Stream stream = device_of(device()).stream();
+  value_of(executor_of(device()).run(stream, made, buffers_));
   value_of(stream.submit());
 }
 

@@ -30,6 +30,8 @@ class Arrays {
   void run(Result<ops::Plan> plan) const;
 
  private:
+  [[nodiscard]] const Device& device() const;
+
   std::optional<Device> device_;
   std::vector<gpu::Buffer> buffers_;
 };
