@@ -74,12 +74,12 @@ static void handles(void) {
   weft_buffer buffer = NULL;
   weft_buffer other = NULL;
   uint64_t size = 0;
-  char text[64];
+  const weft_tensor_info nothing = {0};
   CHECK_OK(weft_buffer_alloc(device, 10, &buffer));
   CHECK_FAILS(weft_buffer_get_size(NULL, &size), WEFT_INVALID_HANDLE, "`buffer` is NULL");
   CHECK_FAILS(weft_buffer_get_size((weft_buffer)device, &size), WEFT_INVALID_HANDLE,
               "is a device, but a buffer is needed");
-  CHECK_FAILS(weft_buffer_get_size((weft_buffer)(void*)text, &size), WEFT_INVALID_HANDLE,
+  CHECK_FAILS(weft_buffer_get_size((weft_buffer)&nothing, &size), WEFT_INVALID_HANDLE,
               "not a handle of Weft");
   CHECK_FAILS(weft_tensor_free((weft_tensor)buffer), WEFT_INVALID_HANDLE, "is a buffer");
   CHECK_OK(weft_buffer_free(buffer));
@@ -221,11 +221,17 @@ static void kernels(void) {
   CHECK_OK(weft_buffer_free(buffer));
 }
 
+struct Job {
+  uint64_t size;
+  bool good;
+};
+
 /* Handles and messages of several threads do not get in each other's way. */
-static void* work(void* number) {
-  const uint64_t size = 16 + (uint64_t)(uintptr_t)number;
+static void* work(void* given) {
+  struct Job* job = given;
+  const uint64_t size = job->size;
   char wanted[64];
-  uintptr_t good = 1;
+  bool good = true;
   snprintf(wanted, sizeof wanted, "has %llu bytes", (unsigned long long)size);
   for (int i = 0; i < 200; ++i) {
     weft_buffer buffer = NULL;
@@ -237,16 +243,21 @@ static void* work(void* number) {
     good = good && weft_buffer_free(buffer) == WEFT_OK;
     good = good && weft_buffer_free(buffer) == WEFT_INVALID_HANDLE;
   }
-  return (void*)good;
+  job->good = good;
+  return NULL;
 }
 
 static void threads(void) {
   pthread_t all[4];
-  for (uintptr_t i = 0; i < 4; ++i) CHECK(pthread_create(&all[i], NULL, work, (void*)i) == 0);
+  struct Job jobs[4];
   for (int i = 0; i < 4; ++i) {
-    void* good = NULL;
-    pthread_join(all[i], &good);
-    CHECK(good != NULL);
+    jobs[i].size = 16 + (uint64_t)i;
+    jobs[i].good = false;
+    CHECK(pthread_create(&all[i], NULL, work, &jobs[i]) == 0);
+  }
+  for (int i = 0; i < 4; ++i) {
+    pthread_join(all[i], NULL);
+    CHECK(jobs[i].good);
   }
 }
 
