@@ -51,6 +51,10 @@ class Array(c.Structure):
                 ("strides", I64 * MAX_RANK)]
 
 
+class AttentionOptions(c.Structure):
+    _fields_ = [("scale", F32), ("soft_cap", F32), ("max_bias", F32), ("causal", Bool), ("window", I64)]
+
+
 class Binding(c.Structure):
     _fields_ = [("buffer", Handle), ("offset", U64), ("bytes", U64)]
 
@@ -61,6 +65,18 @@ class KernelSource(c.Structure):
 
 
 P = c.POINTER
+Function = c.CFUNCTYPE(I32, Pointer, P(Handle), U32, P(Handle))
+
+
+class FunctionSource(c.Structure):
+    _fields_ = [("function", Function), ("context", Pointer), ("results", U32), ("variables", P(Handle)), ("variable_count", U32),
+                ("without", Text)]
+
+
+class CompileReport(c.Structure):
+    _fields_ = [("operations", U64), ("dispatches", U64), ("arena_bytes", U64), ("bound_bytes", U64), ("variants", U64)]
+
+
 # The functions of the header that return a status, and what they take.
 FUNCTIONS = {
     "weft_list_adapters": [P(DeviceInfo), U32, P(U32)],
@@ -83,6 +99,7 @@ FUNCTIONS = {
     "weft_unary": [Text, P(Array), P(Array), P(F64)],
     "weft_binary": [Text, P(Array), P(Array), P(Array), P(F64)],
     "weft_reduce": [Text, P(Array), U32, P(Array)],
+    "weft_attention": [P(Array), P(Array), P(Array), P(Array), P(AttentionOptions), P(Array)],
     "weft_kernel_create": [Handle, P(KernelSource), P(Handle)],
     "weft_kernel_free": [Handle],
     "weft_kernel_run": [Handle, P(Binding), U32, P(U32), P(U32), U32],
@@ -104,13 +121,28 @@ FUNCTIONS = {
     "weft_tensor_cast": [Handle, I32, P(Handle)],
     "weft_tensor_map": [Text, P(Handle), U32, P(F64), P(Handle)],
     "weft_tensor_reduce": [Text, Handle, P(U32), U32, Bool, P(Handle)],
-    "weft_tensor_cumsum": [Handle, U32, P(Handle)],
+    "weft_tensor_cumsum": [Handle, U32, Bool, Bool, P(Handle)],
     "weft_tensor_softmax": [Handle, F32, P(Handle)],
     "weft_tensor_log_softmax": [Handle, P(Handle)],
     "weft_tensor_layer_norm": [Handle, Handle, Handle, F32, P(Handle)],
     "weft_tensor_rms_norm": [Handle, Handle, F32, P(Handle)],
     "weft_tensor_matmul": [Handle, Handle, P(Handle)],
     "weft_tensor_concat": [P(Handle), U32, U32, P(Handle)],
+    "weft_tensor_pad": [Handle, U32, P(I64), P(I64), F64, P(Handle)],
+    "weft_tensor_embedding": [Handle, Handle, P(Handle)],
+    "weft_tensor_gather": [Handle, Handle, U32, P(Handle)],
+    "weft_tensor_scatter_add": [Handle, Handle, Handle, U32, P(Handle)],
+    "weft_tensor_cross_entropy": [Handle, Handle, P(Handle)],
+    "weft_tensor_eval": [Handle],
+    "weft_tensor_detach": [Handle, P(Handle)],
+    "weft_tensor_variable": [Handle, P(Handle)],
+    "weft_tensor_update": [P(Handle), P(Handle), U32],
+    "weft_tensor_grad": [Handle, Handle, P(Handle), U32, P(Handle)],
+    "weft_compile": [P(FunctionSource), P(Handle)],
+    "weft_compiled_free": [Handle],
+    "weft_compiled_run": [Handle, P(Handle), U32, P(Handle)],
+    "weft_compiled_get_report": [Handle, P(CompileReport)],
+    "weft_compiled_to_text": [Handle, Bool, Pointer, Size, P(Size)],
 }
 
 
@@ -153,6 +185,15 @@ def made(function, *arguments) -> Handle:
     handle = Handle()
     function(*arguments, c.byref(handle))
     return handle
+
+
+def text_of(function, *arguments) -> str:
+    """Calls a function that writes a text, first for its length."""
+    length = Size()
+    function(*arguments, None, 0, c.byref(length))
+    text = c.create_string_buffer(length.value + 1)
+    function(*arguments, text, len(text), None)
+    return text.value.decode()
 
 
 class Owned:
@@ -230,11 +271,7 @@ class Tensor(Owned):
         return values
 
     def __str__(self) -> str:
-        length = Size()
-        lib.weft_tensor_to_text(self, None, 0, c.byref(length))
-        text = c.create_string_buffer(length.value + 1)
-        lib.weft_tensor_to_text(self, text, len(text), None)
-        return text.value.decode()
+        return text_of(lib.weft_tensor_to_text, self)
 
     def __add__(self, other): return map_("add", self, other)
     def __sub__(self, other): return map_("sub", self, other)
@@ -255,7 +292,72 @@ class Tensor(Owned):
     def softmax(self, scale=1.0): return Tensor(made(lib.weft_tensor_softmax, self, scale))
 
 
+class Variable(Tensor):
+    """A tensor whose values updates replace."""
+
+    def __init__(self, initial: Tensor):
+        super().__init__(made(lib.weft_tensor_variable, initial))
+
+
+def handles(tensors):
+    return numbers(Handle, [t.handle for t in tensors])
+
+
+def update(variables, values) -> None:
+    """Computes all values, then gives them to their variables."""
+    lib.weft_tensor_update(handles(variables), handles(values), len(variables))
+
+
+def grad(y: Tensor, by, weights: Tensor | None = None) -> list[Tensor]:
+    """Derivatives of y (one element, or weighted) by other tensors."""
+    out = (Handle * len(by))()
+    lib.weft_tensor_grad(y, weights, handles(by), len(by), out)
+    return [Tensor(Handle(h)) for h in out]
+
+
+class Compiled(Owned):
+    """A Python function from tensors to a list of `results` tensors (and new values of `variables`), compiled once per shapes."""
+
+    free = lib.weft_compiled_free
+
+    def __init__(self, function, results=1, variables=(), without=None):
+        self.results, self.errors = results, []
+        errors = self.errors  # the callback must not refer to this object, or neither would ever be freed
+
+        def traced(context, inputs, count, outputs):
+            given = [Tensor(inputs[i]) for i in range(count)]
+            try:
+                for i, tensor in enumerate(function(*given)):
+                    outputs[i], tensor.handle = tensor.handle.value, None  # the library frees it
+            except Exception as error:  # nothing may be thrown through C
+                errors.append(error)
+                return STATUS.index("invalid_argument")
+            finally:
+                for tensor in given:
+                    tensor.handle = None  # the library's
+            return 0
+
+        self.callback = Function(traced)  # kept, because the library calls it later
+        source = FunctionSource(self.callback, None, results, handles(variables), len(variables), without)
+        super().__init__(made(lib.weft_compile, c.byref(source)))
+
+    def __call__(self, *inputs) -> list[Tensor]:
+        out = (Handle * max(self.results, 1))()
+        try:
+            lib.weft_compiled_run(self, handles(inputs), len(inputs), out)
+        except Error:
+            if self.errors:
+                raise self.errors.pop()
+            raise
+        return [Tensor(Handle(h)) for h in out[: self.results]]
+
+    def report(self) -> CompileReport:
+        report = CompileReport()
+        lib.weft_compiled_get_report(self, c.byref(report))
+        return report
+
+
 def map_(function: str, *inputs, parameters=(0, 0, 0, 0)) -> Tensor:
     """An elementwise function by its name in docs/ops.md."""
-    return Tensor(made(lib.weft_tensor_map, function.encode(), numbers(Handle, [t.handle for t in inputs]), len(inputs),
+    return Tensor(made(lib.weft_tensor_map, function.encode(), handles(inputs), len(inputs),
                        numbers(F64, parameters)))

@@ -13,6 +13,7 @@
 #include "weft/c/buffer.h"
 #include "weft/c/buffer_ops.h"
 #include "weft/c/device.h"
+#include "weft/c/graph.h"
 #include "weft/c/kernel.h"
 #include "weft/c/status.h"
 #include "weft/c/tensor.h"

@@ -35,6 +35,13 @@ ops::View Arrays::view(weft_buffer buffer, weft_dtype dtype, std::int64_t offset
           "`{}` ({}) spans {} elements from element {} on, but its buffer of {} bytes holds {}.",
           argument, ops::describe(view), span, offset, object->buffer.size(), room);
   }
+  // Repeating costs no memory, so nothing else bounds the work.
+  constexpr std::uint64_t most_repeated = 1ULL << 32;
+  if (view.count() > std::max(most_repeated, room)) {
+    raise(ErrorCode::invalid_argument,
+          "`{}` ({}) repeats its elements to {}; more than {} are not possible.", argument,
+          ops::describe(view), view.count(), most_repeated);
+  }
   view.offset = static_cast<std::uint64_t>(offset) * size_of(type);
   return view;
 }
@@ -69,6 +76,12 @@ void check_apart(const ops::View& view, std::string_view argument) {
     }
     span += (extent - 1) * stride;
   }
+}
+
+std::array<double, 4> parameters_of(const double* parameters) {
+  std::array<double, 4> values{};
+  if (parameters != nullptr) std::copy_n(parameters, values.size(), values.begin());
+  return values;
 }
 
 const Device& Arrays::device() const {

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "base/math.hpp"
-#include "capi/objects.hpp"
-#include "weft/weft.hpp"
+#include "capi/tensors.hpp"
 
 namespace weft::capi {
 namespace {
@@ -125,6 +124,8 @@ weft_status weft_kernel_run_tensors(weft_kernel kernel, const weft_tensor* tenso
     for (std::uint32_t i = 0; i < count; ++i) {
       bound.push_back(get<TensorObject>(tensors[i], std::format("tensors[{}]", i))->tensor);
     }
+    std::unique_lock<std::recursive_mutex> lock;
+    if (!bound.empty()) lock = lock_values(bound.front());
     object->kernel.run(bound, {workgroups[0], workgroups[1], workgroups[2]},
                        std::span(scalars, scalar_count));
   });

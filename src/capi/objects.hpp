@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "gpu/gpu.hpp"
 #include "graph/executor.hpp"
 #include "ops/view.hpp"
+#include "weft/compile.hpp"
 #include "weft/device.hpp"
 #include "weft/tensor.hpp"
 
@@ -43,6 +45,14 @@ struct KernelObject {
   gpu::Kernel raw;  ///< and the same pipeline for buffers.
   std::uint32_t bindings = 0;
   std::uint32_t scalars = 0;
+};
+
+struct CompiledObject {
+  using Handle = weft_compiled;
+  static constexpr Kind kind = Kind::compiled;
+  Compiled compiled;
+  std::uint32_t results = 0;
+  std::shared_ptr<std::mutex> mutex;  ///< One call at a time.
 };
 
 /// Where a tensor's elements lie.

@@ -1,13 +1,9 @@
 #include "weft/c/tensor.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "capi/objects.hpp"
-#include "weft/weft.hpp"
+#include "capi/tensors.hpp"
 
 using namespace weft;
 using namespace weft::capi;
@@ -113,7 +109,7 @@ weft_status weft_tensor_read(weft_tensor tensor, weft_dtype dtype, void* data, u
     }
     if (bytes == 0) return;
     auto* to = static_cast<std::byte*>(required(data, "data"));
-    read_elements(object->tensor.to(type), std::span(to, bytes));
+    read_elements(object->tensor.to(type, nowhere), std::span(to, bytes));
   });
 }
 
@@ -121,13 +117,8 @@ weft_status weft_tensor_to_text(weft_tensor tensor, char* text, size_t capacity,
   return call(__func__, [&] {
     const auto object = get<TensorObject>(tensor, "tensor");
     if (capacity > 0) required(text, "text");
-    const std::string whole = object->tensor.to_string();
-    if (capacity > 0) {
-      const std::size_t copied = std::min(whole.size(), capacity - 1);
-      std::memcpy(text, whole.data(), copied);
-      text[copied] = '\0';
-    }
-    if (length != nullptr) *length = whole.size();
+    const auto lock = lock_values(object->tensor);
+    give_text(object->tensor.to_string(), text, capacity, length);
   });
 }
 

@@ -3,39 +3,36 @@
 #include <span>
 #include <vector>
 
-#include "capi/objects.hpp"
+#include "capi/arrays.hpp"
+#include "capi/tensors.hpp"
 #include "weft/c/tensor.h"
-#include "weft/weft.hpp"
 
 namespace weft::capi {
 namespace {
 
-/// Runs an entry point that makes one tensor.
+/// Runs an entry point that makes one tensor from another.
 template <class Body>
-weft_status make(std::string_view function, weft_tensor* y, const Body& body) noexcept {
+weft_status make(std::string_view function, weft_tensor* y, weft_tensor x,
+                 std::string_view argument, const Body& body) noexcept {
   return call(function, [&] {
     weft_tensor& out = result(y, "y");
-    out = put(TensorObject{body()});
+    const Tensor from = tensor_of(x, argument);
+    const auto lock = lock_values(from);
+    out = put(TensorObject{body(from)});
   });
 }
 
-Tensor tensor_of(weft_tensor handle, std::string_view argument) {
-  return get<TensorObject>(handle, argument)->tensor;
-}
-
-/// An argument that may be left out.
-Tensor tensor_or_none(weft_tensor handle, std::string_view argument) {
-  return handle == nullptr ? Tensor() : tensor_of(handle, argument);
-}
-
-std::vector<Tensor> tensors_of(const weft_tensor* handles, std::uint32_t count,
-                               std::string_view argument) {
-  if (count > 0) required(handles, argument);
-  std::vector<Tensor> tensors;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    tensors.push_back(tensor_of(handles[i], std::format("{}[{}]", argument, i)));
-  }
-  return tensors;
+/// The same for several.
+template <class Body>
+weft_status make(std::string_view function, weft_tensor* y, const weft_tensor* inputs,
+                 std::uint32_t count, std::string_view argument, const Body& body) noexcept {
+  return call(function, [&] {
+    weft_tensor& out = result(y, "y");
+    const std::vector<Tensor> from = tensors_of(inputs, count, argument);
+    if (from.empty()) raise(ErrorCode::invalid_argument, "`{}` has no tensors.", argument);
+    const auto lock = lock_values(from.front());
+    out = put(TensorObject{body(from)});
+  });
 }
 
 std::vector<std::uint32_t> dims_of(const std::uint32_t* dims, std::uint32_t count,
@@ -51,12 +48,6 @@ std::vector<std::uint32_t> dims_of(const std::uint32_t* dims, std::uint32_t coun
 
 }  // namespace
 
-std::array<double, 4> parameters_of(const double* parameters) {
-  std::array<double, 4> values{};
-  if (parameters != nullptr) std::copy_n(parameters, values.size(), values.begin());
-  return values;
-}
-
 }  // namespace weft::capi
 
 using namespace weft;
@@ -64,89 +55,132 @@ using namespace weft::capi;
 
 weft_status weft_tensor_reshape(weft_tensor x, uint32_t rank, const int64_t* shape,
                                 weft_tensor* y) {
-  return make(__func__, y,
-              [&] { return tensor_of(x, "x").reshape(shape_of(rank, shape, "shape")); });
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return from.reshape(shape_of(rank, shape, "shape"), nowhere);
+  });
 }
 
 weft_status weft_tensor_permute(weft_tensor x, uint32_t rank, const uint32_t* order,
                                 weft_tensor* y) {
-  return make(__func__, y,
-              [&] { return tensor_of(x, "x").permute(dims_of(order, rank, "order")); });
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return from.permute(dims_of(order, rank, "order"), nowhere);
+  });
 }
 
 weft_status weft_tensor_transpose(weft_tensor x, weft_tensor* y) {
-  return make(__func__, y, [&] { return tensor_of(x, "x").transpose(); });
+  return make(__func__, y, x, "x", [&](const Tensor& from) { return from.transpose(nowhere); });
 }
 
 weft_status weft_tensor_slice(weft_tensor x, uint32_t dim, int64_t first, int64_t count,
                               weft_tensor* y) {
-  return make(__func__, y, [&] {
-    const Tensor from = tensor_of(x, "x");
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
     if (first < 0 || count < 0) {
       raise(ErrorCode::invalid_argument,
             "A slice of {} elements from element {} on is not possible; neither may be negative.",
             count, first);
     }
-    return from.slice(dim, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(count));
+    return from.slice(dim, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(count), 1,
+                      nowhere);
   });
 }
 
 weft_status weft_tensor_broadcast(weft_tensor x, uint32_t rank, const int64_t* shape,
                                   weft_tensor* y) {
-  return make(__func__, y,
-              [&] { return tensor_of(x, "x").broadcast_to(shape_of(rank, shape, "shape")); });
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return from.broadcast_to(shape_of(rank, shape, "shape"), nowhere);
+  });
 }
 
 weft_status weft_tensor_cast(weft_tensor x, weft_dtype dtype, weft_tensor* y) {
-  return make(__func__, y, [&] { return tensor_of(x, "x").to(capi::dtype_of(dtype, "dtype")); });
+  return make(__func__, y, x, "x",
+              [&](const Tensor& from) { return from.to(capi::dtype_of(dtype, "dtype"), nowhere); });
 }
 
 weft_status weft_tensor_map(const char* function, const weft_tensor* inputs, uint32_t count,
                             const double* parameters, weft_tensor* y) {
-  return make(__func__, y, [&] {
-    const std::vector<Tensor> tensors = tensors_of(inputs, count, "inputs");
-    return map(required(function, "function"), tensors, parameters_of(parameters));
+  return make(__func__, y, inputs, count, "inputs", [&](const std::vector<Tensor>& from) {
+    return map(required(function, "function"), from, parameters_of(parameters), nowhere);
   });
 }
 
 weft_status weft_tensor_reduce(const char* function, weft_tensor x, const uint32_t* dims,
                                uint32_t count, bool keep_dims, weft_tensor* y) {
-  return make(__func__, y, [&] {
-    const Tensor from = tensor_of(x, "x");
-    return reduce(required(function, "function"), from, dims_of(dims, count, "dims"), keep_dims);
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return reduce(required(function, "function"), {from, nowhere}, dims_of(dims, count, "dims"),
+                  keep_dims);
   });
 }
 
-weft_status weft_tensor_cumsum(weft_tensor x, uint32_t dim, weft_tensor* y) {
-  return make(__func__, y, [&] { return cumsum(tensor_of(x, "x"), dim); });
+weft_status weft_tensor_cumsum(weft_tensor x, uint32_t dim, bool exclusive, bool reverse,
+                               weft_tensor* y) {
+  return make(__func__, y, x, "x",
+              [&](const Tensor& from) { return cumsum({from, nowhere}, dim, exclusive, reverse); });
 }
 
 weft_status weft_tensor_softmax(weft_tensor x, float scale, weft_tensor* y) {
-  return make(__func__, y, [&] { return softmax(tensor_of(x, "x"), scale); });
+  return make(__func__, y, x, "x",
+              [&](const Tensor& from) { return softmax({from, nowhere}, scale); });
 }
 
 weft_status weft_tensor_log_softmax(weft_tensor x, weft_tensor* y) {
-  return make(__func__, y, [&] { return log_softmax(tensor_of(x, "x")); });
+  return make(__func__, y, x, "x",
+              [&](const Tensor& from) { return log_softmax({from, nowhere}); });
 }
 
 weft_status weft_tensor_layer_norm(weft_tensor x, weft_tensor weight, weft_tensor bias, float eps,
                                    weft_tensor* y) {
-  return make(__func__, y, [&] {
-    return layer_norm(tensor_of(x, "x"), tensor_or_none(weight, "weight"),
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return layer_norm({from, nowhere}, tensor_or_none(weight, "weight"),
                       tensor_or_none(bias, "bias"), eps);
   });
 }
 
 weft_status weft_tensor_rms_norm(weft_tensor x, weft_tensor weight, float eps, weft_tensor* y) {
-  return make(__func__, y,
-              [&] { return rms_norm(tensor_of(x, "x"), tensor_or_none(weight, "weight"), eps); });
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return rms_norm({from, nowhere}, tensor_or_none(weight, "weight"), eps);
+  });
 }
 
 weft_status weft_tensor_matmul(weft_tensor a, weft_tensor b, weft_tensor* y) {
-  return make(__func__, y, [&] { return matmul(tensor_of(a, "a"), tensor_of(b, "b")); });
+  return make(__func__, y, a, "a",
+              [&](const Tensor& from) { return matmul({from, nowhere}, tensor_of(b, "b")); });
 }
 
 weft_status weft_tensor_concat(const weft_tensor* tensors, uint32_t count, uint32_t dim,
                                weft_tensor* y) {
-  return make(__func__, y, [&] { return concat(tensors_of(tensors, count, "tensors"), dim); });
+  return make(__func__, y, tensors, count, "tensors",
+              [&](const std::vector<Tensor>& from) { return concat(from, dim, nowhere); });
+}
+
+weft_status weft_tensor_pad(weft_tensor x, uint32_t rank, const int64_t* low, const int64_t* high,
+                            double value, weft_tensor* y) {
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return pad({from, nowhere}, shape_of(rank, low, "low"), shape_of(rank, high, "high"), value);
+  });
+}
+
+weft_status weft_tensor_embedding(weft_tensor table, weft_tensor indices, weft_tensor* y) {
+  return make(__func__, y, table, "table", [&](const Tensor& from) {
+    return embedding({from, nowhere}, tensor_of(indices, "indices"));
+  });
+}
+
+weft_status weft_tensor_gather(weft_tensor x, weft_tensor index, uint32_t dim, weft_tensor* y) {
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return gather({from, nowhere}, tensor_of(index, "index"), dim);
+  });
+}
+
+weft_status weft_tensor_scatter_add(weft_tensor x, weft_tensor index, weft_tensor source,
+                                    uint32_t dim, weft_tensor* y) {
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return scatter_add({from, nowhere}, tensor_of(index, "index"), tensor_of(source, "source"),
+                       dim);
+  });
+}
+
+weft_status weft_tensor_cross_entropy(weft_tensor logits, weft_tensor labels, weft_tensor* y) {
+  return make(__func__, y, logits, "logits", [&](const Tensor& from) {
+    return cross_entropy({from, nowhere}, tensor_of(labels, "labels"));
+  });
 }

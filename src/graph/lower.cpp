@@ -136,6 +136,14 @@ class Lowering {
     return view;
   }
 
+  /// Asked before planning: a plan for more than a buffer can hold would have launches without end.
+  [[nodiscard]] Status fits_a_buffer(const ops::View& view) const {
+    if (view.bytes().size() <= caps_.max_buffer) return {};
+    return fail(ErrorCode::out_of_memory,
+                "A result {} takes {} bytes; the largest buffer of this device has {} bytes.",
+                ops::describe(view), view.bytes().size(), caps_.max_buffer);
+  }
+
   Status lower_one(int number, const Operation& operation) {
     auto& mine = views_.emplace_back();
     if (!operation.storage.empty()) {
@@ -178,6 +186,7 @@ class Lowering {
     if (!view) {
       const ops::View dense =
           new_dense({input.dtype, {input.extents().begin(), input.extents().end()}});
+      if (const Status ok = fits_a_buffer(dense); !ok) return ok;
       if (const Status ok = copy(input, dense); !ok) return ok;
       view = operation.rule->view(dense, operation.attributes);
       if (!view) return std::unexpected(view.error());
@@ -255,6 +264,7 @@ class Lowering {
         mine.push_back(
             new_dense(operation.types[k], keep ? Block::Place::output : Block::Place::arena));
       }
+      if (const Status ok = fits_a_buffer(mine.back()); !ok) return ok;
       taken_.insert(mine.back().slot);
     }
     for (const InPlace& pair : operation.rule->in_place) {

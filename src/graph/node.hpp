@@ -120,7 +120,7 @@ const Storage& storage_of(const Tensor& tensor);
 /// The tensor's elements as a dense array that starts at a multiple of the binding alignment.
 Storage dense_storage_of(const Tensor& tensor);
 
-/// "matmul at model.cpp:12".
+/// "matmul at model.cpp:12", or "matmul" where the place is not known.
 std::string describe_place(std::string_view what, const Where& where);
 
 }  // namespace graph

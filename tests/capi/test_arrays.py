@@ -81,6 +81,9 @@ class CApiArrays(Case):
         self.fails("invalid_argument", "`y` is NULL", lib.weft_unary, b"neg", x.array(), None, None)
         self.fails("invalid_argument", "no axis 2", lib.weft_reduce, b"sum", x.array(), 2, y.array())
         self.fails("invalid_argument", "[2,3]", lib.weft_reduce, b"sum", x.array(), 0, y.array())
+        wrong = x.array()
+        wrong.shape[0], wrong.strides[0] = 2**40, 0
+        self.fails("invalid_argument", "repeats its elements to 3298534883328", lib.weft_reduce, b"sum", wrong, 0, y.array())
         wrong = y.array()
         wrong.strides[0] = 1
         self.fails("invalid_argument", "share memory", lib.weft_unary, b"neg", x.array(), wrong, None)

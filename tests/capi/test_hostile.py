@@ -11,7 +11,7 @@ from common import DEVICE, Case, c, lib, np, weft
 ROOT = Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include/weft/c").glob("*.h"))
 # Not called at random: they wait on the driver, or need texts that make sense.
-SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create"}
+SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile"}
 
 
 def declared() -> dict[str, list[str]]:
@@ -28,8 +28,9 @@ C_TYPES = {"bool": weft.Bool, "int64_t": weft.I64, "uint64_t": weft.U64, "uint32
            "double": weft.F64, "size_t": weft.Size, "char*": weft.Text, "void*": weft.Pointer, "weft_dtype": weft.I32,
            "weft_status": weft.I32, "weft_device_info": weft.DeviceInfo, "weft_device_options": weft.DeviceOptions,
            "weft_memory_info": weft.MemoryInfo, "weft_tensor_info": weft.TensorInfo, "weft_matrix": weft.Matrix,
-           "weft_array": weft.Array, "weft_binding": weft.Binding, "weft_kernel_source": weft.KernelSource}
-C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel")}
+           "weft_array": weft.Array, "weft_attention_options": weft.AttentionOptions,
+           "weft_function_source": weft.FunctionSource, "weft_compile_report": weft.CompileReport, "weft_binding": weft.Binding, "weft_kernel_source": weft.KernelSource}
+C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel", "compiled")}
 
 
 def as_ctypes(text: str):
@@ -50,8 +51,8 @@ class CApiSurface(Case):
         for name, types in declared().items():
             function = getattr(lib, name)
             wanted = [as_ctypes(t) for t in types]
-            if name == "weft_tensor_to_text":
-                wanted[1] = weft.Pointer  # it writes the text
+            if name.endswith("_to_text"):
+                wanted[-3] = weft.Pointer  # it writes the text
             self.assertEqual(list(function.argtypes), wanted, name)
         self.assertEqual(set(weft.FUNCTIONS) - set(declared()), set())
 
@@ -153,6 +154,8 @@ class CApiFuzz(Case):
                 setattr(made, name, self.handle())
             elif isinstance(getattr(made, name), c.Array) and field._type_ is weft.I64:
                 getattr(made, name)[:] = [self.number(weft.I64) for _ in range(len(getattr(made, name)))]
+            elif field in (weft.F32, weft.Bool):
+                setattr(made, name, self.number(field))
             elif field in (weft.I32, weft.U32, weft.I64, weft.U64):
                 setattr(made, name, self.number(field))
         return made
@@ -173,6 +176,14 @@ class CApiFuzz(Case):
             return (target * 8)(*[self.number(target) for _ in range(8)])
         return self.number(kind)
 
+    def free_results(self, name, arguments):
+        """Frees what a call made; a result was not among the handles before."""
+        count = arguments[3] if name == "weft_tensor_grad" else 1
+        for handle in arguments[-1][:count]:
+            if handle not in self.handles:
+                free = lib.weft_buffer_free if name.endswith(("_get_buffer", "_alloc")) else lib.weft_tensor_free
+                free(handle)
+
     def test_random_arguments(self):
         room = c.create_string_buffer(4096)
         names = [n for n in weft.FUNCTIONS if n not in SLOW and not n.endswith(("_free", "_close"))]
@@ -186,18 +197,13 @@ class CApiFuzz(Case):
                 if kind is weft.Size or (kind is weft.U64 and i > 0 and kinds[i - 1] is weft.Pointer):
                     arguments[i] = self.random.randrange(300)
                     arguments[i - 1] = c.cast(room, c.c_void_p).value
-                if kind is weft.U32 and name in ("weft_tensor_map", "weft_tensor_concat", "weft_kernel_run", "weft_kernel_run_tensors"):
+                if kind is weft.U32 and name in ("weft_tensor_map", "weft_tensor_concat", "weft_tensor_update", "weft_tensor_grad", "weft_kernel_run", "weft_kernel_run_tensors"):
                     arguments[i] = self.random.randrange(9)
             try:
                 getattr(lib, name)(*arguments)
                 worked += 1
-                last = arguments[-1]
                 if kinds[-1] == c.POINTER(weft.Handle):
-                    for free in (lib.weft_tensor_free, lib.weft_buffer_free):
-                        try:
-                            free(last[0])
-                        except weft.Error:
-                            pass
+                    self.free_results(name, arguments)
             except weft.Error as error:
                 failed += 1
                 self.assertNotIn(error.status, ("ok", "internal"), f"call {number} of seed {self.seed}: {error}")

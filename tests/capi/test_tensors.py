@@ -44,7 +44,8 @@ class CApiTensors(Case):
         self.close(x.softmax(2.0).numpy(), soft, loose=4)
         self.close(Tensor(made(lib.weft_tensor_log_softmax, x)).numpy(),
                    a - np.log(np.exp(a).sum(1, keepdims=True)), loose=4)
-        self.close(Tensor(made(lib.weft_tensor_cumsum, x, 1)).numpy(), a.cumsum(1), loose=4)
+        self.close(Tensor(made(lib.weft_tensor_cumsum, x, 1, False, False)).numpy(), a.cumsum(1), loose=4)
+        self.close(Tensor(made(lib.weft_tensor_cumsum, x, 0, True, True)).numpy(), a[::-1].cumsum(0)[::-1] - a, loose=4)
         weight, bias = RNG.standard_normal(9, np.float32), RNG.standard_normal(9, np.float32)
         w, b = DEVICE.tensor(weight), DEVICE.tensor(bias)
         norm = (a - a.mean(1, keepdims=True)) / np.sqrt(a.var(1, keepdims=True) + 1e-5)

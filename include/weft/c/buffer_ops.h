@@ -61,6 +61,25 @@ WEFT_API weft_status weft_binary(const char* function, const weft_array* a, cons
 WEFT_API weft_status weft_reduce(const char* function, const weft_array* x, uint32_t axis,
                                  const weft_array* y);
 
+/// Which keys a query sees, and how. All zero: all keys, with the usual scale.
+typedef struct weft_attention_options {
+  float scale;     ///< Of q·k; 0: 1 / sqrt(size).
+  float soft_cap;  ///< With a value > 0 scaled logits become soft_cap·tanh(logit / soft_cap).
+  float
+      max_bias;  ///< ALiBi: with a value > 0 the mask is multiplied by a slope that falls from head to head.
+  bool causal;  ///< Queries stand at the end of the keys and see none behind their position.
+  int64_t
+      window;  ///< With a value > 0 only the last `window` positions up to the query's own count.
+} weft_attention_options;
+
+/// y = softmax(scale·q·kᵀ + mask)·v with q [batch, heads, queries, size], k [key batches, key heads, keys, size], v [key
+/// batches, key heads, keys, value size] and y [batch, heads, queries, value size] of f32, f16 or bf16. Other layouts are
+/// strides. Heads (and batches) of q share those of k and v in equal groups. `mask` [1 or batch, 1 or heads, queries, keys] and
+/// `options` may be NULL. A query that sees no key gives zeros.
+WEFT_API weft_status weft_attention(const weft_array* q, const weft_array* k, const weft_array* v,
+                                    const weft_array* mask, const weft_attention_options* options,
+                                    const weft_array* y);
+
 #ifdef __cplusplus
 }
 #endif

@@ -52,6 +52,7 @@ typedef struct weft_device_handle* weft_device;  ///< An opened GPU, or a softwa
 typedef struct weft_buffer_handle* weft_buffer;  ///< Bytes on a device.
 typedef struct weft_tensor_handle* weft_tensor;  ///< An array on a device.
 typedef struct weft_kernel_handle* weft_kernel;  ///< A compiled WGSL kernel.
+typedef struct weft_compiled_handle* weft_compiled;  ///< A compiled function on tensors.
 
 /// The version of the library, for example "0.1.0".
 WEFT_API const char* weft_version(void);

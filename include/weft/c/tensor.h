@@ -7,8 +7,9 @@
 extern "C" {
 #endif
 
-/// Arrays on a device that operations take and make. Shapes have the outermost dimension first. A tensor does not
-/// change once it is made; every operation gives a new one, which is freed by itself.
+/// Arrays on a device that operations take and make. Shapes have the outermost dimension first. Every operation gives a
+/// new tensor, which is freed by itself. Operations run when a value is asked for, so that some errors (no memory, say)
+/// are reported by what asks.
 
 /// What a tensor looks like.
 typedef struct weft_tensor_info {
@@ -91,8 +92,9 @@ WEFT_API weft_status weft_tensor_map(const char* function, const weft_tensor* in
 WEFT_API weft_status weft_tensor_reduce(const char* function, weft_tensor x, const uint32_t* dims,
                                         uint32_t count, bool keep_dims, weft_tensor* y);
 
-/// Running sums along a dimension.
-WEFT_API weft_status weft_tensor_cumsum(weft_tensor x, uint32_t dim, weft_tensor* y);
+/// Running sums along a dimension; `exclusive` leaves out the element itself, `reverse` starts from the end.
+WEFT_API weft_status weft_tensor_cumsum(weft_tensor x, uint32_t dim, bool exclusive, bool reverse,
+                                        weft_tensor* y);
 
 /// softmax(scale·x) along the last dimension.
 WEFT_API weft_status weft_tensor_softmax(weft_tensor x, float scale, weft_tensor* y);
@@ -114,6 +116,26 @@ WEFT_API weft_status weft_tensor_matmul(weft_tensor a, weft_tensor b, weft_tenso
 /// Tensors one after the other along a dimension.
 WEFT_API weft_status weft_tensor_concat(const weft_tensor* tensors, uint32_t count, uint32_t dim,
                                         weft_tensor* y);
+
+/// `x` with low[i] elements of `value` before and high[i] after it along dimension i; `rank` is that of `x`.
+WEFT_API weft_status weft_tensor_pad(weft_tensor x, uint32_t rank, const int64_t* low,
+                                     const int64_t* high, double value, weft_tensor* y);
+
+/// Rows of a table [N, C] by i32 indices […, R]: the result is […, R, C]. An index outside the table gives zeros.
+WEFT_API weft_status weft_tensor_embedding(weft_tensor table, weft_tensor indices, weft_tensor* y);
+
+/// y[i, j, k] = x[i, index[i, j, k], k] for dim 1, and so on; an index outside of `x` gives 0.
+WEFT_API weft_status weft_tensor_gather(weft_tensor x, weft_tensor index, uint32_t dim,
+                                        weft_tensor* y);
+
+/// `x` with x[i, index[i, j, k], k] += source[i, j, k] for dim 1, and so on.
+WEFT_API weft_status weft_tensor_scatter_add(weft_tensor x, weft_tensor index, weft_tensor source,
+                                             uint32_t dim, weft_tensor* y);
+
+/// The mean over all positions of -log(softmax(logits)[label]): logits are […, classes], labels […] of i32. Positions
+/// with a negative label count for nothing.
+WEFT_API weft_status weft_tensor_cross_entropy(weft_tensor logits, weft_tensor labels,
+                                               weft_tensor* y);
 
 #ifdef __cplusplus
 }

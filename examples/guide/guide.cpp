@@ -1,0 +1,124 @@
+// The pieces of code in docs/api.md, as a program that checks what they compute.
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <weft/weft.hpp>
+
+namespace {
+
+void expect(bool good, const char* what) {
+  if (good) return;
+  std::cerr << "guide: " << what << " is not what docs/api.md says\n";
+  std::exit(1);
+}
+
+void devices() {
+  const weft::Device device;  // the best adapter, or what WEFT_ADAPTER names
+  std::cout << "on " << device.name() << '\n';
+
+  const weft::Device safe({.safe = true});  // with every check of WebGPU, for kernels of others
+  expect(!safe.name().empty(), "the name of a device");
+}
+
+void tensors(const weft::Device& device) {
+  const weft::Tensor a = device.tensor({2, 3}, std::vector{1.0F, 2.0F, 3.0F, 4.0F, 5.0F, 6.0F});
+  const weft::Tensor b = device.full({3}, 0.5);
+  const weft::Tensor c = a * b + 1;                  // [3] is repeated to [2, 3]
+  const std::vector<float> values = c.to_vector();   // runs it and waits
+  std::cout << c.to_string() << '\n';                // f32[2,3] [[1.5, 2, 2.5], [3, 3.5, 4]]
+  const weft::Tensor half = c.to(weft::DType::f16);  // sums inside operations stay f32
+  expect(values[5] == 4.0F && half.to_vector()[0] == 1.5F, "c");
+}
+
+void views(const weft::Device& device) {
+  const weft::Tensor m = device.arange(12).reshape({3, 4});
+  const weft::Tensor turned = m.transpose();           // [4, 3]
+  const weft::Tensor row = m.slice(0, 1, 1);           // [[4, 5, 6, 7]]
+  const weft::Tensor wide = row.broadcast_to({5, 4});  // the row five times
+  const weft::Tensor swapped = m.reshape({3, 2, 2}).permute({2, 0, 1});
+  expect(turned.shape() == weft::Shape{4, 3} && weft::sum(wide).item() == 110.0F, "a view");
+  expect(swapped.shape() == weft::Shape{2, 3, 2}, "a permuted shape");
+}
+
+void operations(const weft::Device& device) {
+  const weft::Tensor x = device.arange(6, -2.5).reshape({2, 3});
+  const weft::Tensor y = weft::map("gelu", x);               // any function of docs/ops.md
+  const weft::Tensor rows = weft::sum(x, {1});               // [2]
+  const weft::Tensor best = weft::reduce("argmax", x, {1});  // i32 [2]
+  const weft::Tensor p = weft::softmax(x);                   // along the last dimension
+  const weft::Tensor n = weft::layer_norm(x);
+  const weft::Tensor xxt = weft::matmul(x, x.transpose());  // [2, 2]
+  expect(y.shape() == x.shape() && rows.to_vector()[1] == 4.5F, "a sum");
+  expect(best.to_vector<std::int32_t>()[0] == 2 && xxt.to_vector()[0] == 8.75F,
+         "an index or product");
+  expect(std::abs(weft::sum(p).item() - 2) < 1e-5F && std::abs(weft::sum(n).item()) < 1e-4F,
+         "a row");
+}
+
+void errors(const weft::Device& device) {
+  bool expected = false;
+  try {
+    const weft::Tensor m = device.full({2, 3}, 1);
+    (void)weft::matmul(m, m);
+  } catch (const weft::Error& error) {
+    // invalid_argument: … [2,3] and [2,3] … (matmul at FILE:LINE)
+    std::cout << weft::name(error.code()) << ": " << error.what() << '\n';
+    expected = error.code() == weft::ErrorCode::invalid_argument;
+  }
+  expect(expected, "a product of shapes that do not fit");
+}
+
+void gradients(const weft::Device& device) {
+  const weft::Tensor w = weft::variable(device.full({3}, 2));
+  const weft::Tensor loss = weft::sum(w * w * w);
+  const weft::Tensor slope = weft::grad(loss, {w})[0];  // 3 w² = [12, 12, 12]
+  weft::apply({{w, w - slope * 0.1}});                  // w is now [0.8, 0.8, 0.8]
+  expect(slope.to_vector()[0] == 12.0F && std::abs(w.to_vector()[2] - 0.8F) < 1e-6F, "a gradient");
+}
+
+void compiled(const weft::Device& device) {
+  const weft::Tensor w = weft::variable(device.full({4, 1}, 0));
+  const weft::Compiled step = weft::compile([&](const std::vector<weft::Tensor>& in) {
+    const weft::Tensor error = weft::matmul(in[0], w) - in[1];
+    const weft::Tensor loss = weft::mean(error * error);
+    return weft::Outputs({loss}, {{w, w - weft::grad(loss, {w})[0] * 0.1}});
+  });
+  const weft::Tensor x = weft::map("sin", device.arange(32)).reshape({8, 4});
+  const weft::Tensor target = weft::sum(x, {1}, true);
+  const float before = step.one({x, target}).item();
+  float after = before;
+  for (int i = 0; i < 50; ++i) after = step.one({x, target}).item();  // replays
+  std::cout << "loss " << before << " -> " << after << ", " << step.report().dispatches
+            << " kernels per step\n";
+  expect(after < before / 10, "the loss");
+}
+
+void kernels(const weft::Device& device) {
+  const weft::Kernel squares = device.kernel({.wgsl = R"(
+      @group(0) @binding(0) var<storage, read_write> y: array<f32>;
+      @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+        if (id.x < arrayLength(&y)) { y[id.x] = f32(id.x * id.x); }
+      })",
+                                              .writes = {true}});
+  const weft::Tensor y = device.empty({100});
+  squares.run({y}, {2, 1, 1});  // two workgroups
+  expect(y.to_vector()[99] == 9801.0F, "a kernel's result");
+}
+
+}  // namespace
+
+int main() try {
+  const weft::Device device;
+  devices();
+  tensors(device);
+  views(device);
+  operations(device);
+  errors(device);
+  gradients(device);
+  compiled(device);
+  kernels(device);
+  std::cout << "guide: all as described\n";
+} catch (const weft::Error& error) {
+  std::cerr << "guide: " << error.what() << '\n';
+  return 1;
+}

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "capi/objects.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::capi {
+
+/// Calls do not come from a line of C++: messages then name only the operation.
+inline constexpr Where nowhere{};
+
+/// The tensor behind a handle.
+Tensor tensor_of(weft_tensor handle, std::string_view argument);
+
+/// An argument that may be left out.
+Tensor tensor_or_none(weft_tensor handle, std::string_view argument);
+
+/// The tensors behind an array of handles.
+std::vector<Tensor> tensors_of(const weft_tensor* handles, std::uint32_t count,
+                               std::string_view argument);
+
+/// Held while expressions of a tensor's device are built or computed, so that the C API can be used from several threads.
+std::unique_lock<std::recursive_mutex> lock_values(const Tensor& tensor);
+
+/// Gives new tensors to the caller: all of them, or none.
+void put_all(const std::vector<Tensor>& tensors, weft_tensor* results);
+
+/// Copies a text, or what fits of it, and gives its whole length.
+void give_text(std::string_view whole, char* text, std::size_t capacity, std::size_t* length);
+
+}  // namespace weft::capi
