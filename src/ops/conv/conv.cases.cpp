@@ -1,0 +1,337 @@
+#include "ops/conv/conv.hpp"
+
+#include <cmath>
+#include <format>
+
+#include "ops/case.hpp"
+
+namespace weft::ops::conv {
+namespace {
+
+using Shape = std::vector<std::uint64_t>;
+
+/// A convolution by its tensors: x [N, C, …], y [N, OC, …] and weights [OC, C / groups, …].
+struct Setup {
+  Shape image;
+  std::uint64_t channels = 1;  // of y
+  Shape kernel;
+  std::vector<Axis> axes;
+  std::uint64_t groups = 1;
+  bool bias = false;
+  bool allow_f16 = false;
+  std::string_view way = {};
+
+  [[nodiscard]] Shape weights() const {
+    Shape shape{channels, image[1] / groups};
+    shape.insert(shape.end(), kernel.begin(), kernel.end());
+    return shape;
+  }
+  [[nodiscard]] Shape windows() const {
+    Shape shape{image[0], channels};
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const auto room = static_cast<std::int64_t>(image[2 + i]) + 2 * axes[i].pad -
+                        static_cast<std::int64_t>(axes[i].dilation * (kernel[i] - 1)) - 1;
+      shape.push_back(room < 0 ? 0 : static_cast<std::uint64_t>(room) / axes[i].stride + 1);
+    }
+    return shape;
+  }
+};
+
+std::size_t place(const Shape& shape, const Shape& at) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < shape.size(); ++i) n = n * shape[i] + at[i];
+  return n;
+}
+
+/// Calls visit(in the image, in the windows, in the weights) for every product.
+template <class Visit>
+void for_each_product(const Setup& setup, const Shape& out, Visit&& visit) {
+  const Shape weights = setup.weights();
+  const std::uint64_t each = setup.channels / setup.groups;
+  std::size_t y = 0;
+  for (Index o(out); !o.done(); o.next(), ++y) {
+    std::size_t w = o[1];
+    for (std::size_t i = 1; i < weights.size(); ++i) w *= weights[i];
+    const Shape terms(weights.begin() + 1, weights.end());
+    for (Index k(terms); !k.done(); k.next(), ++w) {
+      Shape at{o[0], o[1] / each * weights[1] + k[0]};
+      bool inside = true;
+      for (std::size_t i = 0; i < setup.axes.size(); ++i) {
+        const auto where = static_cast<std::int64_t>(o[2 + i] * setup.axes[i].stride +
+                                                     k[1 + i] * setup.axes[i].dilation) -
+                           setup.axes[i].pad;
+        inside = inside && where >= 0 && where < static_cast<std::int64_t>(setup.image[2 + i]);
+        at.push_back(static_cast<std::uint64_t>(where));
+      }
+      if (inside) visit(place(setup.image, at), y, w);
+    }
+  }
+}
+
+/// How the tensors lie in memory, and their types.
+struct Layout {
+  TensorSpec image{};
+  TensorSpec out{};
+  TensorSpec weights{};
+};
+
+void fill_shapes(const Setup& setup, Layout& layout) {
+  layout.image.shape = setup.image;
+  layout.out.shape = setup.windows();
+  layout.weights.shape = setup.weights();
+}
+
+double terms_of(const Shape& shape, std::size_t skip) {
+  double terms = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i != skip) terms *= static_cast<double>(shape[i]);
+  }
+  return terms;
+}
+
+/// Values that are rounded to f16 on the way need a wider tolerance.
+void set_tolerance(Case& test, const Setup& setup, double terms) {
+  test.epsilons = setup.allow_f16 ? 8192 : 16;
+  test.scale = std::sqrt(terms);
+}
+
+Case forward_case(const std::string& label, const Setup& setup, Layout layout = {}) {
+  Case test;
+  test.name = "conv_" + label;
+  fill_shapes(setup, layout);
+  set_tolerance(test, setup, terms_of(layout.weights.shape, 0));
+  layout.out.output = true;
+  test.tensors = {layout.image, layout.weights, layout.out};
+  if (setup.bias) test.tensors.push_back({.shape = {setup.channels}});
+  test.plan = [setup](std::span<const View> v, const Caps& caps) {
+    return plan(Args{.x = v[0],
+                     .w = v[1],
+                     .y = v[2],
+                     .bias = v.size() > 3 ? v[3] : View{},
+                     .axes = setup.axes,
+                     .groups = setup.groups,
+                     .allow_f16 = setup.allow_f16,
+                     .kernel = setup.way},
+                caps);
+  };
+  test.reference = [setup](std::span<HostTensor> t) {
+    std::ranges::fill(t[2].values, 0.0);
+    for_each_product(setup, t[2].shape, [&](std::size_t x, std::size_t y, std::size_t w) {
+      t[2].values[y] += t[0].values[x] * t[1].values[w];
+    });
+    if (t.size() < 4) return;
+    std::size_t n = 0;
+    for (Index i(t[2].shape); !i.done(); i.next(), ++n) t[2].values[n] += t[3].values[i[1]];
+  };
+  return test;
+}
+
+Case transposed_case(const std::string& label, const Setup& setup, Layout layout = {}) {
+  Case test;
+  test.name = "transposed_" + label;
+  fill_shapes(setup, layout);
+  set_tolerance(test, setup, terms_of(layout.weights.shape, 1));
+  layout.image.output = true;
+  test.tensors = {layout.out, layout.weights, layout.image};
+  if (setup.bias) test.tensors.push_back({.shape = {setup.image[1]}});
+  test.plan = [setup](std::span<const View> v, const Caps& caps) {
+    return plan(TransposedArgs{.x = v[0],
+                               .w = v[1],
+                               .y = v[2],
+                               .bias = v.size() > 3 ? v[3] : View{},
+                               .axes = setup.axes,
+                               .groups = setup.groups,
+                               .allow_f16 = setup.allow_f16,
+                               .kernel = setup.way},
+                caps);
+  };
+  test.reference = [setup](std::span<HostTensor> t) {
+    std::ranges::fill(t[2].values, 0.0);
+    for_each_product(setup, t[0].shape, [&](std::size_t y, std::size_t x, std::size_t w) {
+      t[2].values[y] += t[0].values[x] * t[1].values[w];
+    });
+    if (t.size() < 4) return;
+    std::size_t n = 0;
+    for (Index i(t[2].shape); !i.done(); i.next(), ++n) t[2].values[n] += t[3].values[i[1]];
+  };
+  return test;
+}
+
+Case weight_case(const std::string& label, const Setup& setup, Layout layout = {}) {
+  Case test;
+  test.name = "weight_" + label;
+  fill_shapes(setup, layout);
+  set_tolerance(test, setup, terms_of(layout.out.shape, 1));
+  test.epsilons *= 4;  // thousands of products in one sum
+  layout.weights.output = true;
+  test.tensors = {layout.image, layout.out, layout.weights};
+  test.plan = [setup](std::span<const View> v, const Caps& caps) {
+    return plan(WeightArgs{.x = v[0],
+                           .dy = v[1],
+                           .dw = v[2],
+                           .axes = setup.axes,
+                           .groups = setup.groups,
+                           .allow_f16 = setup.allow_f16,
+                           .kernel = setup.way},
+                caps);
+  };
+  test.reference = [setup](std::span<HostTensor> t) {
+    std::ranges::fill(t[2].values, 0.0);
+    for_each_product(setup, t[1].shape, [&](std::size_t x, std::size_t y, std::size_t w) {
+      t[2].values[w] += t[0].values[x] * t[1].values[y];
+    });
+  };
+  return test;
+}
+
+void add_all(std::vector<Case>& out, const std::string& label, Setup setup,
+             const Layout& layout = {}) {
+  const bool forced = !setup.way.empty();
+  for (const std::string_view way : {"direct", "gemm"}) {
+    if (!forced) setup.way = way;
+    const std::string of = label + "_" + std::string(setup.way);
+    out.push_back(forward_case(of, setup, layout));
+    out.push_back(transposed_case(of, setup, layout));
+    out.push_back(weight_case(of, setup, layout));
+    if (forced) return;
+  }
+}
+
+void add_tests(std::vector<Case>& out) {
+  const Axis same{.stride = 1, .pad = 1};
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    const TensorSpec of{.dtype = type};
+    add_all(out, std::format("3x3_{}", name(type)),
+            {.image = {2, 4, 9, 10},
+             .channels = 6,
+             .kernel = {3, 3},
+             .axes = {same, same},
+             .bias = true},
+            {.image = of, .out = of, .weights = of});
+  }
+  add_all(out, "odd",
+          {.image = {3, 5, 11, 7},
+           .channels = 3,
+           .kernel = {2, 3},
+           .axes = {{.stride = 2, .pad = 2, .dilation = 2}, {.stride = 3, .pad = 1}}});
+  add_all(out, "groups",
+          {.image = {2, 6, 8, 9},
+           .channels = 4,
+           .kernel = {3, 3},
+           .axes = {same, same},
+           .groups = 2,
+           .bias = true});
+  add_all(out, "depthwise",
+          {.image = {2, 5, 8, 9},
+           .channels = 5,
+           .kernel = {3, 3},
+           .axes = {same, same},
+           .groups = 5,
+           .way = "direct"});
+  add_all(out, "1d",
+          {.image = {2, 4, 40},
+           .channels = 7,
+           .kernel = {5},
+           .axes = {{.stride = 2, .pad = 3}},
+           .bias = true});
+  add_all(out, "3d",
+          {.image = {2, 3, 4, 5, 6},
+           .channels = 4,
+           .kernel = {2, 3, 3},
+           .axes = {{.stride = 1, .pad = 1}, same, {.stride = 2, .pad = 1}}});
+  add_all(
+      out, "pointwise",
+      {.image = {2, 12, 5, 7}, .channels = 9, .kernel = {1, 1}, .axes = {{}, {}}, .bias = true});
+  add_all(out, "channels_last_f16",
+          {.image = {2, 8, 6, 6}, .channels = 8, .kernel = {3, 3}, .axes = {same, same}},
+          {.image = {.dtype = DType::f16, .order = {0, 2, 3, 1}},
+           .out = {.dtype = DType::f16, .order = {0, 2, 3, 1}},
+           .weights = {.dtype = DType::f16, .order = {2, 3, 1, 0}}});
+  add_all(
+      out, "padded", {.image = {2, 4, 6, 7}, .channels = 5, .kernel = {3, 2}, .axes = {same, same}},
+      {.image = {.pad = 2, .offset = 1}, .out = {.pad = 1, .offset = 3}, .weights = {.pad = 1}});
+  add_all(out, "f16_weights",
+          {.image = {2, 8, 9, 10},
+           .channels = 16,
+           .kernel = {3, 3},
+           .axes = {same, same},
+           .allow_f16 = true},
+          {.weights = {.dtype = DType::f16}});
+  add_all(out, "one", {.image = {1, 1, 1}, .channels = 1, .kernel = {1}, .axes = {{}}});
+  add_all(out, "no_images", {.image = {0, 2, 4}, .channels = 3, .kernel = {2}, .axes = {{}}});
+  add_all(out, "no_windows",
+          {.image = {2, 2, 4}, .channels = 3, .kernel = {5}, .axes = {{}}, .bias = true});
+  const Setup large{.image = {2, 8, 60, 50}, .channels = 8, .kernel = {3, 3}, .axes = {same, same}};
+  out.push_back(forward_case("large", large));
+  out.push_back(transposed_case("large", large));
+  out.push_back(weight_case("large", large));
+  const Setup wide{.image = {1, 80, 60, 60},
+                   .channels = 80,
+                   .kernel = {3, 3},
+                   .axes = {same, same},
+                   .groups = 80};
+  out.push_back(forward_case("large_depthwise", wide));
+  out.push_back(transposed_case("large_depthwise", wide));
+}
+
+void add_benches(std::vector<Case>& out) {
+  const Axis same{.stride = 1, .pad = 1};
+  const Setup setup{
+      .image = {8, 256, 28, 28}, .channels = 256, .kernel = {3, 3}, .axes = {same, same}};
+  const TensorSpec f16{.dtype = DType::f16};
+  const Layout halves{.image = f16, .out = f16, .weights = f16};
+  const auto bench = [&](Case test, double flops) {
+    test.name = "bench_" + test.name;
+    test.test = false;
+    test.bench = true;
+    test.flops = flops;
+    out.push_back(std::move(test));
+  };
+  const double flops = 2.0 * 8 * 256 * 28 * 28 * 256 * 9;
+  bench(forward_case("3x3_8x256x28x28_256_f16", setup, halves), flops);
+  bench(transposed_case("3x3_8x256x28x28_256_f16", setup, halves), flops);
+  bench(weight_case("3x3_8x256x28x28_256_f16", setup, halves), flops);
+  bench(forward_case("3x3_8x256x28x28_256_f32", setup), flops);
+  const Setup depthwise{.image = {8, 256, 56, 56},
+                        .channels = 256,
+                        .kernel = {3, 3},
+                        .axes = {same, same},
+                        .groups = 256};
+  bench(forward_case("depthwise_3x3_8x256x56x56_f32", depthwise), 0);
+}
+
+std::vector<Case> cases(std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Case> out;
+  add_tests(out);
+  for (int i = 0; i < 3; ++i) {
+    const auto axis = [&] {
+      return Axis{.stride = random.between(1, 3),
+                  .pad = static_cast<std::int64_t>(random.between(0, 2)),
+                  .dilation = random.between(1, 2)};
+    };
+    const std::uint64_t groups = random.between(1, 3);
+    add_all(out, std::format("random{}", i),
+            {.image = {random.between(1, 3), groups * random.between(1, 4), random.between(5, 12),
+                       random.between(5, 12)},
+             .channels = groups * random.between(1, 4),
+             .kernel = {random.between(1, 3), random.between(1, 3)},
+             .axes = {axis(), axis()},
+             .groups = groups,
+             .bias = random.between(0, 1) == 1});
+  }
+  add_benches(out);
+  return out;
+}
+
+}  // namespace
+
+Op describe_op();
+Op describe_op() {
+  return {"conv",
+          "Convolutions in 1 to 3 dimensions with groups, their transposes, and the gradients of "
+          "their weights",
+          "f32 f16 bf16", cases};
+}
+
+}  // namespace weft::ops::conv

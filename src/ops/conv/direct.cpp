@@ -1,0 +1,178 @@
+#include "ops/conv/direct.hpp"
+
+#include <algorithm>
+#include <format>
+#include <tuple>
+#include <utility>
+
+#include "base/math.hpp"
+#include "ops/iterate.hpp"
+
+namespace weft::ops::conv {
+namespace {
+
+struct Variant {
+  std::string_view mode;
+  bool bias = false;
+  bool last = false;
+  std::uint32_t chunk = 1;
+
+  static constexpr auto fields =
+      std::tuple{field("MODE", &Variant::mode), field("BIAS", &Variant::bias),
+                 field("LAST", &Variant::last), field("CHUNK", &Variant::chunk)};
+};
+
+using Steps = std::array<std::uint32_t, 5>;
+
+struct Params {
+  std::uint32_t total = 0;
+  std::uint32_t channels = 0;  // of the computed tensor
+  std::uint32_t group_to = 0;  // its channels per group (weight: those of the output)
+  std::uint32_t group_from =
+      0;                      // channels per group that each element sums over (weight: those of x)
+  std::uint32_t windows = 0;  // weight: windows of all images
+  std::uint32_t bias_step = 0;
+  std::array<std::int32_t, 3> size{};
+  std::array<std::int32_t, 3> out{};
+  std::array<std::int32_t, 3> kernel{};
+  std::array<std::int32_t, 3> stride{};
+  std::array<std::int32_t, 3> pad{};
+  std::array<std::int32_t, 3> dilation{};
+  Steps x{};
+  Steps w{};
+  Steps e{};
+  Steps y{};
+
+  static constexpr auto fields = std::tuple{field("total", &Params::total),
+                                            field("channels", &Params::channels),
+                                            field("group_to", &Params::group_to),
+                                            field("group_from", &Params::group_from),
+                                            field("windows", &Params::windows),
+                                            field("bias_step", &Params::bias_step),
+                                            field("size", &Params::size),
+                                            field("out", &Params::out),
+                                            field("kernel", &Params::kernel),
+                                            field("stride", &Params::stride),
+                                            field("pad", &Params::pad),
+                                            field("dilation", &Params::dilation),
+                                            field("x", &Params::x),
+                                            field("w", &Params::w),
+                                            field("e", &Params::e),
+                                            field("y", &Params::y)};
+};
+
+/// `view` with spatial dimensions of extent 1 in front of its own, three in all.
+View three(View view) {
+  while (view.rank < 5) view = view.unsqueeze(2);
+  return view;
+}
+
+Steps steps_of(const View& view) {
+  Steps out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = narrow(view.stride[i]);
+  return out;
+}
+
+/// Two elements per invocation where they share a word; else elements of 16 bits are put in atomically.
+bool pairs(const View& y) {
+  bool even = y.shape[4] % 2 == 0 && y.stride[4] == 1 && y.offset % 4 == 0;
+  for (std::uint32_t i = 0; i < 4; ++i) even = even && (y.shape[i] == 1 || y.stride[i] % 2 == 0);
+  return even;
+}
+
+}  // namespace
+
+Problem Problem::images(std::uint64_t first, std::uint64_t count) const {
+  Problem out_problem = *this;
+  out_problem.image = image.slice(0, first, count);
+  out_problem.out = out.slice(0, first, count);
+  return out_problem;
+}
+
+Problem Problem::part(std::uint64_t first, std::uint64_t count, bool bias_of_out) const {
+  Problem out_problem = *this;
+  const auto cut = [&](const View& view, std::uint32_t dim) {
+    const std::uint64_t each = view.shape[dim] / groups;
+    return view.slice(dim, first * each, count * each);
+  };
+  out_problem.image = cut(image, 1);
+  out_problem.out = cut(out, 1);
+  out_problem.w = cut(w, 0);
+  if (bias.given()) {
+    const std::uint64_t each = (bias_of_out ? out : image).shape[1] / groups;
+    out_problem.bias = bias.slice(0, first * each, count * each);
+  }
+  out_problem.groups = count;
+  return out_problem;
+}
+
+Result<Plan> plan_direct(const Problem& problem, Mode mode, const Caps& caps) {
+  const View image = three(problem.image);
+  const View out = three(problem.out);
+  const View w = three(problem.w);
+  const View& y = mode == Mode::forward ? out : mode == Mode::transposed ? image : w;
+  Params params;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::uint32_t missing = 3 - problem.spatial();
+    const Axis axis = i < missing ? Axis{} : problem.axes[i - missing];
+    params.size[i] = static_cast<std::int32_t>(image.shape[2 + i]);
+    params.out[i] = static_cast<std::int32_t>(out.shape[2 + i]);
+    params.kernel[i] = static_cast<std::int32_t>(w.shape[2 + i]);
+    params.stride[i] = static_cast<std::int32_t>(axis.stride);
+    params.pad[i] = static_cast<std::int32_t>(axis.pad);
+    params.dilation[i] = static_cast<std::int32_t>(axis.dilation);
+  }
+  const std::uint32_t image_group = narrow(image.shape[1] / problem.groups);
+  const std::uint32_t out_group = narrow(out.shape[1] / problem.groups);
+  Variant variant{.mode = mode == Mode::forward ? "forward" : "transposed"};
+  Launch launch;
+  params.y = steps_of(y);
+  Access access = Access::write;
+  if (mode == Mode::weight) {
+    variant.mode = "weight";
+    params.group_from = image_group;
+    params.group_to = out_group;
+    params.windows = narrow(out.count() / out.shape[1]);
+    params.x = steps_of(image);
+    params.e = steps_of(out);
+    params.total = narrow(y.count());
+    if (size_of(y.dtype) < 4) access = Access::atomic;
+    launch.source = "conv/weight.wgsl";
+    launch.operands = {{"x", image}, {"e", out}, {"y", y, access}};
+    launch.grid = grid_1d(params.total, caps);
+  } else {
+    const View& x = mode == Mode::forward ? image : out;
+    params.group_from = mode == Mode::forward ? image_group : out_group;
+    params.group_to = mode == Mode::forward ? out_group : image_group;
+    params.channels = narrow(y.shape[1]);
+    params.x = steps_of(x);
+    params.w = steps_of(w);
+    variant.last = y.stride[1] < y.stride[4] && y.shape[1] > 1;
+    if (size_of(y.dtype) < 4) {
+      if (!variant.last && pairs(y)) {
+        variant.chunk = 2;
+      } else {
+        access = Access::atomic;
+      }
+    }
+    params.total = narrow(y.count() / variant.chunk);
+    launch.source = "conv/direct.wgsl";
+    launch.operands = {{"x", x}, {"w", w}, {"y", y, access}};
+    if (problem.bias.given()) {
+      variant.bias = true;
+      params.bias_step = narrow(problem.bias.stride[0]);
+      launch.operands.push_back({"bias", problem.bias});
+    }
+    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+  }
+  launch.label = std::format("conv {} {} to {}", variant.mode, name(image.dtype), name(y.dtype));
+  launch.constants = constants_of(variant);
+  launch.params = block_of(params);
+  auto dispatch = make_dispatch(std::move(launch), caps);
+  if (!dispatch) return std::unexpected(dispatch.error());
+  Plan plan;
+  plan.dispatches.push_back(std::move(*dispatch));
+  return plan;
+}
+
+}  // namespace weft::ops::conv

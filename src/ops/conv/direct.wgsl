@@ -1,0 +1,89 @@
+// Each element of a convolution (MODE "forward") or of a transposed one ("transposed") by itself.
+// Tile: 256 invocations, one per CHUNK elements that are neighbours along the last dimension, or one per element with
+// neighbours in different channels (LAST). No workgroup memory. Assumes: with CHUNK 2 rows are even and aligned to words.
+// Extents: size is that of the tensor with windows, out that with one element for each window.
+fn one(n: u32, channel: u32, at: vec3<i32>) -> f32 {
+  let pad = vec3<i32>(p.pad_0, p.pad_1, p.pad_2);
+  let stride = vec3<i32>(p.stride_0, p.stride_1, p.stride_2);
+#if MODE == "forward"
+  let base = at * stride - pad;
+  let extent = vec3<i32>(p.size_0, p.size_1, p.size_2);
+#else
+  let base = at + pad;
+  let extent = vec3<i32>(p.out_0, p.out_1, p.out_2);
+#endif
+  let group = channel / p.group_to;
+  let x_start = p.x_off + n * p.x_0 + group * p.group_from * p.x_1;
+  // Weights are [out channels, in channels of the group]; a transposed convolution goes the other way.
+#if MODE == "forward"
+  let w_start = p.w_off + channel * p.w_0;
+  let w_step = p.w_1;
+#else
+  let w_start = p.w_off + group * p.group_from * p.w_0 + (channel % p.group_to) * p.w_1;
+  let w_step = p.w_0;
+#endif
+  var sum = 0.0;
+#if BIAS
+  sum = bias_at(p.bias_off + channel * p.bias_step);
+#endif
+  for (var kd = 0; kd < p.kernel_0; kd++) {
+    for (var kh = 0; kh < p.kernel_1; kh++) {
+      for (var kw = 0; kw < p.kernel_2; kw++) {
+        let k = vec3<i32>(kd, kh, kw);
+#if MODE == "forward"
+        let i = base + k * vec3<i32>(p.dilation_0, p.dilation_1, p.dilation_2);
+        if (any(i < vec3<i32>(0)) || any(i >= extent)) { continue; }
+#else
+        let t = base - k * vec3<i32>(p.dilation_0, p.dilation_1, p.dilation_2);
+        let i = t / stride;
+        if (any(t < vec3<i32>(0)) || any(i * stride != t) || any(i >= extent)) { continue; }
+#endif
+        let u = vec3<u32>(i);
+        var x_at_ = x_start + u.x * p.x_2 + u.y * p.x_3 + u.z * p.x_4;
+        var w_at_ = w_start + u32(kd) * p.w_2 + u32(kh) * p.w_3 + u32(kw) * p.w_4;
+        for (var c = 0u; c < p.group_from; c++) {
+          sum += x_at(x_at_) * w_at(w_at_);
+          x_at_ += p.x_1;
+          w_at_ += w_step;
+        }
+      }
+    }
+  }
+  return sum;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) lane: u32) {
+  let g = group_index(group, groups) * 256u + lane;
+  if (g >= p.total) { return; }
+#if MODE == "forward"
+  let extent = vec3<u32>(vec3<i32>(p.out_0, p.out_1, p.out_2));
+#else
+  let extent = vec3<u32>(vec3<i32>(p.size_0, p.size_1, p.size_2));
+#endif
+#if LAST
+  let channel = g % p.channels;
+  let rest = g / p.channels;
+#else
+  let rest = g;
+#endif
+  let width = extent.z / {{CHUNK}}u;
+  let w = (rest % width) * {{CHUNK}}u;
+  let h = (rest / width) % extent.y;
+  let plane = rest / (width * extent.y);
+  let d = plane % extent.x;
+#if LAST
+  let n = plane / extent.x;
+#else
+  let channel = (plane / extent.x) % p.channels;
+  let n = plane / (extent.x * p.channels);
+#endif
+  let to = p.y_off + n * p.y_0 + channel * p.y_1 + d * p.y_2 + h * p.y_3 + w * p.y_4;
+#if CHUNK == 2
+  y_put2(to, vec2<f32>(one(n, channel, vec3<i32>(vec3<u32>(d, h, w))),
+                       one(n, channel, vec3<i32>(vec3<u32>(d, h, w + 1u)))));
+#else
+  y_put(to, one(n, channel, vec3<i32>(vec3<u32>(d, h, w))));
+#endif
+}
