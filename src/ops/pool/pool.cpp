@@ -1,0 +1,245 @@
+#include "ops/pool/pool.hpp"
+
+#include <algorithm>
+#include <array>
+#include <format>
+#include <tuple>
+#include <utility>
+
+#include "base/math.hpp"
+#include "ops/iterate.hpp"
+#include "ops/map/map.hpp"
+#include "ops/unfold/windows.hpp"
+
+namespace weft::ops::pool {
+namespace {
+
+struct Variant {
+  std::string_view mode;
+  std::string_view function;
+  bool outside = false;
+  std::uint32_t chunk = 1;
+
+  static constexpr auto fields =
+      std::tuple{field("MODE", &Variant::mode), field("FN", &Variant::function),
+                 field("OUTSIDE", &Variant::outside), field("CHUNK", &Variant::chunk)};
+};
+
+using Steps = std::array<std::uint32_t, 5>;
+
+struct Params {
+  std::uint32_t total = 0;
+  std::uint32_t channels = 0;
+  std::array<std::int32_t, 3> size{};
+  std::array<std::int32_t, 3> out{};
+  std::array<std::int32_t, 3> kernel{};
+  std::array<std::int32_t, 3> stride{};
+  std::array<std::int32_t, 3> pad{};
+  std::array<std::int32_t, 3> dilation{};
+  Steps x{};
+  Steps e{};
+  Steps y{};
+
+  static constexpr auto fields = std::tuple{field("total", &Params::total),
+                                            field("channels", &Params::channels),
+                                            field("size", &Params::size),
+                                            field("out", &Params::out),
+                                            field("kernel", &Params::kernel),
+                                            field("stride", &Params::stride),
+                                            field("pad", &Params::pad),
+                                            field("dilation", &Params::dilation),
+                                            field("x", &Params::x),
+                                            field("e", &Params::e),
+                                            field("y", &Params::y)};
+};
+
+/// A pool in normal form: the image and its windows, whose columns are [N, o…, C] with kernel dimensions that repeat.
+struct Job {
+  unfold::Windows windows;
+  View x{};  // what went in, for the gradient of `max`: [N, C, D, H, W]
+  Function function = Function::max;
+  bool outside = false;
+  bool backward = false;
+};
+
+Steps steps_of(const View& view) {
+  Steps out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = narrow(view.stride[i]);
+  return out;
+}
+
+/// [N, OD, OH, OW, C, k…] as [N, C, OD, OH, OW].
+View one_per_window(const View& columns) {
+  View out = columns.permute(std::array<std::uint32_t, 8>{0, 4, 1, 2, 3, 5, 6, 7});
+  out.rank = 5;
+  return out;
+}
+
+/// Two elements per invocation where they share a word; else elements of 16 bits are put in atomically.
+bool pairs(const View& y) {
+  bool even = y.shape[4] % 2 == 0 && y.stride[4] == 1 && y.offset % 4 == 0;
+  for (std::uint32_t i = 0; i < 4; ++i) even = even && (y.shape[i] == 1 || y.stride[i] % 2 == 0);
+  return even;
+}
+
+Status launch_job(Plan& plan, const Job& job, const Caps& caps) {
+  const View& image = job.windows.image;
+  const View out = one_per_window(job.windows.columns);
+  const View& y = job.backward ? image : out;
+  Params params;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    params.size[i] = static_cast<std::int32_t>(image.shape[2 + i]);
+    params.out[i] = static_cast<std::int32_t>(out.shape[2 + i]);
+    params.kernel[i] = static_cast<std::int32_t>(job.windows.columns.shape[5 + i]);
+    params.stride[i] = static_cast<std::int32_t>(job.windows.axes[i].stride);
+    params.pad[i] = static_cast<std::int32_t>(job.windows.axes[i].pad);
+    params.dilation[i] = static_cast<std::int32_t>(job.windows.axes[i].dilation);
+  }
+  Variant variant{.mode = job.backward ? "backward" : "forward",
+                  .function = job.function == Function::max ? "max" : "mean",
+                  .outside = job.outside && job.function == Function::mean};
+  Access access = Access::write;
+  if (size_of(y.dtype) < 4) {
+    if (pairs(y)) {
+      variant.chunk = 2;
+    } else {
+      access = Access::atomic;
+    }
+  }
+  params.channels = narrow(y.shape[1]);
+  params.total = narrow(y.count() / variant.chunk);
+  params.y = steps_of(y);
+  Launch launch;
+  if (!job.backward) {
+    params.x = steps_of(image);
+    launch.operands.push_back({"x", image});
+  } else {
+    params.e = steps_of(out);
+    launch.operands.push_back({"e", out});
+    if (job.function == Function::max) {
+      params.x = steps_of(job.x);
+      launch.operands.push_back({"x", job.x});
+    }
+  }
+  launch.operands.push_back({"y", y, access});
+  launch.source = "pool/pool.wgsl";
+  launch.label = std::format("pool {} {} {}", variant.function, variant.mode, name(y.dtype));
+  launch.constants = constants_of(variant);
+  launch.params = block_of(params);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+  auto dispatch = make_dispatch(std::move(launch), caps);
+  if (!dispatch) return std::unexpected(dispatch.error());
+  plan.dispatches.push_back(std::move(*dispatch));
+  return {};
+}
+
+/// Cuts between images and channels, and a forward pool also between windows, until everything fits a binding.
+Status split(Plan& plan, const Job& job, const Caps& caps) {
+  const std::uint64_t budget = binding_budget(caps);
+  const View& image = job.windows.image;
+  const View& columns = job.windows.columns;
+  bool small = image.count() < (1ULL << 31) && one_per_window(columns).count() < (1ULL << 31);
+  for (const View* view : {&image, &columns, &job.x})
+    small = small && (!view->given() || view->bytes().size() <= budget);
+  if (small) return launch_job(plan, job, caps);
+  std::uint32_t dim = columns.shape[0] > 1 ? 0 : 4;
+  if (columns.shape[dim] == 1 && !job.backward) {
+    dim = 1;
+    while (dim < 3 && columns.shape[dim] == 1) ++dim;
+  }
+  if (columns.shape[dim] == 1) {
+    return fail(ErrorCode::unsupported,
+                "One channel of {} needs more than the {} bytes that this device binds.",
+                describe(image), caps.max_binding);
+  }
+  const std::uint64_t half = half_of(columns.shape[dim]);
+  const auto cut = [&](std::uint64_t first, std::uint64_t count) {
+    Job part = job;
+    const std::uint32_t of_image = dim == 4 ? 1 : dim;
+    part.windows = job.backward ? unfold::cut_image(job.windows, of_image, first, count)
+                                : unfold::cut_columns(job.windows, dim, first, count);
+    if (job.x.given()) part.x = job.x.slice(of_image, first, count);
+    return part;
+  };
+  return split(plan, cut(0, half), caps).and_then([&] {
+    return split(plan, cut(half, columns.shape[dim] - half), caps);
+  });
+}
+
+/// y [N, C, o…] as the columns of an unfolded image.
+Result<View> as_columns(const View& out, std::span<const std::uint64_t> kernel) {
+  if (out.rank != kernel.size() + 2) {
+    return fail(ErrorCode::invalid_argument,
+                "A pool with {} spatial dimensions needs tensors [N, C, …]; one is {}.",
+                kernel.size(), describe(out));
+  }
+  View columns = out;
+  for (std::uint32_t i = 1; i + 1 < out.rank; ++i) columns = columns.transpose(i, i + 1);
+  for (const std::uint64_t extent : kernel) {
+    if (extent == 0 || columns.rank == max_rank) {
+      return fail(ErrorCode::invalid_argument,
+                  "A pool needs 1 to 3 kernel extents of at least 1; one of {} is {}.",
+                  kernel.size(), extent);
+    }
+    columns = columns.unsqueeze(columns.rank);
+    columns.shape[columns.rank - 1] = extent;
+  }
+  return columns;
+}
+
+Result<Plan> plan_job(Job job, const View& image, const View& out,
+                      std::span<const std::uint64_t> kernel, std::span<const Axis> axes,
+                      const Caps& caps) {
+  if (const Status ok = validate(out, "a pool's output"); !ok) return std::unexpected(ok.error());
+  const auto columns = as_columns(out, kernel);
+  if (!columns) return std::unexpected(columns.error());
+  auto windows = unfold::normalize("a pool", image, *columns, axes);
+  if (!windows) return std::unexpected(windows.error());
+  job.windows = *windows;
+  const View& y = job.backward ? image : out;
+  if (y.empty()) return Plan{};
+  for (std::uint32_t i = 0; i < y.rank; ++i) {
+    if (y.stride[i] == 0 && y.shape[i] > 1)
+      return fail(ErrorCode::invalid_argument, "The result {} of a pool repeats elements.",
+                  describe(y));
+  }
+  const std::array<const View*, 3> given{&image, &out, &job.x};
+  for (const View* view : given) {
+    if (view == &y || !view->given() || view->empty() || view->slot != y.slot) continue;
+    if (view->bytes().begin < y.bytes().end && y.bytes().begin < view->bytes().end)
+      return fail(ErrorCode::invalid_argument, "A pool cannot write {} over its input {}.",
+                  describe(y), describe(*view));
+  }
+  if (image.empty() || out.empty()) {
+    const bool lowest = !job.backward && job.function == Function::max;
+    return map::plan(
+        {.function = "fill", .y = y, .scalars = {lowest ? -3.4028234663852886e38 : 0.0}}, caps);
+  }
+  Plan plan;
+  if (const Status ok = split(plan, job, caps); !ok) return wrap(ok.error(), "planning a pool");
+  return plan;
+}
+
+}  // namespace
+
+Result<Plan> plan(const Args& args, const Caps& caps) {
+  return plan_job({.function = args.function, .outside = args.count_outside}, args.x, args.y,
+                  args.kernel, args.axes, caps);
+}
+
+Result<Plan> plan(const BackwardArgs& args, const Caps& caps) {
+  Job job{.function = args.function, .outside = args.count_outside, .backward = true};
+  if (args.function == Function::max) {
+    if (const Status ok = validate(args.x, "x"); !ok) return std::unexpected(ok.error());
+    if (!std::ranges::equal(args.x.extents(), args.dx.extents()) || !is_float(args.x.dtype)) {
+      return fail(ErrorCode::invalid_argument,
+                  "The gradient {} of a pool needs the input of the pool, which is {}.",
+                  describe(args.dx), describe(args.x));
+    }
+    job.x = args.x;
+    while (job.x.rank < 5 && job.x.rank >= 2) job.x = job.x.unsqueeze(2);
+  }
+  return plan_job(job, args.dx, args.dy, args.kernel, args.axes, caps);
+}
+
+}  // namespace weft::ops::pool
