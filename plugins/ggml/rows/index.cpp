@@ -2,6 +2,7 @@
 
 #include "ops/quant/quant.hpp"
 #include "ops/rows/rows.hpp"
+#include "ops/sort/sort.hpp"
 #include "ops/stages.hpp"
 #include "rows/common.hpp"
 
@@ -61,10 +62,23 @@ Result<Plan> add_id(const Node& node, const Caps& caps) {
   return std::move(stages).finish();
 }
 
+Result<Plan> argsort(const Node& node, const Caps& caps) {
+  return plan(ops::sort::Args{.x = node.source(0),
+                              .indices = node.dst,
+                              .descending = node.param(0) == GGML_SORT_ORDER_DESC},
+              caps);
+}
+
+Result<Plan> top_k(const Node& node, const Caps& caps) {
+  return plan(ops::sort::Args{.x = node.source(0), .indices = node.dst, .descending = true}, caps);
+}
+
 constexpr std::array rows{
     Row{GGML_OP_ADD_ID, add_id},
+    Row{GGML_OP_ARGSORT, argsort},
     Row{GGML_OP_GET_ROWS, get_rows},
     Row{GGML_OP_SET_ROWS, set_rows},
+    Row{GGML_OP_TOP_K, top_k},
 };
 
 }  // namespace
