@@ -15,9 +15,9 @@ using RowTable = std::array<Row, GGML_OP_COUNT>;
 
 RowTable join_rows() {
   RowTable table{};
-  for (const auto& family :
-       {elementwise_rows(), copy_rows(), reduce_rows(), norm_rows(), matmul_rows(),
-        attention_rows(), conv_rows(), recurrent_rows(), training_rows(), index_rows()}) {
+  for (const auto& family : {elementwise_rows(), copy_rows(), reduce_rows(), norm_rows(),
+                             matmul_rows(), attention_rows(), conv_rows(), recurrent_rows(),
+                             training_rows(), index_rows(), spatial_rows()}) {
     for (const Row& row : family) table.at(static_cast<std::size_t>(row.op)) = row;
   }
   return table;

@@ -58,6 +58,7 @@ std::span<const Row> conv_rows();
 std::span<const Row> recurrent_rows();
 std::span<const Row> training_rows();
 std::span<const Row> index_rows();
+std::span<const Row> spatial_rows();
 
 /// The row of an op, or null when there is none.
 const Row* find_row(ggml_op op);

@@ -74,11 +74,8 @@ Result<Plan> top_k(const Node& node, const Caps& caps) {
 }
 
 constexpr std::array rows{
-    Row{GGML_OP_ADD_ID, add_id},
-    Row{GGML_OP_ARGSORT, argsort},
-    Row{GGML_OP_GET_ROWS, get_rows},
-    Row{GGML_OP_SET_ROWS, set_rows},
-    Row{GGML_OP_TOP_K, top_k},
+    Row{GGML_OP_ADD_ID, add_id},     Row{GGML_OP_ARGSORT, argsort}, Row{GGML_OP_GET_ROWS, get_rows},
+    Row{GGML_OP_SET_ROWS, set_rows}, Row{GGML_OP_TOP_K, top_k},
 };
 
 }  // namespace
