@@ -7,6 +7,7 @@
 #include "ops/fields.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
+#include "ops/mul_mat/ids.hpp"
 #include "ops/mul_mat/problem.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/stages.hpp"
@@ -16,7 +17,6 @@ namespace weft::ops::mul_mat {
 namespace {
 
 constexpr std::uint32_t tile_width = 32;
-constexpr std::uint32_t tile_rows = 64;
 /// Counters of buckets lie in workgroup memory.
 constexpr std::uint64_t most_experts = 2047;
 
@@ -80,60 +80,18 @@ struct GroupedVariant {
       std::tuple{field("QTYPE", &GroupedVariant::type), field("ALIGNED", &GroupedVariant::aligned)};
 };
 
-struct GroupedParams {
-  std::uint32_t m = 0;
-  std::uint32_t k = 0;
-  std::uint32_t pieces = 0;
-  std::uint32_t steps = 0;
-  std::uint32_t used = 0;
-  std::uint32_t w_expert = 0;
-  std::uint32_t w_row = 0;
-  std::uint32_t w_step = 0;
-  std::uint32_t x_token = 0;
-  std::uint32_t x_slot = 0;
-  std::uint32_t x_slots = 0;
-  std::uint32_t y_token = 0;
-  std::uint32_t y_slot = 0;
-  std::uint32_t y_row = 0;
-  std::uint32_t first_expert = 0;
-  std::uint32_t experts = 0;
-  std::uint32_t all_experts = 0;
-  std::uint32_t tiles_y = 0;
-  static constexpr auto fields = std::tuple{field("m", &GroupedParams::m),
-                                            field("k", &GroupedParams::k),
-                                            field("pieces", &GroupedParams::pieces),
-                                            field("steps", &GroupedParams::steps),
-                                            field("used", &GroupedParams::used),
-                                            field("w_expert", &GroupedParams::w_expert),
-                                            field("w_row", &GroupedParams::w_row),
-                                            field("w_step", &GroupedParams::w_step),
-                                            field("x_token", &GroupedParams::x_token),
-                                            field("x_slot", &GroupedParams::x_slot),
-                                            field("x_slots", &GroupedParams::x_slots),
-                                            field("y_token", &GroupedParams::y_token),
-                                            field("y_slot", &GroupedParams::y_slot),
-                                            field("y_row", &GroupedParams::y_row),
-                                            field("first_expert", &GroupedParams::first_expert),
-                                            field("experts", &GroupedParams::experts),
-                                            field("all_experts", &GroupedParams::all_experts),
-                                            field("tiles_y", &GroupedParams::tiles_y)};
-};
-
-/// What assign.wgsl leaves for the products.
-struct Assignment {
-  View order;
-  View tiles;  // [tiles, 3]
-};
-
-Assignment add_assignment(Stages& stages, const IdProblem& problem, const Caps& caps) {
+/// Sorts rows into tiles of at most `width`.
+Assignment add_assignment(Stages& stages, const IdProblem& problem, std::uint32_t width,
+                          const Caps& caps) {
   const std::uint64_t rows = problem.ids.count();
-  const std::uint64_t most_tiles = rows / tile_width + std::min(rows, problem.all_experts + 1);
+  const std::uint64_t most_tiles = rows / width + std::min(rows, problem.all_experts + 1);
   const Assignment out{stages.scratch(DType::u32, {rows}),
                        stages.scratch(DType::u32, {most_tiles, 3})};
   Launch launch;
   launch.source = "mul_mat/assign.wgsl";
   launch.label = "mul_mat assign";
-  launch.constants = constants_of(AssignVariant{.buckets = u32(problem.all_experts + 1)});
+  launch.constants =
+      constants_of(AssignVariant{.buckets = u32(problem.all_experts + 1), .width = width});
   launch.params = block_of(AssignParams{.rows = u32(rows),
                                         .used = u32(problem.ids.shape[1]),
                                         .ids_token = u32(problem.ids.stride[0]),
@@ -148,41 +106,22 @@ Assignment add_assignment(Stages& stages, const IdProblem& problem, const Caps& 
 
 Result<Dispatch> launch_grouped(const IdProblem& problem, const Assignment& assignment,
                                 const Caps& caps) {
-  const auto& [weights, x, ids, y, first_expert, all_experts] = problem;
-  const bool quantized = is_quantized(weights.dtype);
-  const std::uint64_t tiles = assignment.tiles.shape[0];
-  const std::uint64_t tiles_z = ceil_div<std::uint64_t>(tiles, caps.max_workgroups);
-  const std::uint64_t tiles_y = ceil_div<std::uint64_t>(tiles, tiles_z);
+  const View& weights = problem.weights;
+  const GroupedParams params = grouped_params(problem, assignment, caps);
   Launch out;
   out.source = "mul_mat/grouped.wgsl";
   out.label = std::format("mul_mat {} grouped", name(weights.dtype));
-  out.constants = constants_of(GroupedVariant{
-      .type = weights.dtype, .aligned = quantized && quant::blocks_aligned(weights)});
-  out.params = block_of(GroupedParams{.m = u32(y.shape[2]),
-                                      .k = u32(x.shape[2]),
-                                      .pieces = u32(x.shape[2] / 16),
-                                      .steps = u32(ceil_div<std::uint64_t>(x.shape[2], 32)),
-                                      .used = u32(y.shape[1]),
-                                      .w_expert = weight_stride(weights, 0),
-                                      .w_row = weight_stride(weights, 1),
-                                      .w_step = u32(weights.stride[2]),
-                                      .x_token = u32(x.stride[0]),
-                                      .x_slot = u32(x.stride[1]),
-                                      .x_slots = u32(x.shape[1]),
-                                      .y_token = u32(y.stride[0]),
-                                      .y_slot = u32(y.stride[1]),
-                                      .y_row = u32(y.stride[2]),
-                                      .first_expert = u32(first_expert),
-                                      .experts = u32(weights.shape[0]),
-                                      .all_experts = u32(all_experts),
-                                      .tiles_y = u32(tiles_y)});
+  out.constants = constants_of(
+      GroupedVariant{.type = weights.dtype,
+                     .aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights)});
+  out.params = block_of(params);
   out.operands = {{.name = "w", .view = weights},
-                  {.name = "x", .view = x},
+                  {.name = "x", .view = problem.x},
                   {.name = "order", .view = assignment.order},
                   {.name = "tiles", .view = assignment.tiles},
-                  {.name = "y", .view = y, .access = Access::write}};
+                  {.name = "y", .view = problem.y, .access = Access::write}};
   add_codebook(out, weights.dtype);
-  out.grid = {u32(ceil_div<std::uint64_t>(y.shape[2], tile_rows)), u32(tiles_y), u32(tiles_z)};
+  out.grid = grouped_grid(problem, params, assignment, tile_rows);
   return make_dispatch(std::move(out), caps);
 }
 
@@ -222,6 +161,37 @@ bool can_vector(const IdProblem& problem, const Caps& caps) {
 
 }  // namespace
 
+GroupedParams grouped_params(const IdProblem& problem, const Assignment& assignment,
+                             const Caps& caps) {
+  const auto& [weights, x, ids, y, first_expert, all_experts] = problem;
+  const std::uint64_t tiles = assignment.tiles.shape[0];
+  const std::uint64_t tiles_z = ceil_div<std::uint64_t>(tiles, caps.max_workgroups);
+  return {.m = u32(y.shape[2]),
+          .k = u32(x.shape[2]),
+          .pieces = u32(x.shape[2] / 16),
+          .steps = u32(ceil_div<std::uint64_t>(x.shape[2], 32)),
+          .used = u32(y.shape[1]),
+          .w_expert = weight_stride(weights, 0),
+          .w_row = weight_stride(weights, 1),
+          .w_step = u32(weights.stride[2]),
+          .x_token = u32(x.stride[0]),
+          .x_slot = u32(x.stride[1]),
+          .x_slots = u32(x.shape[1]),
+          .y_token = u32(y.stride[0]),
+          .y_slot = u32(y.stride[1]),
+          .y_row = u32(y.stride[2]),
+          .first_expert = u32(first_expert),
+          .experts = u32(weights.shape[0]),
+          .all_experts = u32(all_experts),
+          .tiles_y = u32(ceil_div<std::uint64_t>(tiles, tiles_z))};
+}
+
+Grid grouped_grid(const IdProblem& problem, const GroupedParams& params,
+                  const Assignment& assignment, std::uint32_t rows) {
+  return {u32(ceil_div<std::uint64_t>(problem.y.shape[2], rows)), params.tiles_y,
+          u32(ceil_div<std::uint64_t>(assignment.tiles.shape[0], params.tiles_y))};
+}
+
 Result<Plan> plan(const IdArgs& args, const Caps& caps) {
   if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
   if (args.y.empty()) return Plan{};
@@ -258,8 +228,9 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
   if (kernel.empty()) {
     // Few rows meet few matrices twice.
     const bool few = rows <= std::max<std::uint64_t>(16, problem.all_experts / 2);
-    kernel = (few && can_vector(problem, caps)) || problem.all_experts > most_experts ? "vector"
-                                                                                      : "grouped";
+    const bool matrices = !caps.software && matrix_width(problem, caps) != 0;
+    kernel = matrices ? "matrix" : "grouped";
+    if ((few && can_vector(problem, caps)) || problem.all_experts > most_experts) kernel = "vector";
   }
   Status ok;
   if (kernel == "vector") {
@@ -274,9 +245,28 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
       return {};
     });
   } else if (kernel == "grouped") {
-    const Assignment assignment = add_assignment(stages, problem, caps);
+    const Assignment assignment = add_assignment(stages, problem, tile_width, caps);
     ok = for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
       stages.add(launch_grouped(part, assignment, caps));
+      return {};
+    });
+  } else if (kernel == "matrix") {
+    const std::uint32_t width = matrix_width(problem, caps);
+    if (width == 0) {
+      return fail(ErrorCode::unsupported,
+                  "Weights {} cannot be multiplied by matrix units of this device.",
+                  describe(args.weights));
+    }
+    View firsts = problem.x;
+    firsts.shape[2] = 1;
+    const View halves = stages.scratch(DType::f16, problem.x.extents());
+    const View scales = stages.scratch(DType::f32, firsts.extents());
+    View x = problem.x;
+    while (x.rank < 6) x = x.unsqueeze(0);
+    stages.add(launch_halve(x, halves, scales, caps));
+    const Assignment assignment = add_assignment(stages, problem, width, caps);
+    ok = for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
+      stages.add(launch_grouped_matrix(part, assignment, halves, scales, caps));
       return {};
     });
   } else {

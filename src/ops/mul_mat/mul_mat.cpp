@@ -76,40 +76,6 @@ View once(View view) {
   return view;
 }
 
-struct HalveParams {
-  std::array<std::uint32_t, 5> shape{};
-  std::array<std::uint32_t, 5> x{};
-  std::uint32_t rows = 0;
-  std::uint32_t chunks = 0;
-
-  static constexpr auto fields =
-      std::tuple{field("shape", &HalveParams::shape), field("x", &HalveParams::x),
-                 field("rows", &HalveParams::rows), field("chunks", &HalveParams::chunks)};
-};
-
-/// halves = x · 1 / scales, row by row.
-Result<Dispatch> launch_halve(const View& x, const View& halves, const View& scales,
-                              const Caps& caps) {
-  HalveParams params;
-  std::uint64_t rows = 1;
-  for (std::uint32_t i = 0; i < 5; ++i) {
-    params.shape[i] = static_cast<std::uint32_t>(x.shape[i]);
-    params.x[i] = static_cast<std::uint32_t>(x.stride[i]);
-    rows *= x.shape[i];
-  }
-  params.rows = static_cast<std::uint32_t>(rows);
-  params.chunks = static_cast<std::uint32_t>(x.shape[5] / 4);
-  Launch out;
-  out.source = "mul_mat/halve.wgsl";
-  out.label = "mul_mat halve";
-  out.params = block_of(params);
-  out.operands = {{.name = "x", .view = x, .unit = 4},
-                  {.name = "halves", .view = halves, .access = Access::write, .unit = 2},
-                  {.name = "scales", .view = scales, .access = Access::write}};
-  out.grid = grid_1d(rows, caps);
-  return make_dispatch(std::move(out), caps);
-}
-
 /// x as f16 for matrix units, with the factors that its rows were divided by.
 struct Halved {
   View x;

@@ -25,7 +25,8 @@ struct IdArgs {
   View x;        ///< [T, U or 1, K] of f32, f16 or bf16.
   View ids;      ///< [T, U] of i32.
   View y;        ///< [T, U, M] of f32.
-  /// Forces "vector" (one row of x at a time) or "grouped" (rows of one matrix together). Empty: by their number.
+  /// Forces "vector" (one row of x at a time), "grouped" (rows of one matrix together) or "matrix" (the same by matrix
+  /// units). Empty: by their number.
   std::string_view kernel = {};
 };
 

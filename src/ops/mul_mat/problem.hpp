@@ -42,6 +42,10 @@ inline constexpr std::uint64_t vector_columns = 8;
 /// team, 0 leaves it open.
 Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps);
 
+/// halves · scales = x row by row: x [.., K] of rank 6 with contiguous rows, dense `halves` of f16, one scale per row.
+Result<Dispatch> launch_halve(const View& x, const View& halves, const View& scales,
+                              const Caps& caps);
+
 /// One row of x at a time with the matrix that the ids name; weights [E, M, K], x [T, U or 1, K], y [T, U, M].
 struct IdProblem {
   View weights;

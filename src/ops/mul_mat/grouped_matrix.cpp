@@ -1,0 +1,86 @@
+#include <format>
+#include <utility>
+
+#include "ops/gemm/tiles.hpp"
+#include "ops/mul_mat/ids.hpp"
+#include "ops/quant/job.hpp"
+#include "ops/tables.hpp"
+
+namespace weft::ops::mul_mat {
+namespace {
+
+struct Variant {
+  DType type = DType::q4_0;
+  bool aligned = false;
+  std::uint32_t width = 32;
+  std::uint32_t rows = tile_rows;
+  std::uint32_t mm = 16;
+  std::uint32_t mn = 16;
+  std::uint32_t mk = 16;
+  std::uint32_t subgroup = 32;
+
+  static constexpr auto fields =
+      std::tuple{field("QTYPE", &Variant::type),  field("ALIGNED", &Variant::aligned),
+                 field("WIDTH", &Variant::width), field("ROWS", &Variant::rows),
+                 field("MM", &Variant::mm),       field("MN", &Variant::mn),
+                 field("MK", &Variant::mk),       field("SG", &Variant::subgroup)};
+};
+
+/// Rows and width of tiles on software devices, where large kernels take long to compile.
+constexpr std::uint32_t small_tile = 16;
+
+}  // namespace
+
+std::uint32_t matrix_width(const IdProblem& problem, const Caps& caps) {
+  const View& weights = problem.weights;
+  const bool floats = weights.dtype == DType::f16 && quant::rows_in_chunks(weights, 8);
+  if (!caps.subgroup_matrix || !caps.f16 || !caps.subgroups) return 0;
+  if (!(is_quantized(weights.dtype) || floats) || problem.x.shape[2] % 32 != 0) return 0;
+  const auto matrices = gemm::choose_matrix_tile(64, 64, 1, caps);
+  const std::uint32_t half = caps.software ? 8 : 16;
+  if (!matrices || half % matrices->mm != 0 || half % matrices->mn != 0 || 32 % matrices->mk != 0 ||
+      4 * caps.subgroup_max > caps.workgroup_invocations) {
+    return 0;
+  }
+  if (caps.software) return small_tile;
+  // Wide tiles decode weights less often; narrow ones waste less where matrices have few rows.
+  return problem.ids.count() > 48 * problem.all_experts ? 64 : 32;
+}
+
+Result<Dispatch> launch_grouped_matrix(const IdProblem& problem, const Assignment& assignment,
+                                       const View& halves, const View& scales, const Caps& caps) {
+  const View& weights = problem.weights;
+  const auto matrices = gemm::choose_matrix_tile(64, 64, 1, caps);
+  if (!matrices) {
+    return fail(ErrorCode::unsupported, "This device has no matrix units for f16.");
+  }
+  const Variant variant{.type = weights.dtype,
+                        .aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights),
+                        .width = matrix_width(problem, caps),
+                        .rows = caps.software ? small_tile : tile_rows,
+                        .mm = matrices->mm,
+                        .mn = matrices->mn,
+                        .mk = matrices->mk,
+                        .subgroup = caps.subgroup_max};
+  GroupedParams params = grouped_params(problem, assignment, caps);
+  // Strides of plain weights count bytes here, as those of blocks do.
+  params.w_expert *= size_of(weights.dtype);
+  params.w_row *= size_of(weights.dtype);
+  Launch out;
+  out.source = "mul_mat/grouped_matrix.wgsl";
+  out.label = std::format("mul_mat {} matrix by id", name(weights.dtype));
+  out.constants = constants_of(variant);
+  out.params = block_of(params);
+  out.operands = {{.name = "w", .view = weights, .unit = is_quantized(weights.dtype) ? 1U : 4U},
+                  {.name = "x", .view = halves, .unit = 4},
+                  {.name = "scales", .view = scales},
+                  {.name = "order", .view = assignment.order},
+                  {.name = "tiles", .view = assignment.tiles},
+                  {.name = "y", .view = problem.y, .access = Access::write}};
+  add_codebook(out, weights.dtype);
+  out.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
+  out.grid = grouped_grid(problem, params, assignment, variant.rows);
+  return make_dispatch(std::move(out), caps);
+}
+
+}  // namespace weft::ops::mul_mat
