@@ -36,13 +36,7 @@ bool safe(std::initializer_list<View> outputs, std::initializer_list<View> input
   });
 }
 
-std::optional<ops::norm::Kind> norm_kind(ggml_op op) {
-  switch (op) {
-    case GGML_OP_NORM: return ops::norm::Kind::layer;
-    case GGML_OP_RMS_NORM: return ops::norm::Kind::rms;
-    default: return std::nullopt;
-  }
-}
+bool is_norm(ggml_op op) { return op == GGML_OP_NORM || op == GGML_OP_RMS_NORM; }
 
 /// The other operand of a binary node that takes `tensor` in the shape of its result, or null.
 const ggml_tensor* other_operand(const ggml_tensor& node, const ggml_tensor& tensor) {
@@ -77,7 +71,7 @@ std::optional<NormChain> find_chain(std::span<const ggml_tensor* const> nodes, c
       same_shape(*next()->src[0], *next()->src[1])) {
     chain.sum = nodes[at++];
   }
-  if (!norm_kind(next()->op)) return std::nullopt;
+  if (!is_norm(next()->op)) return std::nullopt;
   chain.norm = chain.result = nodes[at++];
   if (next() != nullptr && next()->op == GGML_OP_MUL && uses.only_once(*chain.result)) {
     chain.weight = other_operand(*next(), *chain.result);
@@ -112,7 +106,7 @@ std::optional<ops::Plan> plan_chain(const NormChain& chain, const PlaceFn& place
   };
   const bool adds = chain.sum != nullptr;
   ops::norm::Args args;
-  args.kind = norm_kind(chain.norm->op).value();
+  args.kind = chain.norm->op == GGML_OP_NORM ? ops::norm::Kind::layer : ops::norm::Kind::rms;
   args.x = view_of(adds ? chain.sum->src[0] : chain.norm->src[0]);
   args.y = view_of(chain.result);
   args.weight = view_of(chain.weight);
