@@ -37,9 +37,12 @@ std::vector<std::uint64_t> key_of(std::span<ggml_tensor* const> nodes) {
   std::vector<std::uint64_t> key;
   key.reserve(nodes.size() * 48);
   for (const ggml_tensor* node : nodes) {
-    if (!is_computed(*node)) continue;
     key.push_back(static_cast<std::uint64_t>(node->op));
     key.push_back(static_cast<std::uint64_t>(node->flags));
+    if (!is_computed(*node)) {  // A view keeps what it shows from being fused away.
+      add_tensor(key, *node);
+      continue;
+    }
     for (const std::int32_t word : node->op_params) {
       key.push_back(static_cast<std::uint64_t>(static_cast<std::uint32_t>(word)));
     }

@@ -46,10 +46,17 @@ DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op) {
           engine->device.memory().in_use, stats.fused};
 }
 
+/// For tests: loses the device as a driver would.
+bool lose_device(ggml_backend_dev_t device) {
+  Engine* engine = DeviceContext::of(device).opened();
+  return engine != nullptr && engine->device.lose_for_test().has_value();
+}
+
 void* get_proc_address(ggml_backend_reg_t /*registry*/, const char* name) {
   if (std::string_view(name) == "weft_device_stats") {
     return reinterpret_cast<void*>(device_stats);
   }
+  if (std::string_view(name) == "weft_lose_device") return reinterpret_cast<void*>(lose_device);
   return nullptr;
 }
 

@@ -207,6 +207,23 @@ TEST_F(GgmlBackend, RefusesMemoryThatThereIsNot) {
   allocate();  // The device still works.
 }
 
+TEST_F(GgmlBackend, ReportsALostDevice) {
+  ggml_backend_dev_t victim = weft_device(2);  // Nobody else uses this one.
+  backend_.reset(ggml_backend_dev_init(victim, nullptr));
+  ggml_tensor* x = ggml_new_tensor_1d(context_.get(), GGML_TYPE_F32, 64);
+  ggml_cgraph* graph = ggml_new_graph(context_.get());
+  ggml_build_forward_expand(graph, ggml_sqr(context_.get(), x));
+  allocate();
+  ASSERT_EQ(ggml_backend_graph_compute(backend_.get(), graph), GGML_STATUS_SUCCESS);
+  using Lose = bool (*)(ggml_backend_dev_t);
+  const auto lose = reinterpret_cast<Lose>(
+      ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(victim), "weft_lose_device"));
+  ASSERT_NE(lose, nullptr);
+  ASSERT_TRUE(lose(victim));
+  EXPECT_NE(ggml_backend_graph_compute(backend_.get(), graph), GGML_STATUS_SUCCESS);
+  EXPECT_NE(captured_log().find("lost"), std::string::npos);
+}
+
 TEST_F(GgmlBackend, GivesMemoryOfRecordedGraphsBack) {
   const std::uint64_t before = device_stats(device_).bytes;
   ggml_tensor* x = ggml_new_tensor_1d(context_.get(), GGML_TYPE_F32, 1 << 20);

@@ -34,7 +34,7 @@ void load_backends() {
   static const bool loaded = [] {
     const char* adapter = std::getenv("WEFT_ADAPTER");
     const std::string one = adapter != nullptr ? adapter : "0";
-    setenv("WEFT_GGML_DEVICES", (one + "," + one).c_str(), 0);
+    setenv("WEFT_GGML_DEVICES", (one + "," + one + "," + one).c_str(), 0);
     llama_log_set(keep, nullptr);
     ggml_backend_load_all_from_path(WEFT_GGML_LIB);
     return ggml_backend_load(WEFT_PLUGIN) != nullptr;
