@@ -101,6 +101,44 @@ void add_layouts(std::vector<Case>& out, std::string_view kernel) {
   }
 }
 
+/// Kernels for matrix units: f16, with weights rounded to f16.
+void add_matrix(std::vector<Case>& out) {
+  const auto add = [&](const std::string& label, const Shape& shape, auto&& change) {
+    Setup setup = make_setup(shape, DType::f16);
+    setup.kernel = "matrix";
+    setup.epsilons = 4096;
+    setup.has_lse = true;
+    change(setup);
+    out.push_back(make_case("matrix_" + label, setup));
+  };
+  const auto nothing = [](Setup&) {};
+  add("plain", {.batch = 2, .heads = 3, .queries = 33, .keys = 130, .size = 16}, nothing);
+  add("sizes", {.heads = 2, .queries = 70, .keys = 65, .size = 24, .value_size = 40}, nothing);
+  add("odd", {.heads = 2, .queries = 7, .keys = 70, .size = 13, .value_size = 15}, nothing);
+  add("causal", {.heads = 4, .queries = 100, .keys = 150, .size = 16, .key_heads = 2},
+      [](Setup& setup) { setup.rules.causal = true; });
+  add("window", {.heads = 2, .queries = 100, .keys = 100, .size = 16}, [](Setup& setup) {
+    setup.rules.causal = true;
+    setup.rules.window = 30;
+  });
+  add("mask", {.batch = 2, .heads = 3, .queries = 40, .keys = 150, .size = 16}, [](Setup& setup) {
+    setup.q.dtype = setup.y.dtype = DType::f32;
+    add_mask(setup, DType::f16, 2, 1);
+    setup.rules.max_bias = 8;
+    setup.rules.soft_cap = 2;
+    setup.has_sinks = true;
+  });
+  // Logits that outgrow the slack of the running maximum again and again.
+  add("growing", {.heads = 2, .queries = 40, .keys = 400, .size = 16}, [](Setup& setup) {
+    setup.q.low = -20;
+    setup.q.high = 20;
+    setup.k.low = -20;
+    setup.k.high = 20;
+    setup.rules.scale = 0.25F;
+    setup.rules.causal = true;
+  });
+}
+
 void add_large(std::vector<Case>& out) {
   // Past the 1 MiB bindings of a masked run: by batches, by heads, by queries, by keys.
   out.push_back(
@@ -156,6 +194,7 @@ std::vector<Case> cases(std::uint64_t seed) {
     add_rules(out, kernel);
     add_layouts(out, kernel);
   }
+  add_matrix(out);
   add_large(out);
   add_edges(out, random);
   for (Case& test : backward_cases(seed)) out.push_back(std::move(test));

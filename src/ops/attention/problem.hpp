@@ -149,6 +149,7 @@ struct Kernel {
 };
 
 extern const Kernel tile_kernel;
+extern const Kernel matrix_kernel;
 
 /// Adds up the splits of a problem: y and lse from `part`.
 Result<Dispatch> combine(const Problem& problem, const Splits& splits, const Caps& caps);
