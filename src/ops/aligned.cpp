@@ -16,7 +16,7 @@ bool rows_aligned(const View& view, std::uint32_t width) {
 
 Operand operand_of(std::string_view name, const View& view, Access access, std::uint32_t width) {
   std::uint32_t unit = 1;
-  if (access != Access::atomic && rows_aligned(view, width)) {
+  if (width > 1 && access != Access::atomic && rows_aligned(view, width)) {
     unit = std::min(4U, width * size_of(view.dtype) / 4);
   }
   return {.name = name, .view = view, .access = access, .unit = unit};

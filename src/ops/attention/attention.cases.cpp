@@ -139,6 +139,37 @@ void add_matrix(std::vector<Case>& out) {
   });
 }
 
+/// The kernel for few queries.
+void add_decode(std::vector<Case>& out) {
+  const auto add = [&](const std::string& label, const Shape& shape, DType type, auto&& change) {
+    Setup setup = make_setup(shape, type);
+    setup.kernel = "decode";
+    setup.has_lse = shape.keys % 2 == 1;
+    change(setup);
+    out.push_back(make_case(std::format("decode_{}_{}", label, name(type)), setup));
+  };
+  const auto nothing = [](Setup&) {};
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    add("one", {.batch = 2, .heads = 3, .keys = 131, .size = 64}, type, nothing);
+    add("group", {.heads = 12, .queries = 2, .keys = 300, .size = 64, .key_heads = 2}, type,
+        nothing);
+    add("odd", {.heads = 3, .queries = 3, .keys = 77, .size = 37, .value_size = 71}, type, nothing);
+  }
+  add("wide",
+      {.heads = 4, .queries = 1, .keys = 70, .size = 576, .value_size = 512, .key_heads = 1},
+      DType::f16, nothing);
+  add("tiny", {.heads = 2, .queries = 2, .keys = 3, .size = 1}, DType::f32, nothing);
+  add("rules", {.batch = 2, .heads = 4, .queries = 3, .keys = 200, .size = 32, .key_heads = 2},
+      DType::f16, [](Setup& setup) {
+        setup.q.dtype = setup.y.dtype = DType::f32;
+        add_mask(setup, DType::f16, 2, 1);
+        setup.rules = {.scale = 0.3F, .soft_cap = 2, .max_bias = 4, .causal = true, .window = 150};
+        setup.has_sinks = true;
+      });
+  add("long", {.heads = 2, .queries = 1, .keys = 3001, .size = 32, .key_heads = 1}, DType::f16,
+      [](Setup& setup) { setup.has_sinks = true; });
+}
+
 void add_large(std::vector<Case>& out) {
   // Past the 1 MiB bindings of a masked run: by batches, by heads, by queries, by keys.
   out.push_back(
@@ -195,9 +226,11 @@ std::vector<Case> cases(std::uint64_t seed) {
     add_layouts(out, kernel);
   }
   add_matrix(out);
+  add_decode(out);
   add_large(out);
   add_edges(out, random);
   for (Case& test : backward_cases(seed)) out.push_back(std::move(test));
+  for (Case& test : bench_cases()) out.push_back(std::move(test));
   return out;
 }
 

@@ -15,7 +15,7 @@ namespace weft::ops::attention {
 namespace {
 
 /// In order of preference.
-constexpr std::array<const Kernel*, 2> kernels{&matrix_kernel, &tile_kernel};
+constexpr std::array<const Kernel*, 3> kernels{&decode_kernel, &matrix_kernel, &tile_kernel};
 
 Result<const Kernel*> choose(std::string_view forced, const Problem& problem, const Caps& caps) {
   for (const Kernel* kernel : kernels) {

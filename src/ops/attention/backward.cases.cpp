@@ -121,19 +121,24 @@ Case make_backward(const std::string& label, Setup setup, bool numeric = false) 
                           .rules = rules},
                      caps);
     if (!both) return both;
-    auto backward = plan(BackwardArgs{.q = v[0],
-                                      .k = v[1],
-                                      .v = v[2],
-                                      .y = v[outputs],
-                                      .lse = v[outputs + 1],
-                                      .dy = v[3],
-                                      .dq = v[outputs + 2],
-                                      .dk = v[outputs + 3],
-                                      .dv = v[outputs + 4],
-                                      .mask = given,
-                                      .rules = rules,
-                                      .kernel = kernel},
-                         caps);
+    BackwardArgs args{.q = v[0],
+                      .k = v[1],
+                      .v = v[2],
+                      .y = v[outputs],
+                      .lse = v[outputs + 1],
+                      .dy = v[3],
+                      .dq = v[outputs + 2],
+                      .dk = v[outputs + 3],
+                      .dv = v[outputs + 4],
+                      .mask = given,
+                      .rules = rules,
+                      .kernel = kernel};
+    auto backward = plan(args, caps);
+    if (!backward && !kernel.empty() && backward.error().code == ErrorCode::unsupported) {
+      // A device without matrix units runs the case all the same.
+      args.kernel = {};
+      backward = plan(args, caps);
+    }
     if (!backward) return backward;
     both->append(std::move(*backward));
     return both;
@@ -152,6 +157,11 @@ Case make_backward(const std::string& label, Setup setup, bool numeric = false) 
 }
 
 }  // namespace
+
+Case make_backward_bench(const std::string& name, Setup setup) {
+  setup.bench = true;
+  return make_backward(name, std::move(setup));
+}
 
 std::vector<Case> backward_cases(std::uint64_t seed) {
   Random random(seed);
@@ -201,10 +211,26 @@ std::vector<Case> backward_cases(std::uint64_t seed) {
   nothing.epsilons = 128;
   add("sees_nothing", nothing);
   Setup large =
-      make_setup({.batch = 3, .heads = 4, .queries = 500, .keys = 500, .size = 64, .key_heads = 2});
+      make_setup({.batch = 5, .heads = 4, .queries = 260, .keys = 260, .size = 64, .key_heads = 2});
   large.rules.causal = true;
   large.epsilons = 128;
   add("large", large);
+  // Kernels for matrix units, whose weights are rounded to f16.
+  Setup matrix = make_setup(
+      {.batch = 2, .heads = 4, .queries = 50, .keys = 70, .size = 16, .key_heads = 2}, DType::f16);
+  matrix.kernel = "matrix";
+  matrix.epsilons = 8192;
+  add("matrix", matrix);
+  matrix.rules.causal = true;
+  matrix.rules.window = 30;
+  matrix.q.order = matrix.k.order = matrix.v.order = matrix.y.order = {0, 2, 1, 3};
+  add("matrix_causal_window", matrix);
+  Setup sizes =
+      make_setup({.heads = 2, .queries = 33, .keys = 33, .size = 13, .value_size = 24}, DType::f16);
+  sizes.kernel = "matrix";
+  sizes.epsilons = 8192;
+  sizes.rules.causal = true;
+  add("matrix_sizes", sizes);
   add("no_queries", make_setup({.queries = 0, .keys = 5}));
   for (int n = 0; n < 3; ++n) {
     Shape shape;

@@ -13,7 +13,8 @@ namespace weft::ops::attention {
 namespace {
 
 /// In order of preference.
-constexpr std::array<const BackwardKernel*, 1> kernels{&backward_tile_kernel};
+constexpr std::array<const BackwardKernel*, 2> kernels{&backward_matrix_kernel,
+                                                       &backward_tile_kernel};
 
 Result<const BackwardKernel*> choose(std::string_view forced, const Gradient& gradient,
                                      const Caps& caps) {
@@ -148,6 +149,14 @@ Launch backward_launch(const Gradient& gradient, std::uint32_t width) {
   if (problem.mask.given()) add("mask", problem.mask);
   out.operands.push_back({.name = "stats", .view = gradient.stats});
   return out;
+}
+
+void set_blocks(Launch& launch, std::uint64_t blocks, std::uint64_t heads, const Caps& caps) {
+  for (std::size_t i = 0; i < launch.params.fields.size(); ++i) {
+    if (launch.params.fields[i].name == "blocks") launch.params.words[i] = narrow(blocks);
+    if (launch.params.fields[i].name == "jobs") launch.params.words[i] = narrow(blocks * heads);
+  }
+  launch.grid = grid_1d(blocks * heads, caps);
 }
 
 void add_output(Launch& launch, std::string_view name, const View& view, bool vec,

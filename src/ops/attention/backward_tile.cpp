@@ -55,16 +55,6 @@ Status can(const Gradient& gradient, const Caps&) {
 
 bool worth(const Gradient&, const Caps&) { return true; }
 
-/// The number of blocks and jobs goes into the parameters, which are complete but for these.
-void set_grid(Launch& launch, std::uint64_t rows, std::uint64_t heads, const Caps& caps) {
-  const std::uint64_t blocks = ceil_div(rows, block_rows);
-  for (std::size_t i = 0; i < launch.params.fields.size(); ++i) {
-    if (launch.params.fields[i].name == "blocks") launch.params.words[i] = narrow(blocks);
-    if (launch.params.fields[i].name == "jobs") launch.params.words[i] = narrow(blocks * heads);
-  }
-  launch.grid = grid_1d(blocks * heads, caps);
-}
-
 Result<Dispatch> launch_q(const Gradient& gradient, const Caps& caps) {
   const Problem& problem = gradient.forward;
   Variant variant = variant_of(gradient, caps);
@@ -74,7 +64,8 @@ Result<Dispatch> launch_q(const Gradient& gradient, const Caps& caps) {
   out.label = std::format("attention dq {}", name(problem.q.dtype));
   out.constants = constants_of(variant);
   add_output(out, "dq", gradient.dq, variant.out_vec, 4);
-  set_grid(out, problem.queries(), problem.batches() * problem.heads(), caps);
+  set_blocks(out, ceil_div(problem.queries(), block_rows), problem.batches() * problem.heads(),
+             caps);
   return make_dispatch(std::move(out), caps);
 }
 
@@ -88,7 +79,8 @@ Result<Dispatch> launch_kv(const Gradient& gradient, const Caps& caps) {
   out.constants = constants_of(variant);
   add_output(out, "dk", gradient.dk, variant.out_vec, 4);
   add_output(out, "dv", gradient.dv, variant.out_vec, 4);
-  set_grid(out, problem.keys(), problem.k.shape[0] * problem.k.shape[1], caps);
+  set_blocks(out, ceil_div(problem.keys(), block_rows), problem.k.shape[0] * problem.k.shape[1],
+             caps);
   return make_dispatch(std::move(out), caps);
 }
 

@@ -58,6 +58,9 @@ void forward_host(const Rules& rules, const HostTensor& q, const HostTensor& k, 
 /// Multiplications and additions of a forward pass.
 double flops_of(const Setup& setup);
 
+/// A benchmark of a forward and a backward pass.
+Case make_backward_bench(const std::string& name, Setup setup);
+
 std::vector<Case> backward_cases(std::uint64_t seed);
 std::vector<Case> bench_cases();
 

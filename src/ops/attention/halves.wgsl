@@ -6,7 +6,7 @@ fn {{NAME}}_halves(row: u32, d: u32) -> vec4<u32> {
   return {{NAME}}_words4((row + d) / 2u);
 #else
   var v = vec4<u32>();
-  for (var e = 0u; e < 4u; e++) {
+  for (var e = 0u; e < 4u{{ONCE}}; e++) {
     var pair = vec2<f32>();
     if (d + 2u * e < p.{{SIZE}}) { pair.x = {{NAME}}_at(row + (d + 2u * e) * p.{{NAME}}_d); }
     if (d + 2u * e + 1u < p.{{SIZE}}) { pair.y = {{NAME}}_at(row + (d + 2u * e + 1u) * p.{{NAME}}_d); }

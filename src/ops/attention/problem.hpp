@@ -148,6 +148,7 @@ struct Kernel {
   Result<Dispatch> (*launch)(const Problem& problem, const Splits& splits, const Caps& caps);
 };
 
+extern const Kernel decode_kernel;
 extern const Kernel tile_kernel;
 extern const Kernel matrix_kernel;
 

@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <format>
+#include <utility>
+
+#include "ops/attention/backward.hpp"
+#include "ops/attention/matrix.hpp"
+
+namespace weft::ops::attention {
+namespace {
+
+struct Variant {
+  std::uint32_t dk = 0;
+  std::uint32_t dv = 0;
+  std::uint32_t bk = 64;  // rows of the other side in a block
+  std::uint32_t subgroups = 4;
+  std::uint32_t subgroup = 32;  // invocations of one
+  std::uint32_t mm = 16;
+  std::uint32_t mn = 16;
+  std::uint32_t mk = 16;
+  bool vec = false;
+  bool out_vec = false;
+
+  static constexpr auto fields =
+      std::tuple{field("DK", &Variant::dk),       field("DV", &Variant::dv),
+                 field("BK", &Variant::bk),       field("SGS", &Variant::subgroups),
+                 field("SG", &Variant::subgroup), field("MM", &Variant::mm),
+                 field("MN", &Variant::mn),       field("MK", &Variant::mk),
+                 field("VEC", &Variant::vec),     field("OUT_VEC", &Variant::out_vec)};
+};
+
+std::uint64_t workgroup_bytes(const Variant& v) {
+  const std::uint64_t own = std::uint64_t{v.subgroups} * v.mm;
+  const std::uint64_t rows = std::max<std::uint64_t>(own, v.bk);
+  return rows * (v.dk / 8 + v.dv / 8 + 2) * 16 + own * (v.bk / 2 + 4 + v.bk / 4 + 2) * 8 +
+         std::uint64_t{v.bk} * 8;
+}
+
+/// The tile for a device; small where matrices are emulated.
+Result<Variant> variant_of(const Gradient& gradient, const Caps& caps) {
+  const Problem& problem = gradient.forward;
+  const auto shape = matrix_shape(caps);
+  if (!shape) {
+    return fail(ErrorCode::unsupported,
+                "This device has no subgroup matrices that multiply f16 into f32.");
+  }
+  Variant variant{.dk = narrow(matrix_size(problem.size())),
+                  .dv = narrow(matrix_size(problem.value_size())),
+                  .bk = caps.software ? 16U : 64U,
+                  .subgroups = caps.software ? 2U : 4U,
+                  .subgroup = caps.subgroup_max,
+                  .mm = shape->m,
+                  .mn = shape->n,
+                  .mk = shape->k,
+                  .vec = rows_aligned(problem.q, 8) && rows_aligned(problem.k, 8) &&
+                         rows_aligned(problem.v, 8) && rows_aligned(gradient.dy, 8)};
+  if (workgroup_bytes(variant) > caps.workgroup_bytes) variant.bk /= 2;
+  if (workgroup_bytes(variant) > caps.workgroup_bytes) variant.subgroups /= 2;
+  return variant;
+}
+
+Status can(const Gradient& gradient, const Caps& caps) {
+  const Problem& problem = gradient.forward;
+  const auto variant = variant_of(gradient, caps);
+  if (!variant) return std::unexpected(variant.error());
+  for (const View* view : {&problem.q, &problem.k, &problem.v, &gradient.dy}) {
+    if (view->dtype != DType::f16) {
+      return fail(ErrorCode::unsupported,
+                  "Matrix units take q, k, v and dy of f16; one of them is {}.", describe(*view));
+    }
+  }
+  if (problem.mask.given() || problem.rules.soft_cap > 0) {
+    return fail(ErrorCode::unsupported,
+                "The backward pass on matrix units knows no masks and no soft cap.");
+  }
+  const std::uint32_t invocations = variant->subgroups * variant->subgroup;
+  if (variant->dk > 128 || variant->dv > 128 || workgroup_bytes(*variant) > caps.workgroup_bytes ||
+      invocations > caps.workgroup_invocations) {
+    return fail(ErrorCode::unsupported,
+                "Heads of {} and {} elements need {} bytes of workgroup memory and {} "
+                "invocations; the kernel takes heads of up to 128, and this device has {} and {}.",
+                problem.size(), problem.value_size(), workgroup_bytes(*variant), invocations,
+                caps.workgroup_bytes, caps.workgroup_invocations);
+  }
+  return {};
+}
+
+/// Software devices emulate matrix units, slowly.
+bool worth(const Gradient&, const Caps& caps) { return !caps.software; }
+
+Result<Dispatch> finish(Launch launch, const Variant& variant, std::uint64_t rows,
+                        std::uint64_t heads, const Caps& caps) {
+  launch.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
+  launch.constants = constants_of(variant);
+  set_blocks(launch, ceil_div<std::uint64_t>(rows, variant.subgroups * variant.mm), heads, caps);
+  return make_dispatch(std::move(launch), caps);
+}
+
+Result<Dispatch> launch_q(const Gradient& gradient, const Caps& caps) {
+  auto variant = variant_of(gradient, caps);
+  if (!variant) return std::unexpected(variant.error());
+  const Problem& problem = gradient.forward;
+  variant->out_vec = rows_aligned(gradient.dq, 4);
+  Launch out = backward_launch(gradient, 8);
+  out.source = "attention/backward_matrix_q.wgsl";
+  out.label = std::format("attention matrix dq {}", variant->dk);
+  add_output(out, "dq", gradient.dq, variant->out_vec, 4);
+  return finish(std::move(out), *variant, problem.queries(), problem.batches() * problem.heads(),
+                caps);
+}
+
+Result<Dispatch> launch_kv(const Gradient& gradient, const Caps& caps) {
+  auto variant = variant_of(gradient, caps);
+  if (!variant) return std::unexpected(variant.error());
+  const Problem& problem = gradient.forward;
+  variant->out_vec = rows_aligned(gradient.dk, 4) && rows_aligned(gradient.dv, 4);
+  Launch out = backward_launch(gradient, 8);
+  out.source = "attention/backward_matrix_kv.wgsl";
+  out.label = std::format("attention matrix dkv {}", variant->dk);
+  add_output(out, "dk", gradient.dk, variant->out_vec, 4);
+  add_output(out, "dv", gradient.dv, variant->out_vec, 4);
+  return finish(std::move(out), *variant, problem.keys(), problem.k.shape[0] * problem.k.shape[1],
+                caps);
+}
+
+}  // namespace
+
+constinit const BackwardKernel backward_matrix_kernel{"matrix", can, worth, launch_q, launch_kv};
+
+}  // namespace weft::ops::attention

@@ -1,0 +1,217 @@
+// Attention of few queries: a workgroup of 128 invocations makes up to ROWS rows that share a head of keys (all queries of the
+// query heads of its group), over a split of the keys, 64 at a time, so that keys and values are read once for all of them.
+// Products: 8 neighbouring lanes have a key. Weights: 8 lanes have a row. Values: an invocation has 8 columns and every
+// n-th key, and the sums of those are added at the end.
+// Workgroup memory: the rows of q in f32 (9,216 bytes), 64 weights per row, 2 KiB for sums, a few numbers per row.
+#include "attention/score.wgsl"
+#include "attention/load8.wgsl" with NAME="k" SIZE="size"
+#include "attention/load8.wgsl" with NAME="v" SIZE="value_size"
+#let ONCE = ""
+#if PARTIAL
+#include "attention/store.wgsl" with NAME="part" SIZE="value_size" VEC=1
+#else
+#include "attention/store.wgsl" with NAME="y" SIZE="value_size" VEC=Y_VEC
+#endif
+var<workgroup> q_rows: array<vec4<f32>, 576>;
+var<workgroup> weights: array<f32, {{ROWS * 64}}>;
+var<workgroup> sums: array<vec4<f32>, 128>;
+var<workgroup> shrinks: array<f32, {{ROWS}}>;
+var<workgroup> tops: array<f32, {{ROWS}}>;
+var<workgroup> totals: array<f32, {{ROWS}}>;
+#if !SHUFFLE
+var<workgroup> scratch: array<f32, 128>;
+#endif
+
+// The sum or maximum over 8 neighbouring lanes, for each of them.
+fn sum8(v: f32, t: u32) -> f32 {
+#if SHUFFLE
+  var s = v + subgroupShuffleXor(v, 1u);
+  s += subgroupShuffleXor(s, 2u);
+  return s + subgroupShuffleXor(s, 4u);
+#else
+  workgroupBarrier();
+  scratch[t] = v;
+  workgroupBarrier();
+  var s = 0.0;
+  for (var n = 0u; n < 8u * p.once; n++) { s += scratch[t / 8u * 8u + n]; }
+  return s;
+#endif
+}
+fn max8(v: f32, t: u32) -> f32 {
+#if SHUFFLE
+  var s = max(v, subgroupShuffleXor(v, 1u));
+  s = max(s, subgroupShuffleXor(s, 2u));
+  return max(s, subgroupShuffleXor(s, 4u));
+#else
+  workgroupBarrier();
+  scratch[t] = v;
+  workgroupBarrier();
+  var s = v;
+  for (var n = 0u; n < 8u * p.once; n++) { s = max(s, scratch[t / 8u * 8u + n]); }
+  return s;
+#endif
+}
+
+@compute @workgroup_size(128)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) t: u32) {
+  let job = group_index(group, groups);
+  if (job >= p.jobs) { return; }
+  let split = job % p.splits;
+  let block = job / p.splits % p.blocks;
+  let key_head = job / p.splits / p.blocks % p.key_heads;
+  let batch = job / p.splits / p.blocks / p.key_heads;
+  let row0 = block * {{ROWS}}u;
+  let row_last = min({{ROWS}}u, p.group_rows - row0) - 1u;
+  let head0 = key_head * p.head_group;
+  let k_at0 = p.k_off + batch / p.batch_group * p.k_b + key_head * p.k_h;
+  let v_at0 = p.v_off + batch / p.batch_group * p.v_b + key_head * p.v_h;
+  let q_row = (p.size + 7u) / 8u * 2u;
+  for (var n = t; n < {{ROWS}}u * q_row; n += 128u) {
+    let row = row0 + min(n / q_row, row_last);
+    let at = p.q_off + batch * p.q_b + (head0 + row / p.queries) * p.q_h + row % p.queries * p.q_t;
+    var v = vec4<f32>();
+    for (var e = 0u; e < 4u * p.once; e++) {
+      let d = n % q_row * 4u + e;
+      if (d < p.size) { v[e] = q_at(at + d * p.q_d); }
+    }
+    q_rows[n] = v;
+  }
+  if (t < {{ROWS}}u) {
+    tops[t] = hidden;
+    totals[t] = 0.0;
+  }
+  // The row and lane that this invocation weighs, and the columns and keys that it adds up.
+  let lane = t % 8u;
+  let own = min(t / 8u, row_last);
+  let own_row = row0 + min(lane, row_last);
+  let own_head = head0 + own_row / p.queries;
+  let own_query = own_row % p.queries;
+  let slope = slope_of(own_head + p.head_first);
+  let mask_at0 = {{MASK ? "mask_head(batch, own_head)" : "0u"}};
+  let column_groups = (p.value_size + 7u) / 8u;
+  let slices = 128u / column_groups;
+  let column = t % column_groups * 8u;
+  let slice = t / column_groups;
+#for r in 0..ROWS
+  var a{{r}} = vec4<f32>();
+  var b{{r}} = vec4<f32>();
+#endfor
+  let seen = keys_seen(0u, p.queries - 1u);
+  let key_begin = max(seen.x, split * p.split_keys) / 64u * 64u;
+  let key_end = min(seen.y, (split + 1u) * p.split_keys);
+  workgroupBarrier();
+  for (var j0 = key_begin; j0 < key_end; j0 += 64u) {
+    let j_last = min(64u, p.keys - j0) - 1u;
+    for (var n = 0u; n < 4u * p.once; n++) {
+      let j = n * 16u + t / 8u;
+      let k_row = k_at0 + (j0 + min(j, j_last)) * p.k_t;
+#for r in 0..ROWS
+      var s{{r}} = 0.0;
+#endfor
+      for (var c = lane; c < q_row / 2u; c += 8u) {
+        let k8 = k_load8(k_row, c * 8u);
+#for r in 0..ROWS
+        s{{r}} += dot(q_rows[{{r}}u * q_row + c * 2u], k8[0]) + dot(q_rows[{{r}}u * q_row + c * 2u + 1u], k8[1]);
+#endfor
+      }
+      var product = 0.0;
+#for r in 0..ROWS
+      {
+        let s = sum8(s{{r}}, t);
+        product = select(product, s, lane == {{r}}u);
+      }
+#endfor
+      if (lane < {{ROWS}}u) {
+        weights[lane * 64u + j] = logit(product, own_query, j0 + j, slope, mask_at0);
+      }
+    }
+    workgroupBarrier();
+    // Every lane takes part, those without a row repeat the last one.
+    var most = hidden;
+    for (var n = lane; n < 64u * p.once; n += 8u) { most = max(most, weights[own * 64u + n]); }
+    most = max8(most, t);
+    let before = tops[own];
+    let top = max(before, most);
+    var total = 0.0;
+    for (var n = lane; n < 64u * p.once; n += 8u) { total += share(weights[own * 64u + n], top); }
+    total = sum8(total, t);
+    workgroupBarrier();
+    if (t / 8u <= row_last) {
+      for (var n = lane; n < 64u * p.once; n += 8u) { weights[own * 64u + n] = share(weights[own * 64u + n], top); }
+      if (lane == 0u) {
+        shrinks[own] = exp(before - top);
+        tops[own] = top;
+        totals[own] = totals[own] * exp(before - top) + total;
+      }
+    }
+    workgroupBarrier();
+    if (slice < slices) {
+#for r in 0..ROWS
+      {
+        let shrink = shrinks[min({{r}}u, row_last)];
+        a{{r}} *= shrink;
+        b{{r}} *= shrink;
+      }
+#endfor
+      for (var j = slice; j <= j_last; j += 2u * slices) {
+        let j2 = min(j + slices, j_last);
+        let there = j + slices <= j_last;
+        let v8 = v_load8(v_at0 + (j0 + j) * p.v_t, column);
+        let u8 = v_load8(v_at0 + (j0 + j2) * p.v_t, column);
+#for r in 0..ROWS
+        {
+          let w = weights[min({{r}}u, row_last) * 64u + j];
+          let x = select(0.0, weights[min({{r}}u, row_last) * 64u + j2], there);
+          a{{r}} += w * v8[0] + x * u8[0];
+          b{{r}} += w * v8[1] + x * u8[1];
+        }
+#endfor
+      }
+    }
+    workgroupBarrier();
+  }
+  workgroupBarrier();
+#for r in 0..ROWS
+#for half in 0..2
+  workgroupBarrier();
+  sums[t] = {{half == 0 ? "a" : "b"}}{{r}};
+  workgroupBarrier();
+  if (t < column_groups && {{r}}u <= row_last) {
+    var v = vec4<f32>();
+    for (var n = 0u; n < slices; n++) { v += sums[n * column_groups + t]; }
+    finish(v, row0 + {{r}}u, {{r}}u, t * 8u + {{half * 4}}u, batch, head0, split);
+  }
+#endfor
+#endfor
+}
+
+// Four columns of a row, from d on.
+fn finish(v: vec4<f32>, row: u32, r: u32, d: u32, batch: u32, head0: u32, split: u32) {
+  let head = head0 + row / p.queries;
+  let i = row % p.queries;
+#if PARTIAL
+  let at = p.part_off + (((batch * p.heads + head) * p.queries + i) * p.splits_total + p.splits_first + split) * p.part_row;
+  part_store4(at, d, v);
+  if (d == 0u) {
+    part_put(at + p.part_stats, tops[r]);
+    part_put(at + p.part_stats + 1u, totals[r]);
+  }
+#else
+#if SINKS
+  let sink = sinks_at(p.sinks_off + head * p.sinks_h);
+  let top = max(tops[r], sink);
+  let all = totals[r] * exp(tops[r] - top) + exp(sink - top);
+#else
+  let top = tops[r];
+  let all = totals[r];
+#endif
+  let factor = select(exp(tops[r] - top) / all, 0.0, all == 0.0);
+  y_store4(p.y_off + batch * p.y_b + head * p.y_h + i * p.y_t, d, v * factor);
+#if LSE
+  if (d == 0u) {
+    lse_put(p.lse_off + batch * p.lse_b + head * p.lse_h + i * p.lse_t, select(top + log(all), hidden, all == 0.0));
+  }
+#endif
+#endif
+}
