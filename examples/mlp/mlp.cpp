@@ -50,19 +50,22 @@ int main() try {
       make_weights(device, {32, 32}, random), weft::variable(device.full({32}, 0)),
       make_weights(device, {32, 2}, random)};
 
-  // Traced once, then replayed: the loss, its gradients and the updates of all weights.
+  // Traced once, then replayed: the loss, its gradients and the updates of all weights. What changes from step to step,
+  // such as the learning rate, is an input.
   const weft::Compiled step = weft::compile([&](const std::vector<weft::Tensor>& in) {
     const weft::Tensor loss = weft::cross_entropy(logits(in[0], p), in[1]);
     const std::vector<weft::Tensor> gradients = weft::grad(loss, p);
     std::vector<weft::Update> updates;
     for (std::size_t i = 0; i < p.size(); ++i) {
-      updates.push_back({p[i], p[i] - gradients[i] * 0.5});
+      updates.push_back({p[i], p[i] - gradients[i] * in[2]});
     }
     return weft::Outputs({loss}, updates);
   });
-  for (int i = 1; i <= 600; ++i) {
+  constexpr int steps = 600;
+  for (int i = 1; i <= steps; ++i) {
     const Points batch = make_points(device, 256, random);
-    const weft::Tensor loss = step.one({batch.places, batch.labels});
+    const weft::Tensor rate = device.full({}, 0.5 * (1 - static_cast<double>(i) / steps));
+    const weft::Tensor loss = step.one({batch.places, batch.labels, rate});
     if (i % 100 == 0) std::cout << std::format("step {:4}  loss {:.4f}\n", i, loss.item());
   }
 
