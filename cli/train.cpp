@@ -12,8 +12,11 @@ namespace weft::cli {
 namespace {
 
 /// What is left at 0 on the command line follows from the rest.
-void fill_in(TrainOptions& options, const std::string& dtype) {
+void fill_in(TrainOptions& options, const std::string& dtype, const Device& device) {
   nn::LlamaConfig& model = options.trainer.model;
+  // A software adapter shall show within a minute that the model learns.
+  if (model.context == 0) model.context = device.is_software() ? 64 : 256;
+  if (options.trainer.batch == 0) options.trainer.batch = device.is_software() ? 4 : 32;
   if (model.kv_heads == 0) model.kv_heads = model.heads;
   if (model.hidden == 0) {
     // As many parameters as an MLP of four times the width, in three matrices instead of two; whole blocks of 32.
@@ -31,13 +34,15 @@ void add_model_options(CLI::App& command, nn::LlamaConfig& model) {
   command.add_option("--heads", model.heads, "Heads of attention");
   command.add_option("--kv-heads", model.kv_heads, "Heads of keys and values; 0: as many as heads");
   command.add_option("--hidden", model.hidden, "Width inside the MLPs; 0: 8/3 of the width");
-  command.add_option("--context", model.context, "Tokens per sequence");
+  command.add_option("--context", model.context, "Tokens per sequence; 0: 256, or 64 in software");
   command.add_flag("!--untied", model.tied, "An output matrix of its own, beside the embedding");
 }
 
 void add_training_options(CLI::App& command, TrainOptions& options) {
   nn::TrainerConfig& trainer = options.trainer;
-  command.add_option("--batch", trainer.batch, "Sequences that are computed at once");
+  command.add_option("--batch", trainer.batch,
+                     "Sequences that are computed at once (by all processes of mpirun\n"
+                     "together); 0: 32, or 4 in software");
   command.add_option("--accumulate", trainer.accumulate, "Batches per step");
   command.add_option("--steps", options.steps, "Steps")->check(CLI::PositiveNumber);
   command.add_option("--lr", options.rate, "Largest learning rate");
@@ -48,6 +53,8 @@ void add_training_options(CLI::App& command, TrainOptions& options) {
   command.add_option("--beta2", trainer.optimizer.beta2, "AdamW: memory of squared gradients");
   command.add_option("--decay", trainer.decay, "AdamW: weight decay of matrices");
   command.add_option("--clip", trainer.clip, "Largest norm of the gradients");
+  command.add_option("--dropout", trainer.dropout, "Share of what layers add that is left out")
+      ->check(CLI::Range(0.0, 0.9));
   command.add_option("--seed", trainer.seed, "Of parameters, order of the data and samples");
 }
 
@@ -74,7 +81,8 @@ void add_train(CLI::App& app) {
   options->trainer.model.vocabulary = 1024;
   options->trainer.model.kv_heads = 0;
   options->trainer.model.hidden = 0;
-  options->trainer.batch = 8;
+  options->trainer.model.context = 0;
+  options->trainer.batch = 0;
   CLI::App* command = app.add_subcommand(
       "train", "Train a language model (Llama architecture) on a text, and write it as GGUF");
   command->option_defaults()->always_capture_default();
@@ -87,8 +95,9 @@ void add_train(CLI::App& app) {
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   add_output_options(*command, *options);
   command->callback([options, dtype] {
-    fill_in(*options, *dtype);
-    run_training(*options);
+    const Device device;
+    fill_in(*options, *dtype, device);
+    run_training(*options, device);
   });
 }
 

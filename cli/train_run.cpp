@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <exception>
 #include <format>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "nn/export.hpp"
 #include "nn/sampling.hpp"
 #include "nn/schedule.hpp"
+#include "processes.hpp"
 #include "progress_line.hpp"
 
 namespace weft::cli {
@@ -31,28 +34,29 @@ std::string settings_of(const TrainOptions& o, std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
   for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3ULL;
   const nn::TrainerConfig& t = o.trainer;
-  const nlohmann::ordered_json json{{"text", std::format("{:016x}", hash)},
-                                    {"vocabulary", t.model.vocabulary},
-                                    {"layers", t.model.layers},
-                                    {"dim", t.model.width},
-                                    {"heads", t.model.heads},
-                                    {"kv-heads", t.model.kv_heads},
-                                    {"hidden", t.model.hidden},
-                                    {"context", t.model.context},
-                                    {"tied", t.model.tied},
-                                    {"batch", t.batch},
-                                    {"accumulate", t.accumulate},
-                                    {"dtype", name(t.dtype)},
-                                    {"steps", o.steps},
-                                    {"lr", o.rate},
-                                    {"min-lr", o.floor},
-                                    {"warmup", o.warmup},
-                                    {"schedule", o.schedule},
-                                    {"beta2", t.optimizer.beta2},
-                                    {"decay", t.decay},
-                                    {"clip", t.clip},
-                                    {"validation", o.validation},
-                                    {"seed", t.seed}};
+  nlohmann::ordered_json json{{"text", std::format("{:016x}", hash)},
+                              {"vocabulary", t.model.vocabulary},
+                              {"layers", t.model.layers},
+                              {"dim", t.model.width},
+                              {"heads", t.model.heads},
+                              {"kv-heads", t.model.kv_heads},
+                              {"hidden", t.model.hidden},
+                              {"context", t.model.context},
+                              {"tied", t.model.tied},
+                              {"batch", t.batch},
+                              {"accumulate", t.accumulate},
+                              {"dtype", name(t.dtype)},
+                              {"steps", o.steps},
+                              {"lr", o.rate},
+                              {"min-lr", o.floor},
+                              {"warmup", o.warmup},
+                              {"schedule", o.schedule},
+                              {"beta2", t.optimizer.beta2},
+                              {"decay", t.decay},
+                              {"clip", t.clip},
+                              {"validation", o.validation},
+                              {"seed", t.seed}};
+  if (t.dropout > 0) json["dropout"] = t.dropout;
   return json.dump();
 }
 
@@ -82,15 +86,16 @@ nn::Schedule schedule_of(const TrainOptions& options) {
 /// One training, from the tokens on.
 class Run {
  public:
-  Run(const TrainOptions& options, nn::CheckpointHead head, std::vector<std::uint32_t> tokens,
-      bool resume)
+  Run(const TrainOptions& options, const Device& device, const Processes& processes,
+      nn::CheckpointHead head, std::vector<std::uint32_t> tokens, bool resume)
       : options_(options),
+        speaks_(processes.rank() == 0),
         progress_(std::move(head.progress)),
         tokenizer_(std::move(head.tokenizer)),
         tokens_(std::move(tokens)),
         held_out_(
             static_cast<std::size_t>(static_cast<double>(tokens_.size()) * options.validation)),
-        trainer_(Device(), options.trainer),
+        trainer_(device, options.trainer),
         schedule_(schedule_of(options)),
         windows_(std::span(tokens_).first(tokens_.size() - held_out_),
                  options.trainer.model.context, options.trainer.seed),
@@ -99,11 +104,16 @@ class Run {
       validation_.emplace(std::span(tokens_).last(held_out_), options.trainer.model.context, 0);
     }
     if (resume) nn::load_checkpoint(checkpoint_path(), trainer_);
-    line_.print(std::format(
-        "{} parameters, {} training tokens, {} held out, {} tokens per step; {}",
-        grouped(trainer_.model().parameter_count()), grouped(tokens_.size() - held_out_),
-        grouped(held_out_), grouped(tokens_per_step()),
-        resume ? std::format("going on after step {}", progress_.step) : "starting"));
+    print(std::format("{} parameters, {} training tokens, {} held out, {} tokens per step; {}",
+                      grouped(trainer_.model().parameter_count()),
+                      grouped(tokens_.size() - held_out_), grouped(held_out_),
+                      grouped(tokens_per_step()),
+                      resume ? std::format("going on after step {}", progress_.step) : "starting"));
+  }
+
+  /// The first of the processes tells and writes what happens; the others compute.
+  void print(const std::string& text) {
+    if (speaks_) line_.print(text);
   }
 
   void run() {
@@ -118,6 +128,7 @@ class Run {
                                            : std::max<std::uint64_t>(1, options_.steps / 5);
     while (progress_.step < options_.steps) {
       step();
+      if (!speaks_) continue;
       const bool last = progress_.step == options_.steps;
       if (last || progress_.step % validate_every == 0) validate();
       if (last || progress_.step % sample_every == 0) show_sample();
@@ -126,7 +137,8 @@ class Run {
         saved = Clock::now();
       }
     }
-    finish();
+    read_losses();
+    if (speaks_) finish();
   }
 
  private:
@@ -135,17 +147,18 @@ class Run {
   }
   [[nodiscard]] std::uint64_t tokens_per_step() const {
     const nn::TrainerConfig& config = options_.trainer;
-    return config.batch * config.accumulate * config.model.context;
+    return config.replicas * config.batch * config.accumulate * config.model.context;
   }
 
   void step() {
     const nn::TrainerConfig& config = options_.trainer;
     std::vector<nn::Batch> batches;
     for (std::uint64_t i = 0; i < config.accumulate; ++i) {
-      const std::uint64_t first = (progress_.step * config.accumulate + i) * config.batch;
+      const std::uint64_t whole = progress_.step * config.accumulate + i;
+      const std::uint64_t first = (whole * config.replicas + config.rank) * config.batch;
       batches.push_back(windows_.batch(first, config.batch));
     }
-    pending_.push_back(trainer_.step(batches, schedule_.at(progress_.step)));
+    pending_.push_back(trainer_.step(batches, schedule_.at(progress_.step), progress_.step));
     ++progress_.step;
     // Reading a loss waits for the device, so several steps are queued before that; the first is awaited, because it
     // compiles.
@@ -167,7 +180,7 @@ class Run {
   }
 
   void show(bool last = false) {
-    if (progress_.training.empty()) return;
+    if (progress_.training.empty() || !speaks_) return;
     const double done = static_cast<double>(progress_.training.back().step);
     const double seconds = seconds_since(start_);
     const double steps = done - static_cast<double>(first_step_);
@@ -191,10 +204,13 @@ class Run {
   void validate() {
     read_losses();
     if (!validation_) return;
+    // As many windows as one process alone would take, so that the result does not depend on the number of processes.
     const std::uint64_t batch = options_.trainer.batch;
+    const std::uint64_t whole = batch * options_.trainer.replicas;
     constexpr std::uint64_t most_batches = 16;
     const std::uint64_t count =
-        std::clamp<std::uint64_t>(validation_->per_epoch() / batch, 1, most_batches);
+        std::clamp<std::uint64_t>(validation_->per_epoch() / whole, 1, most_batches) * whole /
+        batch;
     double sum = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
       nn::Batch windows;
@@ -219,7 +235,7 @@ class Run {
     }
     std::string text = tokenizer_.decode(tokens);
     std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-    line_.print(std::format("step {}: {}", progress_.step, text));
+    print(std::format("step {}: {}", progress_.step, text));
   }
 
   void save() {
@@ -235,6 +251,16 @@ class Run {
                     grouped(trainer_.model().parameter_count()), grouped(tokens_per_step())),
         progress_.training, progress_.validation));
     value_or_exit(file.commit());
+    FileWriter table(options_.output / "loss.csv");
+    table.write("kind,step,loss\n");
+    const auto write_points = [&](std::string_view kind, const std::vector<nn::Point>& points) {
+      for (const nn::Point& point : points) {
+        table.write(std::format("{},{},{}\n", kind, point.step, point.loss));
+      }
+    };
+    write_points("training", progress_.training);
+    write_points("validation", progress_.validation);
+    value_or_exit(table.commit());
   }
 
   void finish() {
@@ -246,17 +272,17 @@ class Run {
     const std::filesystem::path path = options_.output / "model.gguf";
     nn::export_gguf(path, trainer_.model(), values, tokenizer_, options_.export_type, options_.name,
                     {{"weft.settings", progress_.settings}});
-    line_.print(
-        std::format("{} ({:.1f} MB, {}), trained in {}{}; loss curve: {}", path.string(),
-                    static_cast<double>(std::filesystem::file_size(path)) / 1e6,
-                    options_.export_type, clock_text(progress_.seconds),
-                    progress_.validation.empty()
-                        ? ""
-                        : std::format(", validation loss {:.4f}", progress_.validation.back().loss),
-                    (options_.output / "loss.svg").string()));
+    print(std::format("{} ({:.1f} MB, {}), trained in {}{}; loss curve: {}", path.string(),
+                      static_cast<double>(std::filesystem::file_size(path)) / 1e6,
+                      options_.export_type, clock_text(progress_.seconds),
+                      progress_.validation.empty() ? ""
+                                                   : std::format(", validation loss {:.4f}",
+                                                                 progress_.validation.back().loss),
+                      (options_.output / "loss.svg").string()));
   }
 
   TrainOptions options_;
+  bool speaks_;
   nn::Progress progress_;
   Tokenizer tokenizer_;
   std::vector<std::uint32_t> tokens_;
@@ -273,10 +299,19 @@ class Run {
   ProgressLine line_;
 };
 
-}  // namespace
+/// Gives each process its share of every batch.
+void divide(nn::TrainerConfig& config, const Processes& processes) {
+  if (config.batch % processes.count() != 0) {
+    throw CommandError(std::format("A batch of {} sequences cannot be divided among {} processes.",
+                                   config.batch, processes.count()));
+  }
+  config.replicas = processes.count();
+  config.rank = processes.rank();
+  config.batch /= processes.count();
+  config.sum_over_replicas = [&processes](std::span<float> values) { processes.sum(values); };
+}
 
-void run_training(const TrainOptions& asked) {
-  TrainOptions options = asked;
+void train(TrainOptions options, const Device& device, const Processes& processes) {
   std::error_code error;
   std::filesystem::create_directories(options.output, error);
   if (error) {
@@ -305,7 +340,21 @@ void run_training(const TrainOptions& asked) {
   }
   std::vector<std::uint32_t> tokens = head.tokenizer.encode(text, true);
   options.trainer.model.vocabulary = head.tokenizer.size();
-  Run(options, std::move(head), std::move(tokens), resume).run();
+  divide(options.trainer, processes);
+  Run(options, device, processes, std::move(head), std::move(tokens), resume).run();
+}
+
+}  // namespace
+
+void run_training(const TrainOptions& options, const Device& device) {
+  const Processes processes = Processes::join();
+  try {
+    train(options, device, processes);
+  } catch (const std::exception& error) {
+    // An error of one process ends all of them, at once: main() would come too late to print it.
+    if (processes.count() > 1) std::fprintf(stderr, "weft: %s\n", error.what());
+    throw;
+  }
 }
 
 }  // namespace weft::cli

@@ -12,8 +12,8 @@ namespace weft::cli {
 struct TrainOptions {
   std::filesystem::path text;
   std::filesystem::path output = "weft-model";
-  nn::TrainerConfig
-      trainer;  ///< Its vocabulary is what is asked for; the text may give fewer tokens.
+  /// Its vocabulary is what is asked for; the text may give fewer tokens. Its batch is that of all processes together.
+  nn::TrainerConfig trainer;
   std::uint64_t steps = 300;
   double rate = 2e-3;
   double floor = 0.1;
@@ -30,8 +30,8 @@ struct TrainOptions {
   bool restart = false;
 };
 
-/// Trains, and leaves checkpoint.gguf, model.gguf and loss.svg in the output folder. Goes on from a checkpoint that is
-/// there.
-void run_training(const TrainOptions& options);
+/// Trains on a device, together with the other processes that mpirun started, and leaves checkpoint.gguf, model.gguf,
+/// loss.svg and loss.csv in the output folder. Goes on from a checkpoint that is there.
+void run_training(const TrainOptions& options, const Device& device);
 
 }  // namespace weft::cli

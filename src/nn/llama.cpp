@@ -58,7 +58,7 @@ Llama::Llama(const LlamaConfig& config) : config_(config) {
 }
 
 Tensor Llama::forward(const Tensor& tokens, const std::vector<Tensor>& matrices,
-                      const std::vector<Tensor>& vectors) const {
+                      const std::vector<Tensor>& vectors, const Dropout& drop) const {
   const DType dtype = matrices.front().dtype();
   const std::uint64_t batch = tokens.shape()[0];
   const HeadOptions heads{
@@ -67,8 +67,10 @@ Tensor Llama::forward(const Tensor& tokens, const std::vector<Tensor>& matrices,
     return rms_norm(x, vectors[weight], config_.norm_epsilon).to(dtype);
   };
   /// What a layer adds to the sum that runs through the model.
+  std::uint32_t stream = 0;
   const auto added = [&](const Tensor& x, std::size_t weight) {
-    return linear(x, matrices[weight], {}, DType::f32);
+    const Tensor y = linear(x, matrices[weight], {}, DType::f32);
+    return drop.rate > 0 ? dropout(y, drop.rate, drop.seed, stream++) : y;
   };
 
   Tensor x = embedding(matrices[embedding_], tokens.reshape({tokens.size()})).to(DType::f32);

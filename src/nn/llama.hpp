@@ -29,6 +29,13 @@ struct LlamaConfig {
   bool operator==(const LlamaConfig&) const = default;
 };
 
+/// What is left out at random while a model learns: elements of what layers add, each with probability `rate`. The
+/// choice follows from `seed`, two u32.
+struct Dropout {
+  float rate = 0;
+  Tensor seed;
+};
+
 /// Says in a sentence what cannot work about the sizes.
 Status check(const LlamaConfig& config);
 
@@ -50,7 +57,7 @@ class Llama {
   /// Logits [batch × T, vocabulary] of i32 tokens [batch, T]. `matrices` and `vectors` are views in the order of the
   /// groups; products are computed in the type of the matrices, sums along the layers in f32.
   [[nodiscard]] Tensor forward(const Tensor& tokens, const std::vector<Tensor>& matrices,
-                               const std::vector<Tensor>& vectors) const;
+                               const std::vector<Tensor>& vectors, const Dropout& drop = {}) const;
 
  private:
   /// Numbers of one layer's parameters in their groups.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <format>
 
+#include "nn/random.hpp"
 #include "nn/result.hpp"
 #include "weft/grad.hpp"
 #include "weft/ops.hpp"
@@ -11,10 +12,11 @@ namespace weft::nn {
 
 Trainer::Trainer(const Device& device, const TrainerConfig& config)
     : device_(device), config_(config), model_(config.model) {
-  if (!is_float(config.dtype) || config.batch == 0 || config.accumulate == 0) {
+  if (!is_float(config.dtype) || config.batch == 0 || config.accumulate == 0 ||
+      config.replicas == 0) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("A step cannot take {} × {} sequences and compute in {}.",
-                            config.accumulate, config.batch, name(config.dtype)));
+                std::format("A step cannot take {} × {} × {} sequences and compute in {}.",
+                            config.replicas, config.accumulate, config.batch, name(config.dtype)));
   }
   const auto make = [&](const ParameterGroup& group) {
     return variable(device_.tensor({group.size()}, group.initial_values(config.seed)));
@@ -25,7 +27,7 @@ Trainer::Trainer(const Device& device, const TrainerConfig& config)
   optimizer_.emplace(config.optimizer,
                      std::vector<Trained>{{matrices_, config.decay, working_}, {vectors_}});
   if (config.dtype == DType::f16) scale_.emplace(device_, 0x1p16);
-  if (config.accumulate > 1) {
+  if (in_parts()) {
     matrix_sum_ = variable(device_.full({model_.matrices().size()}, 0));
     vector_sum_ = variable(device_.full({model_.vectors().size()}, 0));
     loss_sum_ = variable(device_.full({1}, 0));
@@ -35,10 +37,12 @@ Trainer::Trainer(const Device& device, const TrainerConfig& config)
 
 const Tensor& Trainer::computed_matrices() const { return working_ ? working_ : matrices_; }
 
-Trainer::Gradients Trainer::gradients(const Tensor& tokens, const Tensor& labels) const {
+Trainer::Gradients Trainer::gradients(const Tensor& tokens, const Tensor& labels,
+                                      const Tensor& seed) const {
   const std::vector<Tensor> matrices = model_.matrices().views(computed_matrices());
   const std::vector<Tensor> vectors = model_.vectors().views(vectors_);
-  const Tensor logits = model_.forward(tokens, matrices, vectors);
+  const Tensor logits =
+      model_.forward(tokens, matrices, vectors, {static_cast<float>(config_.dropout), seed});
   const Tensor loss = cross_entropy(logits, labels.reshape({labels.size()})).reshape({1});
   std::vector<Tensor> by = matrices;
   by.insert(by.end(), vectors.begin(), vectors.end());
@@ -52,9 +56,7 @@ std::vector<Update> Trainer::learn(const Tensor& matrices, const Tensor& vectors
                                    const Tensor& rate) const {
   // Gradients carry the factor of the loss scale and are sums over the batches of the step.
   Tensor too_large;
-  if (config_.accumulate > 1) {
-    too_large = device_.full({1}, static_cast<double>(config_.accumulate));
-  }
+  if (in_parts()) too_large = device_.full({1}, batches_per_step());
   if (scale_) too_large = too_large ? too_large * scale_->value() : scale_->value();
   const Clip clip = clip_by_norm({matrices, vectors}, static_cast<float>(config_.clip), too_large);
   std::vector<Update> updates = optimizer_->step({matrices, vectors}, rate, clip.scale);
@@ -68,11 +70,11 @@ void Trainer::compile_functions() {
   // The functions keep copies of this object's handles; the object itself may move.
   const auto self = std::make_shared<const Trainer>(*this);
   step_ = compile([self](const std::vector<Tensor>& in) -> Outputs {
-    const Gradients g = self->gradients(in[0], in[1]);
-    return {{g.loss}, self->learn(g.matrices, g.vectors, in[2])};
+    const Gradients g = self->gradients(in[0], in[1], in[2]);
+    return {{g.loss}, self->learn(g.matrices, g.vectors, in[3])};
   });
   accumulate_ = compile([self](const std::vector<Tensor>& in) -> Outputs {
-    const Gradients g = self->gradients(in[0], in[1]);
+    const Gradients g = self->gradients(in[0], in[1], in[2]);
     return {{g.loss},
             {{self->matrix_sum_, self->matrix_sum_ + g.matrices.to(DType::f32)},
              {self->vector_sum_, self->vector_sum_ + g.vectors},
@@ -83,7 +85,7 @@ void Trainer::compile_functions() {
     for (const Tensor& sum : {self->matrix_sum_, self->vector_sum_, self->loss_sum_}) {
       updates.push_back({sum, sum * 0.0});
     }
-    return {{self->loss_sum_ / static_cast<double>(self->config_.accumulate)}, std::move(updates)};
+    return {{self->loss_sum_ / self->batches_per_step()}, std::move(updates)};
   });
   const auto logits = [self](const Tensor& tokens) {
     return self->model_.forward(tokens, self->model_.matrices().views(self->computed_matrices()),
@@ -107,19 +109,37 @@ Tensor Trainer::upload(const std::vector<std::int32_t>& values) const {
   return device_.tensor({config_.batch, context}, values);
 }
 
-Tensor Trainer::step(std::span<const Batch> batches, double rate) {
+Tensor Trainer::seed_of(std::uint64_t number) const {
+  const std::uint64_t bits = Random(config_.seed, "dropout", number).next();
+  return device_.tensor(
+      {2}, std::vector{static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)});
+}
+
+Tensor Trainer::step(std::span<const Batch> batches, double rate, std::uint64_t number) {
   if (batches.size() != config_.accumulate) {
     throw Error(ErrorCode::invalid_argument, std::format("A step takes {} batches, not {}.",
                                                          config_.accumulate, batches.size()));
   }
   const Tensor rate_tensor = device_.tensor({1}, std::vector{static_cast<float>(rate)});
-  if (config_.accumulate == 1) {
-    return step_.one({upload(batches[0].tokens), upload(batches[0].labels), rate_tensor});
+  if (!in_parts()) {
+    return step_.one(
+        {upload(batches[0].tokens), upload(batches[0].labels), seed_of(number), rate_tensor});
   }
-  for (const Batch& batch : batches) {
-    (void)accumulate_({upload(batch.tokens), upload(batch.labels)});
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const Tensor seed =
+        seed_of((number * config_.accumulate + i) * config_.replicas + config_.rank);
+    (void)accumulate_({upload(batches[i].tokens), upload(batches[i].labels), seed});
   }
+  if (config_.replicas > 1) sum_over_replicas();
   return apply_.one({rate_tensor});
+}
+
+void Trainer::sum_over_replicas() const {
+  for (const Tensor& sum : {matrix_sum_, vector_sum_, loss_sum_}) {
+    std::vector<float> values = sum.to_vector();
+    config_.sum_over_replicas(values);
+    apply({{sum, device_.tensor(sum.shape(), values)}});
+  }
 }
 
 float Trainer::loss(const Batch& batch) const {
@@ -159,12 +179,8 @@ void Trainer::restore(const std::string& name, std::span<const float> values) {
   throw Error(ErrorCode::not_found, std::format("A trainer has no state '{}'.", name));
 }
 
-CompileReport Trainer::report() const {
-  return config_.accumulate == 1 ? step_.report() : accumulate_.report();
-}
+CompileReport Trainer::report() const { return in_parts() ? accumulate_.report() : step_.report(); }
 
-std::string Trainer::step_text() const {
-  return config_.accumulate == 1 ? step_.text() : accumulate_.text();
-}
+std::string Trainer::step_text() const { return in_parts() ? accumulate_.text() : step_.text(); }
 
 }  // namespace weft::nn

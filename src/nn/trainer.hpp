@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,7 +25,13 @@ struct TrainerConfig {
   OptimizerOptions optimizer;
   double decay = 0.1;  ///< Weight decay of the matrices.
   double clip = 1;     ///< Largest norm of the gradients.
+  double dropout = 0;  ///< Probability that an element of what a layer adds is left out of a step.
   std::uint64_t seed = 1;
+  /// Trainers in other processes that learn together with this one: each takes batches of its own, and
+  /// `sum_over_replicas` replaces values by their sums over all of them.
+  std::uint64_t replicas = 1;
+  std::uint64_t rank = 0;  ///< Number of this one.
+  std::function<void(std::span<float>)> sum_over_replicas;
 };
 
 /// A model in training: its parameters and what the optimizer remembers, and compiled steps over them.
@@ -36,8 +43,9 @@ class Trainer {
   [[nodiscard]] const TrainerConfig& config() const { return config_; }
 
   /// One step with the learning rate `rate` on `accumulate` batches of `batch` sequences each. Returns the mean loss
-  /// of the batches as a tensor with one element, which the caller may read later.
-  Tensor step(std::span<const Batch> batches, double rate);
+  /// of the batches as a tensor with one element, which the caller may read later. What is dropped follows from `number`
+  /// (of the step), the seed and the rank among the replicas.
+  Tensor step(std::span<const Batch> batches, double rate, std::uint64_t number = 0);
   /// The loss of a batch of `batch` sequences, without learning from it.
   [[nodiscard]] float loss(const Batch& batch) const;
   /// The logits for the token that follows `tokens` (at least one; of more than the context the last count).
@@ -61,9 +69,19 @@ class Trainer {
   };
   /// The matrices in the type that products are computed in.
   [[nodiscard]] const Tensor& computed_matrices() const;
-  [[nodiscard]] Gradients gradients(const Tensor& tokens, const Tensor& labels) const;
+  [[nodiscard]] Gradients gradients(const Tensor& tokens, const Tensor& labels,
+                                    const Tensor& seed) const;
   [[nodiscard]] std::vector<Update> learn(const Tensor& matrices, const Tensor& vectors,
                                           const Tensor& rate) const;
+  /// Whether gradients are summed up in variables before they are learnt from.
+  [[nodiscard]] bool in_parts() const { return config_.accumulate > 1 || config_.replicas > 1; }
+  /// Batches of one step in all processes.
+  [[nodiscard]] double batches_per_step() const {
+    return static_cast<double>(config_.accumulate * config_.replicas);
+  }
+  void sum_over_replicas() const;
+  /// What is dropped from batch `number`.
+  [[nodiscard]] Tensor seed_of(std::uint64_t number) const;
   void compile_functions();
   [[nodiscard]] Tensor upload(const std::vector<std::int32_t>& values) const;
 
@@ -75,11 +93,12 @@ class Trainer {
   Tensor working_;  ///< The matrices in 16 bits, where products are computed in these.
   std::optional<Optimizer> optimizer_;
   std::optional<LossScale> scale_;  ///< f16 only.
-  Tensor matrix_sum_;  ///< Gradients summed up so far, where a step takes several batches.
+  Tensor
+      matrix_sum_;  ///< Gradients summed up so far, where a step takes several batches (in_parts).
   Tensor vector_sum_;
   Tensor loss_sum_;
-  Compiled step_;        ///< (tokens, labels, rate) → loss
-  Compiled accumulate_;  ///< (tokens, labels) → nothing of interest
+  Compiled step_;        ///< (tokens, labels, seed, rate) → loss
+  Compiled accumulate_;  ///< (tokens, labels, seed) → nothing of interest
   Compiled apply_;       ///< (rate) → loss
   Compiled loss_;        ///< (tokens, labels) → loss
   Compiled logits_;      ///< (tokens [1, context], row) → logits of that row

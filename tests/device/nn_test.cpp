@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "../unit/file_fixture.hpp"
@@ -100,6 +101,56 @@ TEST(NnTraining, SeveralBatchesEqualALargeOne) {
   const auto expected = train(large, 0, 4);
   const auto got = train(small, 0, 4);
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-4);
+}
+
+TEST(NnTraining, ReplicasLearnAsOne) {
+  auto config = tiny();
+  config.batch = 2;
+  config.accumulate = 2;
+  Trainer whole(Device(), config);
+  const auto expected = train(whole, 0, 2);
+  // Two trainers side by side; what one of them has is handed to the other by this table, in the order of their ranks.
+  config.accumulate = 1;
+  config.replicas = 2;
+  std::vector<std::vector<float>> first;
+  std::size_t next = 0;
+  const auto tokens = some_tokens(600, 31);
+  const auto sum_first = [&](std::span<float> values) {
+    first.emplace_back(values.begin(), values.end());
+  };
+  const auto sum_second = [&](std::span<float> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = first[next][i] + values[i];
+    ++next;
+  };
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    config.rank = rank;
+    config.sum_over_replicas =
+        rank == 0 ? std::function<void(std::span<float>)>(sum_first) : sum_second;
+    Windows windows(tokens, config.model.context, 3);
+    Trainer trainer(Device(), config);
+    const std::vector<Batch> batch{windows.batch(rank * 2, 2)};
+    const float loss = trainer.step(batch, 1e-2).item();
+    if (rank == 1) {
+      EXPECT_EQ(loss, expected[0]);
+    }
+  }
+  EXPECT_EQ(next, 3U);
+}
+
+TEST(NnTraining, DropsTheSameInEveryRun) {
+  auto config = tiny();
+  config.dropout = 0.3;
+  const auto tokens = some_tokens(600, 31);
+  const auto run = [&](std::uint64_t number) {
+    Trainer trainer(Device(), config);
+    Windows windows(tokens, config.model.context, 3);
+    const std::vector<Batch> batch{windows.batch(0, config.batch)};
+    (void)trainer.step(batch, 1e-2, number).item();
+    return trainer.step(batch, 1e-2, number + 1).item();
+  };
+  const float first = run(0);
+  EXPECT_EQ(run(0), first);
+  EXPECT_NE(run(7), first);
 }
 
 TEST(NnTraining, SeesNothingOfTheFuture) {
