@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "mpi/module.hpp"
+#include "mpi_module.hpp"
 
 namespace weft::cli {
 

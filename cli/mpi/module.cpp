@@ -1,4 +1,4 @@
-#include "mpi/module.hpp"
+#include "mpi_module.hpp"
 
 #include <mpi.h>
 
