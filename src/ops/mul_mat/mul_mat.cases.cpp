@@ -83,7 +83,7 @@ constexpr double halves = 1024;
 
 void add_vector_cases(std::vector<Case>& out) {
   for (const DType type : quantized_dtypes) {
-    const std::uint64_t k = block_elements(type) * 3;
+    const std::uint64_t k = std::uint64_t{block_elements(type)} * 3;
     out.push_back(
         make_case({.name = std::format("vector_{}", name(type)), .type = type, .m = 37, .k = k}));
     out.push_back(make_case({.name = std::format("decode_{}", name(type)),
