@@ -16,7 +16,6 @@ namespace {
 
 using ops::Plan;
 using ops::View;
-using ops::recurrence::Args;
 using ops::recurrence::Kind;
 
 /// Part of a dense tensor, from element `first` on, as a dense tensor of another shape.

@@ -245,7 +245,7 @@ void Launches::back(const View& x, const View& t, const View& lse, const View& d
 
 View Launches::matrix(const View& view) {
   if (const auto found = as_matrix(view)) return *found;
-  return *as_matrix(copied(view, view.dtype));
+  return as_matrix(copied(view, view.dtype)).value_or(view);  // dense rows lie evenly
 }
 
 void Launches::launch_states(const View& x, const View& t, const View& state, std::uint64_t row,
@@ -296,7 +296,8 @@ void Launches::launch_back(const View& x, const View& t, const View& dx, const V
   BackVariant variant{.probabilities = t.given(), .has_share = share.given()};
   for (const std::uint32_t block : {8U, 4U}) {
     const auto fits = [&](const View& view) {
-      const std::uint64_t bytes = std::min<std::uint64_t>(16, block * size_of(view.dtype));
+      const std::uint64_t bytes =
+          std::min<std::uint64_t>(16, std::uint64_t{block} * size_of(view.dtype));
       return view.offset % bytes == 0 && (block == 4 || size_of(view.dtype) == 2);
     };
     if (variant.block == 1 && std::ranges::all_of(given, fits)) variant.block = block;

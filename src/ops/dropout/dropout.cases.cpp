@@ -7,8 +7,6 @@
 namespace weft::ops::dropout {
 namespace {
 
-using Shape = std::vector<std::uint64_t>;
-
 Case make_case(std::string name, TensorSpec x, TensorSpec y, float rate = 0.3F) {
   Case test;
   test.name = std::move(name);

@@ -120,7 +120,10 @@ Case make_case(std::string name, const Setup& setup) {
   TensorSpec decay = tensor(setup.heads, setup.scalar_decay ? 1 : setup.keys);
   decay.low = 0.3;
   decay.high = 0.95;
-  if (setup.kind == Kind::delta) decay.low = -3, decay.high = -0.01;
+  if (setup.kind == Kind::delta) {
+    decay.low = -3;
+    decay.high = -0.01;
+  }
   if (setup.kind == Kind::ssm) {
     decay = {.shape = {setup.heads, setup.scalar_decay ? 1 : setup.keys}, .low = -1, .high = -0.1};
   }

@@ -9,15 +9,14 @@
 namespace weft::ops::repeat_back {
 namespace {
 
-using Shape = std::vector<std::uint64_t>;
-
 Case make_case(std::string name, TensorSpec dy, TensorSpec dx) {
   Case test;
   test.name = std::move(name);
   dx.output = true;
   double terms = 1;
   for (std::size_t i = 0; i < dx.shape.size(); ++i) {
-    if (dx.shape[i] > 0) terms *= static_cast<double>(dy.shape[i] / dx.shape[i]);
+    const std::uint64_t times = dx.shape[i] > 0 ? dy.shape[i] / dx.shape[i] : 1;
+    terms *= static_cast<double>(times);
   }
   test.tensors = {std::move(dy), std::move(dx)};
   test.scale = std::sqrt(std::max(terms, 1.0));
