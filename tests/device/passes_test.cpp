@@ -72,6 +72,13 @@ std::vector<Model> models() {
                  [](const std::vector<Tensor>& in) -> Outputs {
                    return silu(rms_norm(in[0], in[1])) * layer_norm(in[0]) + 1;
                  }});
+  out.push_back({"types",
+                 "retype",
+                 {wave({9, 8}, 0, DType::f16), wave({8, 6}, 1, DType::f16)},
+                 [](const std::vector<Tensor>& in) -> Outputs {
+                   const Tensor h = rms_norm(in[0].to(DType::f32)).to(DType::f16);
+                   return exp(matmul(h, in[1]).to(DType::f32) * 0.1);
+                 }});
   out.push_back({"training",
                  "fuse",
                  {wave({16, 8}, 0), wave({8, 4}, 1), wave({4}, 2)},
@@ -117,6 +124,41 @@ TEST(DevicePasses, ResultsStayTheSameAndWorkGetsLess) {
     EXPECT_EQ(seen.front(), "trace");
     EXPECT_EQ(seen.back(), "drop");
   }
+}
+
+/// Parts are computed where a concatenation wants them, unless they are wanted twice or are results themselves.
+TEST(DevicePasses, ConcatenationsHaveNothingToCopy) {
+  const std::vector<Tensor> in{wave({4, 8}, 0), wave({8, 8}, 1)};
+  const auto concatenate = [](bool twice, bool kept) {
+    return compile([=](const std::vector<Tensor>& x) -> Outputs {
+      const Tensor a = matmul(x[0], x[1]);
+      const Tensor b = softmax(x[1]);
+      const Tensor c = cumsum(x[0], 1);
+      const Tensor all = concat(
+          {a.reshape({32}), (twice ? c : b).reshape({twice ? 32U : 64U}), c.reshape({32})}, 0);
+      std::vector<Tensor> results{cumsum(all, 0), cumsum(a, 0)};
+      if (kept) results.push_back(a);
+      return Outputs(results);
+    });
+  };
+  const auto check = [&](bool twice, bool kept, std::size_t copies) {
+    const Compiled compiled = concatenate(twice, kept);
+    const std::vector<Tensor> got = compiled(in);
+    const auto a = matmul(in[0], in[1]);
+    const auto c = cumsum(in[0], 1);
+    const Tensor middle = twice ? c : softmax(in[1]);
+    const Tensor all =
+        concat({a.reshape({32}), middle.reshape({middle.size()}), c.reshape({32})}, 0);
+    EXPECT_LT(largest_difference({got[0], got[1]}, {cumsum(all, 0), cumsum(a, 0)}), 1e-4);
+    if (kept) {
+      EXPECT_LT(largest_difference({got[2]}, {a}), 1e-5);
+    }
+    const std::size_t launches = (twice ? 2U : 3U) + 2U;  // the parts and the two sums
+    EXPECT_EQ(compiled.report().dispatches, launches + copies);
+  };
+  check(false, false, 0);
+  check(true, false, 2);  // one part, twice
+  check(false, true, 1);  // the result
 }
 
 /// The gradients of a small transformer, for tokens [2, 12] and labels of the same shape.

@@ -46,6 +46,9 @@ bool take_activation(Graph& graph, const std::vector<int>& readers, int number) 
   }
   Operation fused = *product;
   auto& attributes = std::get<MatmulAttributes>(fused.attributes);
+  // The function may read a 16-bit product and give f32 (see `retype`).
+  fused.types = operation.types;
+  attributes.dtype = operation.types.front().dtype;
   attributes.activation = map.function;
   attributes.scalars = map.scalars;
   fused.where = operation.where;
