@@ -238,8 +238,8 @@ std::vector<Case> cases(std::uint64_t seed) {
 
 Op describe_op();
 Op describe_op() {
-  return {"attention", "Attention without its matrix of logits, and its gradients", "f32 f16 bf16",
-          cases};
+  return {"attention", "Attention without its matrix of logits, and its gradients",
+          "f32 f16 bf16 (keys and values also quantized)", cases};
 }
 
 }  // namespace weft::ops::attention
