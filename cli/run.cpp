@@ -35,6 +35,9 @@ struct RunOptions {
   bool raw = false;
 };
 
+/// What the built-in model continues where no prompt is given.
+constexpr const char* builtin_opening = "The captain";
+
 /// One growing line on a terminal, nothing elsewhere.
 void show_progress(float part) {
   if (isatty(STDERR_FILENO) == 0) return;
@@ -105,6 +108,12 @@ void run_model(RunOptions options) {
     if (!file) throw CommandError(std::format("The file {} does not open.", options.prompt_file));
     options.prompt.assign(std::istreambuf_iterator<char>(file), {});
   }
+  const bool builtin = options.model.model.empty();
+  if (builtin) {
+    options.model.model = value_or_exit(llm::find_builtin_model());
+    // It continues texts, so that there is something to see without a prompt.
+    if (options.prompt.empty()) options.prompt = builtin_opening;
+  }
   options.model.progress = show_progress;
   llm::Session session = value_or_exit(llm::Session::open(options.model, options.sampling));
   std::fputs(std::format("weft: {}\n", session.describe()).c_str(), stderr);
@@ -115,6 +124,7 @@ void run_model(RunOptions options) {
     return;
   }
   if (!chat) {
+    if (builtin) print_piece(options.prompt);
     answer(session, options.prompt, options.tokens);
     return;
   }
@@ -132,9 +142,11 @@ void add_run(CLI::App& app) {
       app.add_subcommand("run", "Generate text with a GGUF model, through llama.cpp");
   llm::ModelOptions& model = options->model;
   llm::SamplingOptions& sampling = options->sampling;
-  command->add_option("-m,--model", model.model, "The GGUF file")->required();
-  command->add_option("-p,--prompt", options->prompt,
-                      "What to answer or continue; without it, lines of the input");
+  command->add_option("-m,--model", model.model, "The GGUF file; without it, the built-in model");
+  command->add_option(
+      "-p,--prompt", options->prompt,
+      "What to answer or continue; without it, lines of the input (the built-in model starts "
+      "by itself)");
   command->add_option("-f,--file", options->prompt_file, "A file with the prompt")
       ->excludes("--prompt");
   command->add_option("--system", options->system, "The system message of a conversation");

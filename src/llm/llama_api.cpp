@@ -7,6 +7,8 @@
 #include <system_error>
 #include <vector>
 
+#include "llm/session.hpp"
+
 namespace weft::llm {
 namespace {
 
@@ -64,6 +66,16 @@ Result<Libraries> find_libraries() {
   const auto plugin = first_that_exists(plugins, "ggml plug-in");
   if (!plugin) return std::unexpected(plugin.error());
   return Libraries{llama->parent_path(), *plugin};
+}
+
+Result<fs::path> find_builtin_model() {
+  if (const std::string given = variable("WEFT_MODEL"); !given.empty()) return fs::path(given);
+  const fs::path here = program_folder();
+  // Installed or bundled; in a build folder of the source tree.
+  return first_that_exists(
+      {here / "../share/weft/english.gguf", here / "../../share/weft/english.gguf",
+       here / "../../../models/english.gguf"},
+      "built-in model (name a GGUF file with -m, or set WEFT_MODEL)");
 }
 
 Result<std::shared_ptr<const LlamaApi>> load_llama(const Libraries& libraries) {

@@ -13,6 +13,10 @@
 
 namespace weft::llm {
 
+/// The GGUF file of the built-in model: WEFT_MODEL, or what lies beside the program in an installed tree, a bundle or a
+/// build folder.
+Result<std::filesystem::path> find_builtin_model();
+
 /// How a model is loaded.
 struct ModelOptions {
   std::filesystem::path model;

@@ -155,6 +155,14 @@ TEST_F(GgmlProcess, GeneratesText) {
   EXPECT_EQ(cpu.text, first.text);
 }
 
+TEST_F(GgmlProcess, WritesWithTheBuiltInModel) {
+  const std::string run = std::format("WEFT_LLAMA_LIB={} WEFT_MODEL={} {} run -n 24 --temp 0",
+                                      WEFT_GGML_LIB, WEFT_BUILTIN_MODEL, WEFT_PROGRAM);
+  const Outcome outcome = run_command(run);
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_TRUE(outcome.text.contains("generated 24 tokens")) << outcome.text;
+}
+
 TEST_F(GgmlProcess, ReportsBadModelsInOneLine) {
   const std::string run = std::format("WEFT_LLAMA_LIB={} {} run", WEFT_GGML_LIB, WEFT_PROGRAM);
   const fs::path bad = model_.string() + ".bad";
