@@ -212,7 +212,7 @@ TEST(DeviceGraph, CheckpointsTradeWorkForMemory) {
       return {loss, g[0], g[1]};
     });
   };
-  const Tensor x = api_device().arange(2048 * 8, 0, 0.0001).reshape({2048, 8});
+  const Tensor x = api_device().arange(16384, 0, 0.0001).reshape({2048, 8});
   const Compiled all = model(true);
   const Compiled some = model(false);
   const auto a = all({x, w});
@@ -226,7 +226,7 @@ TEST(DeviceGraph, CheckpointsTradeWorkForMemory) {
 }
 
 TEST(DeviceGraph, NewBatchSizesNeedFewNewPipelines) {
-  const Tensor w = api_device().arange(32 * 24, -1, 0.003).reshape({32, 24});
+  const Tensor w = api_device().arange(768, -1, 0.003).reshape({32, 24});
   const Compiled f = compile([&](const std::vector<Tensor>& in) -> Outputs {
     return softmax(layer_norm(silu(matmul(in[0], w)) * 2 + 1));
   });
