@@ -55,6 +55,10 @@ class AttentionOptions(c.Structure):
     _fields_ = [("scale", F32), ("soft_cap", F32), ("max_bias", F32), ("causal", Bool), ("window", I64)]
 
 
+class Conv2dOptions(c.Structure):
+    _fields_ = [("stride", I64 * 2), ("padding", I64 * 2), ("dilation", I64 * 2), ("groups", I64)]
+
+
 class Binding(c.Structure):
     _fields_ = [("buffer", Handle), ("offset", U64), ("bytes", U64)]
 
@@ -65,6 +69,7 @@ class KernelSource(c.Structure):
 
 
 P = c.POINTER
+Receiver = c.CFUNCTYPE(None, Pointer, Text, Handle)
 Function = c.CFUNCTYPE(I32, Pointer, P(Handle), U32, P(Handle))
 
 
@@ -100,6 +105,7 @@ FUNCTIONS = {
     "weft_binary": [Text, P(Array), P(Array), P(Array), P(F64)],
     "weft_reduce": [Text, P(Array), U32, P(Array)],
     "weft_attention": [P(Array), P(Array), P(Array), P(Array), P(AttentionOptions), P(Array)],
+    "weft_conv2d": [P(Array), P(Array), P(Array), P(Conv2dOptions), P(Array)],
     "weft_kernel_create": [Handle, P(KernelSource), P(Handle)],
     "weft_kernel_free": [Handle],
     "weft_kernel_run": [Handle, P(Binding), U32, P(U32), P(U32), U32],
@@ -133,6 +139,11 @@ FUNCTIONS = {
     "weft_tensor_gather": [Handle, Handle, U32, P(Handle)],
     "weft_tensor_scatter_add": [Handle, Handle, Handle, U32, P(Handle)],
     "weft_tensor_cross_entropy": [Handle, Handle, P(Handle)],
+    "weft_tensor_attention": [Handle, Handle, Handle, Handle, P(AttentionOptions), P(Handle)],
+    "weft_tensor_rope": [Handle, Handle, Bool, F32, P(Handle)],
+    "weft_tensor_dropout": [Handle, F32, Handle, U32, P(Handle)],
+    "weft_save": [Text, P(Text), P(Handle), U32],
+    "weft_load": [Handle, Text, Receiver, Pointer],
     "weft_tensor_eval": [Handle],
     "weft_tensor_detach": [Handle, P(Handle)],
     "weft_tensor_variable": [Handle, P(Handle)],
@@ -154,7 +165,7 @@ class Error(Exception):
         self.status = status
 
 
-def load(path: str):
+def load_library(path: str):
     """The library at a path, with the types of all functions set."""
     library = c.CDLL(path)
     for name, result, arguments in [("weft_version", Text, []), ("weft_last_error", Text, []), ("weft_status_name", Text, [I32]),
@@ -172,7 +183,7 @@ def load(path: str):
     return library
 
 
-lib = load(os.environ.get("WEFT_LIBRARY") or ctypes.util.find_library("weft") or "libweft.so.0")
+lib = load_library(os.environ.get("WEFT_LIBRARY") or ctypes.util.find_library("weft") or "libweft.so.0")
 
 
 def numbers(kind, values):
@@ -355,6 +366,20 @@ class Compiled(Owned):
         report = CompileReport()
         lib.weft_compiled_get_report(self, c.byref(report))
         return report
+
+
+def save(path: str, tensors: dict[str, Tensor]) -> None:
+    """Writes tensors to a .safetensors or .gguf file."""
+    names = numbers(Text, [name.encode() for name in tensors])
+    lib.weft_save(path.encode(), names, handles(tensors.values()), len(tensors))
+
+
+def load(device: Device, path: str) -> dict[str, Tensor]:
+    """The tensors of a .safetensors or .gguf file."""
+    found = {}
+    receiver = Receiver(lambda context, name, handle: found.update({name.decode(): Tensor(Handle(handle))}))
+    lib.weft_load(device, path.encode(), receiver, None)
+    return found
 
 
 def map_(function: str, *inputs, parameters=(0, 0, 0, 0)) -> Tensor:

@@ -184,3 +184,39 @@ weft_status weft_tensor_cross_entropy(weft_tensor logits, weft_tensor labels, we
     return cross_entropy({from, nowhere}, tensor_of(labels, "labels"));
   });
 }
+
+weft_status weft_tensor_attention(weft_tensor q, weft_tensor k, weft_tensor v, weft_tensor mask,
+                                  const weft_attention_options* options, weft_tensor* y) {
+  return make(__func__, y, q, "q", [&](const Tensor& from) {
+    const weft_attention_options given = options != nullptr ? *options : weft_attention_options{};
+    if (given.window < 0) {
+      raise(ErrorCode::invalid_argument, "The window is {} positions; it cannot be negative.",
+            given.window);
+    }
+    if (given.max_bias != 0) {
+      raise(ErrorCode::unsupported, "Attention of tensors has no max_bias; {} was given.",
+            given.max_bias);
+    }
+    return attention({from, nowhere}, tensor_of(k, "k"), tensor_of(v, "v"),
+                     {.scale = given.scale,
+                      .causal = given.causal,
+                      .window = static_cast<std::uint64_t>(given.window),
+                      .soft_cap = given.soft_cap},
+                     tensor_or_none(mask, "mask"));
+  });
+}
+
+weft_status weft_tensor_rope(weft_tensor x, weft_tensor positions, bool halves, float base,
+                             weft_tensor* y) {
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return rope({from, nowhere}, {.halves = halves, .base = base},
+                tensor_or_none(positions, "positions"));
+  });
+}
+
+weft_status weft_tensor_dropout(weft_tensor x, float rate, weft_tensor seed, uint32_t stream,
+                                weft_tensor* y) {
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return dropout({from, nowhere}, rate, tensor_of(seed, "seed"), stream);
+  });
+}

@@ -11,7 +11,7 @@ from common import DEVICE, Case, c, lib, np, weft
 ROOT = Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include/weft/c").glob("*.h"))
 # Not called at random: they wait on the driver, or need texts that make sense.
-SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile"}
+SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile", "weft_save", "weft_load"}
 
 
 def declared() -> dict[str, list[str]]:
@@ -20,7 +20,7 @@ def declared() -> dict[str, list[str]]:
     found = {}
     for name, parameters in re.findall(r"WEFT_API[\w\s*]*?\b(weft_\w+)\(([^)]*)\)", text):
         types = [re.sub(r"\s*\b\w+$", "", p.strip()) for p in parameters.split(",")]
-        found[name] = [] if parameters.strip() == "void" else [re.sub(r"\s+", " ", t.replace("const ", "")).strip() for t in types]
+        found[name] = [] if parameters.strip() == "void" else [re.sub(r"\s+", " ", re.sub(r"\bconst\b ?", "", t)).strip() for t in types]
     return found
 
 
@@ -28,7 +28,8 @@ C_TYPES = {"bool": weft.Bool, "int64_t": weft.I64, "uint64_t": weft.U64, "uint32
            "double": weft.F64, "size_t": weft.Size, "char*": weft.Text, "void*": weft.Pointer, "weft_dtype": weft.I32,
            "weft_status": weft.I32, "weft_device_info": weft.DeviceInfo, "weft_device_options": weft.DeviceOptions,
            "weft_memory_info": weft.MemoryInfo, "weft_tensor_info": weft.TensorInfo, "weft_matrix": weft.Matrix,
-           "weft_array": weft.Array, "weft_attention_options": weft.AttentionOptions,
+           "weft_array": weft.Array, "weft_receiver": weft.Receiver,
+           "weft_attention_options": weft.AttentionOptions, "weft_conv2d_options": weft.Conv2dOptions,
            "weft_function_source": weft.FunctionSource, "weft_compile_report": weft.CompileReport, "weft_binding": weft.Binding, "weft_kernel_source": weft.KernelSource}
 C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel", "compiled")}
 
@@ -113,6 +114,8 @@ def zero(kind):
     """An argument of that type that says nothing; pointers lead to something, so that the handle is what is wrong."""
     if kind in (weft.Handle, weft.Text):
         return None
+    if issubclass(kind, c._CFuncPtr):
+        return kind()
     if hasattr(kind, "_type_") and not isinstance(kind._type_, str):
         return (kind._type_ * 8)()
     return 0

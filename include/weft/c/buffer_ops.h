@@ -80,6 +80,20 @@ WEFT_API weft_status weft_attention(const weft_array* q, const weft_array* k, co
                                     const weft_array* mask, const weft_attention_options* options,
                                     const weft_array* y);
 
+/// How the windows of a convolution lie, along height and width. All zero: every place, no padding, one group.
+typedef struct weft_conv2d_options {
+  int64_t stride[2];    ///< Elements from one window to the next; 0: 1.
+  int64_t padding[2];   ///< Zeros before and behind the image.
+  int64_t dilation[2];  ///< Elements from one to the next inside a window; 0: 1.
+  int64_t groups;       ///< Output channels of a group see the input channels of that group; 0: 1.
+} weft_conv2d_options;
+
+/// y[n, oc, h, w] = bias[oc] + sum over c, i, j of x[n, c, h·stride - padding + i·dilation, …]·w[oc, c, i, j] with x [N, C, H,
+/// W], w [OC, C / groups, KH, KW] and y [N, OC, OH, OW] of f32, f16 or bf16; channels in the last place are strides. `bias`
+/// [OC] and `options` may be NULL.
+WEFT_API weft_status weft_conv2d(const weft_array* x, const weft_array* w, const weft_array* bias,
+                                 const weft_conv2d_options* options, const weft_array* y);
+
 #ifdef __cplusplus
 }
 #endif

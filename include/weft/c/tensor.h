@@ -1,6 +1,7 @@
 #ifndef WEFT_C_TENSOR_H
 #define WEFT_C_TENSOR_H
 
+#include "weft/c/buffer_ops.h"
 #include "weft/c/status.h"
 
 #ifdef __cplusplus
@@ -136,6 +137,33 @@ WEFT_API weft_status weft_tensor_scatter_add(weft_tensor x, weft_tensor index, w
 /// with a negative label count for nothing.
 WEFT_API weft_status weft_tensor_cross_entropy(weft_tensor logits, weft_tensor labels,
                                                weft_tensor* y);
+
+/// Attention as weft_attention computes it, with a gradient: `options` and `mask` may be NULL, and max_bias is 0.
+WEFT_API weft_status weft_tensor_attention(weft_tensor q, weft_tensor k, weft_tensor v,
+                                           weft_tensor mask, const weft_attention_options* options,
+                                           weft_tensor* y);
+
+/// Rotary position embedding of x [batch, tokens, heads, size]. `positions` are i32 [tokens], or NULL for 0, 1, …. With
+/// `halves` elements i and i + size/2 turn together, else neighbours.
+WEFT_API weft_status weft_tensor_rope(weft_tensor x, weft_tensor positions, bool halves, float base,
+                                      weft_tensor* y);
+
+/// x / (1 - rate) where an element is kept, 0 where it is dropped, as `seed` (two u32), `stream` and the place say.
+WEFT_API weft_status weft_tensor_dropout(weft_tensor x, float rate, weft_tensor seed,
+                                         uint32_t stream, weft_tensor* y);
+
+/// Writes `count` tensors with their names to a file that ends with ".safetensors" or ".gguf". The file appears when it is
+/// whole; one that was there before stays until then.
+WEFT_API weft_status weft_save(const char* path, const char* const* names,
+                               const weft_tensor* tensors, uint32_t count);
+
+/// Gets each tensor of a file; the handle is the receiver's to free, the name is valid during the call.
+typedef void (*weft_receiver)(void* context, const char* name, weft_tensor tensor);
+
+/// Reads all tensors of a file that ends with ".safetensors" or ".gguf", in the order of their names. Files are not
+/// trusted: what is wrong in one is an error, and then no tensor is given.
+WEFT_API weft_status weft_load(weft_device device, const char* path, weft_receiver receiver,
+                               void* context);
 
 #ifdef __cplusplus
 }
