@@ -30,7 +30,7 @@ TEST(DeviceExecutor, CompilerMessagesNameTheTemplate) {
   const Status ran = executor.run(stream, plan, {});
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, ErrorCode::shader);
-  EXPECT_NE(ran.error().message.find("map/functions.wgsl:"), std::string::npos)
+  EXPECT_NE(ran.error().message.find("map/helpers.wgsl:"), std::string::npos)
       << ran.error().message;
 }
 

@@ -91,7 +91,7 @@ Result<Dispatch> finish(Launch launch, const Variant& variant, std::uint64_t row
                         std::uint64_t heads, const Caps& caps) {
   launch.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
   launch.constants = constants_of(variant);
-  set_blocks(launch, ceil_div<std::uint64_t>(rows, variant.subgroups * variant.mm), heads, caps);
+  set_blocks(launch, ceil_div(rows, std::uint64_t{variant.subgroups} * variant.mm), heads, caps);
   return make_dispatch(std::move(launch), caps);
 }
 

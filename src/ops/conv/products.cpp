@@ -73,7 +73,7 @@ struct Builder {
     if (const auto merged = flatten(view, first)) return *merged;
     const View dense = scratch(view.dtype, view.extents());
     if (const Status ok = copy(view, dense); !ok) return std::unexpected(ok.error());
-    return *flatten(dense, first);
+    return flatten(dense, first).value_or(dense);  // A dense view always is one.
   }
   Status multiply(const View& a, const View& b, const View& c, bool allow_f16, float beta,
                   const View& bias = {}) {

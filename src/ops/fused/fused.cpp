@@ -97,7 +97,8 @@ Chunking chunking_of(std::span<const View> views) {
   });
   for (const std::uint32_t chunk : {8U, 4U}) {
     const bool fits = y.rank == 1 || inner % chunk == 0;
-    if (fits && (chunk == 4 || narrow) && y.offset % (chunk * size_of(y.dtype)) == 0) {
+    if (fits && (chunk == 4 || narrow) &&
+        y.offset % (std::uint64_t{chunk} * size_of(y.dtype)) == 0) {
       return {.chunk = chunk, .ragged = false};
     }
   }
@@ -179,7 +180,7 @@ Result<Dispatch> launch_piece(const Args& args, std::span<const View> views, con
     const bool aligned = view.rank == 1 ? view.stride[0] == 1 && view.offset % 16 == 0
                                         : rows_aligned(view, chunking.chunk);
     const bool vec = !chunking.ragged && view.stride[view.rank - 1] == 1 && aligned;
-    kinds.push_back(vec ? "vec" : view.stride[view.rank - 1] == 0 ? "splat" : "step");
+    kinds.emplace_back(vec ? "vec" : view.stride[view.rank - 1] == 0 ? "splat" : "step");
     for (std::uint32_t d = 0; d < y.rank; ++d) {
       launch.params.add(std::format("stride{}_{}", i - 1, d),
                         static_cast<std::uint32_t>(view.stride[d]));
