@@ -19,7 +19,6 @@ namespace weft {
 /// f(inputs), for which grad() keeps nothing but the inputs: what it needs of f is computed a second time on the way
 /// back. Gradients flow to the inputs only, so everything that one is wanted for (weights, say) must be among them.
 [[nodiscard]] Tensor checkpoint(const std::function<Tensor(const std::vector<Tensor>&)>& f,
-                                const std::vector<Tensor>& inputs,
-                                Where where = Where::current());
+                                const std::vector<Tensor>& inputs, Where where = Where::current());
 
 }  // namespace weft

@@ -149,11 +149,12 @@ struct FusedAttributes {
   bool operator==(const FusedAttributes&) const = default;
 };
 
-using Attributes = std::variant<std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes,
-                                SoftmaxAttributes, NormAttributes, MatmulAttributes, AxisAttributes,
-                                ShapeAttributes, PermuteAttributes, SliceAttributes, PadAttributes,
-                                CastAttributes, DropoutAttributes, AdamAttributes, ClipAttributes,
-                                AttentionAttributes, RopeAttributes, FusedAttributes, CheckpointAttributes>;
+using Attributes =
+    std::variant<std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes,
+                 SoftmaxAttributes, NormAttributes, MatmulAttributes, AxisAttributes,
+                 ShapeAttributes, PermuteAttributes, SliceAttributes, PadAttributes, CastAttributes,
+                 DropoutAttributes, AdamAttributes, ClipAttributes, AttentionAttributes,
+                 RopeAttributes, FusedAttributes, CheckpointAttributes>;
 
 /// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
 std::string describe(const Attributes& attributes);

@@ -18,8 +18,9 @@ extern const Rule permute;
 extern const Rule slice;
 extern const Rule broadcast;
 extern const Rule detach;
-extern const Rule checkpoint;  ///< Its first input, with a rule how to compute that again from the others.
-extern const Rule after;       ///< Its first input, once the second is computed.
+extern const Rule
+    checkpoint;  ///< Its first input, with a rule how to compute that again from the others.
+extern const Rule after;  ///< Its first input, once the second is computed.
 // Elementwise.
 extern const Rule map;
 extern const Rule cast;

@@ -10,7 +10,8 @@ namespace {
 
 Result<std::vector<Type>> infer_dropout(const Signature& s) {
   const auto& a = as<DropoutAttributes>(s.attributes);
-  const bool seeded = s.inputs[1].given && s.inputs[1].dtype == DType::u32 && s.inputs[1].count() == 2;
+  const bool seeded =
+      s.inputs[1].given && s.inputs[1].dtype == DType::u32 && s.inputs[1].count() == 2;
   if (!is_float(s.inputs[0].dtype) || !seeded || !(a.rate >= 0 && a.rate < 1)) {
     return fail(ErrorCode::invalid_argument,
                 "dropout needs floats, a rate of at least 0 and below 1, and a seed of two u32; it "
@@ -44,11 +45,12 @@ Result<std::vector<Type>> infer_adam(const Signature& s) {
                     s.inputs[4] == Type{DType::f32, {7}} &&
                     (!s.inputs[5].given || s.inputs[5].count() == 1);
   if (!fits) {
-    return fail(ErrorCode::invalid_argument,
-                "adamw needs f32 weights, gradients and f32 moments of one shape, seven numbers and "
-                "at most one scale; it was given {}, {}, {}, {}, {} and {}.",
-                describe(weights), describe(s.inputs[1]), describe(s.inputs[2]),
-                describe(s.inputs[3]), describe(s.inputs[4]), describe(s.inputs[5]));
+    return fail(
+        ErrorCode::invalid_argument,
+        "adamw needs f32 weights, gradients and f32 moments of one shape, seven numbers and "
+        "at most one scale; it was given {}, {}, {}, {}, {} and {}.",
+        describe(weights), describe(s.inputs[1]), describe(s.inputs[2]), describe(s.inputs[3]),
+        describe(s.inputs[4]), describe(s.inputs[5]));
   }
   std::vector<Type> out(3, weights);
   if (a.has_working) out.push_back({a.working, weights.shape});

@@ -193,10 +193,8 @@ const Rule broadcast{.name = "broadcast",
                      .infer = infer_broadcast,
                      .view = view_broadcast,
                      .gradient = gradient_broadcast};
-const Rule checkpoint{.name = "checkpoint",
-                      .infer = infer_same,
-                      .view = view_same,
-                      .gradient = gradient_checkpoint};
+const Rule checkpoint{
+    .name = "checkpoint", .infer = infer_same, .view = view_same, .gradient = gradient_checkpoint};
 const Rule after{
     .name = "after", .infer = infer_same, .view = view_same, .gradient = gradient_after};
 const Rule detach{.name = "detach", .infer = infer_same, .view = view_same};
