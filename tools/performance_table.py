@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 JSON = ROOT / "docs/performance.json"
+LLAMA = ROOT / "docs/performance-llama.json"  # what tools/llama_report.py --json wrote, with a commit
 PAGE = ROOT / "docs/performance.md"
 FACTS = ["date", "commit", "command"]
 
@@ -149,6 +150,21 @@ def row_line(row: dict, report: dict) -> str:
     return f"| {row['name'].split('/', 1)[1]} | {time_text(seconds)} | " + " | ".join(cells) + " |"
 
 
+def llama_table() -> list[str]:
+    """llama.cpp through the ggml plug-in, if that has been measured."""
+    if not LLAMA.exists():
+        return []
+    report = json.loads(LLAMA.read_text())
+    lines = ["", "## llama.cpp through the ggml plug-in", "",
+             f"`{report['command']}` at commit {report['commit']}, {report['date']}; models with random weights in the real shapes.", "",
+             "| work | measured | bar | |", "|---|---|---|---|"]
+    for row in report["results"]:
+        bar = row["bar"]
+        said = "" if bar is None else verdict(row["value"] >= bar)
+        lines.append(f"| {row['name']} | {row['value']:.1f} {row['unit']} | {'' if bar is None else f'≥ {bar}'} | {said} |")
+    return lines
+
+
 def page(report: dict) -> str:
     m = Measured(report)
     lines = [
@@ -173,6 +189,7 @@ def page(report: dict) -> str:
         "## What was aimed for",
         "",
         *bars_table(m),
+        *llama_table(),
     ]
     families = list(dict.fromkeys(row["name"].split("/")[0] for row in report["results"]))
     for family in families:
