@@ -139,24 +139,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   out.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
   out.constants = constants_of(variant);
   out.params = block_of(params);
-  const auto add = [&](std::string_view name, const View& view, Access access,
-                       std::uint32_t width) {
-    add_strides(out.params, name, view);
-    out.operands.push_back(operand_of(name, view, access, width));
-  };
-  add("q", problem.q, Access::read, 8);
-  add("k", problem.k, Access::read, 8);
-  add("v", problem.v, Access::read, 8);
-  if (variant.mask) add("mask", problem.mask, Access::read, 4);
-  if (variant.sinks) out.operands.push_back({.name = "sinks", .view = problem.sinks});
-  if (variant.lse) add("lse", problem.lse, Access::write, 1);
-  if (partial) {
-    out.operands.push_back(
-        {.name = "part", .view = splits.part, .access = Access::write, .unit = 4});
-  } else {
-    const bool atomic = !variant.y_vec && problem.y.dtype != DType::f32;
-    add("y", problem.y, atomic ? Access::atomic : Access::write, 4);
-  }
+  add_operands(out, problem, splits, {.query = 8, .key = 8, .mask = 4});
   out.grid = grid_1d(jobs, caps);
   return make_dispatch(std::move(out), caps);
 }

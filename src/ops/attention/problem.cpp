@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/aligned.hpp"
 #include "ops/iterate.hpp"
 
 namespace weft::ops::attention {
@@ -114,6 +115,27 @@ void add_strides(ParamBlock& block, std::string_view name, const View& view) {
   block.add(base + "_h", narrow(view.stride[1]));
   block.add(base + (mask ? "_i" : "_t"), narrow(view.stride[2]));
   if (view.rank > 3) block.add(base + (mask ? "_j" : "_d"), narrow(view.stride[3]));
+}
+
+void add_operands(Launch& launch, const Problem& problem, const Splits& splits, Widths widths) {
+  const auto add = [&](std::string_view name, const View& view, Access access,
+                       std::uint32_t width) {
+    add_strides(launch.params, name, view);
+    launch.operands.push_back(operand_of(name, view, access, width));
+  };
+  add("q", problem.q, Access::read, widths.query);
+  add("k", problem.k, Access::read, widths.key);
+  add("v", problem.v, Access::read, widths.key);
+  if (problem.mask.given()) add("mask", problem.mask, Access::read, widths.mask);
+  if (splits.part.given()) {
+    launch.operands.push_back(
+        {.name = "part", .view = splits.part, .access = Access::write, .unit = 4});
+    return;
+  }
+  if (problem.sinks.given()) launch.operands.push_back({.name = "sinks", .view = problem.sinks});
+  if (problem.lse.given()) add("lse", problem.lse, Access::write, 1);
+  const bool atomic = !rows_aligned(problem.y, 4) && problem.y.dtype != DType::f32;
+  add("y", problem.y, atomic ? Access::atomic : Access::write, 4);
 }
 
 bool fit_bindings(std::span<const View> views, const Caps& caps) {

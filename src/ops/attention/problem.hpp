@@ -135,6 +135,16 @@ Params params_of(const Problem& problem, const Splits& splits);
 /// Adds the strides of a tensor as NAME_b, NAME_h, NAME_t and NAME_d (masks: NAME_i and NAME_j).
 void add_strides(ParamBlock& block, std::string_view name, const View& view);
 
+/// How many neighbouring elements a forward kernel reads of its inputs at a time, where their places allow it.
+struct Widths {
+  std::uint32_t query = 4;
+  std::uint32_t key = 4;  ///< Of values too.
+  std::uint32_t mask = 4;
+};
+
+/// Adds the tensors of a forward launch and their strides: inputs, then `part` for unfinished sums, or else the outputs.
+void add_operands(Launch& launch, const Problem& problem, const Splits& splits, Widths widths);
+
 /// Whether all these views fit bindings, those that overlap in one buffer together.
 bool fit_bindings(std::span<const View> views, const Caps& caps);
 

@@ -61,23 +61,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   out.label = std::format("attention tile {}", name(problem.k.dtype));
   out.constants = constants_of(variant);
   out.params = block_of(params);
-  const auto add = [&](std::string_view name, const View& view, Access access) {
-    add_strides(out.params, name, view);
-    out.operands.push_back(operand_of(name, view, access));
-  };
-  add("q", problem.q, Access::read);
-  add("k", problem.k, Access::read);
-  add("v", problem.v, Access::read);
-  if (variant.mask) add("mask", problem.mask, Access::read);
-  if (variant.sinks) out.operands.push_back({.name = "sinks", .view = problem.sinks});
-  if (variant.lse) add("lse", problem.lse, Access::write);
-  if (partial) {
-    out.operands.push_back(
-        {.name = "part", .view = splits.part, .access = Access::write, .unit = 4});
-  } else {
-    const bool atomic = !variant.y_vec && problem.y.dtype != DType::f32;
-    add("y", problem.y, atomic ? Access::atomic : Access::write);
-  }
+  add_operands(out, problem, splits, {});
   out.grid = grid_1d(jobs, caps);
   return make_dispatch(std::move(out), caps);
 }

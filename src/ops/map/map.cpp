@@ -96,6 +96,19 @@ std::uint32_t scalar_bits(double value, std::string_view domain) {
   return static_cast<std::uint32_t>(std::clamp(value, 0.0, 4294967295.0));
 }
 
+/// The scalars of a piece whose output is `y`; a piece of an arange further on starts at its own first value.
+std::array<std::uint32_t, 4> scalars_of(const Args& args, const View& y, const Variant& variant) {
+  Scalars scalars = args.scalars;
+  if (variant.arange) {
+    const std::uint64_t first = (y.offset - args.y.offset) / size_of(y.dtype) /
+                                std::max<std::uint64_t>(args.y.stride[0], 1);
+    scalars[0] += static_cast<double>(first) * scalars[1];
+  }
+  std::array<std::uint32_t, 4> bits{};
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = scalar_bits(scalars[i], variant.domain);
+  return bits;
+}
+
 /// True when every chunk of `chunk` innermost elements is contiguous and aligned enough for vector access.
 bool steps_in_chunks(const View& view, std::uint32_t chunk) {
   const std::uint32_t inner = view.rank - 1;
@@ -299,31 +312,22 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
         return {};
       }
     }
+    const View& y = piece.front();
+    const std::array<std::uint32_t, 4> scalars = scalars_of(args, y, variant);
     if (!variant.arange) {
-      std::array<std::uint32_t, 4> bits{};
-      for (std::size_t i = 0; i < bits.size(); ++i)
-        bits[i] = scalar_bits(args.scalars[i], variant.domain);
-      auto flat = plan_flat(piece, variant.function, variant.domain, bits, caps);
+      auto flat = plan_flat(piece, variant.function, variant.domain, scalars, caps);
       if (!flat) return std::unexpected(flat.error());
       if (*flat) {
         plan.dispatches.push_back(std::move(**flat));
         return {};
       }
     }
-    const View& y = piece.front();
     const Chunking chunking = choose_chunking(piece);
     const std::uint32_t inner = y.rank - 1;
     const std::uint64_t count = y.count();
 
     Params params;
-    Scalars scalars = args.scalars;
-    if (variant.arange) {  // a piece further on starts at its own first value
-      const std::uint64_t first = (y.offset - args.y.offset) / size_of(y.dtype) /
-                                  std::max<std::uint64_t>(args.y.stride[0], 1);
-      scalars[0] += static_cast<double>(first) * scalars[1];
-    }
-    for (std::size_t i = 0; i < scalars.size(); ++i)
-      params.scalars[i] = scalar_bits(scalars[i], variant.domain);
+    params.scalars = scalars;
     params.count = static_cast<std::uint32_t>(count);
     params.chunks = static_cast<std::uint32_t>(ceil_div<std::uint64_t>(count, chunking.chunk));
     params.whole_chunks = static_cast<std::uint32_t>(count / chunking.chunk);
