@@ -4,13 +4,16 @@
 
 #include <cmath>
 #include <filesystem>
+#include <format>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "../unit/file_fixture.hpp"
 #include "backends.hpp"
 #include "formats/tokenizer.hpp"
+#include "formats/unicode_ranges.hpp"
 #include "nn/export.hpp"
 #include "nn/trainer.hpp"
 
@@ -132,6 +135,60 @@ TEST(GgmlTokenizer, TokensAreTheSame) {
   for (const std::string& text : texts) {
     EXPECT_EQ(encode(vocabulary, text), tokenizer.encode(text, true)) << text;
   }
+}
+
+std::string utf8(std::uint32_t point) {
+  if (point < 0x80) return {static_cast<char>(point)};
+  const auto tail = [point](unsigned shift) {
+    return static_cast<char>(0x80U | (point >> shift & 0x3fU));
+  };
+  if (point < 0x800) return {static_cast<char>(0xc0U | point >> 6U), tail(0)};
+  if (point < 0x10000) return {static_cast<char>(0xe0U | point >> 12U), tail(6), tail(0)};
+  return {static_cast<char>(0xf0U | point >> 18U), tail(12), tail(6), tail(0)};
+}
+
+/// A line for the ends of every run of code points, their neighbours, and some others: the character behind a letter and
+/// behind a digit.
+std::vector<std::string> character_lines() {
+  std::vector<std::string> lines;
+  const auto add = [&lines](std::uint32_t point) {
+    const bool surrogate = point >= 0xd800 && point <= 0xdfff;
+    if (!surrogate) lines.push_back(std::format("x{0}x1{0}1\n", utf8(point)));
+  };
+  const auto add_ends = [&add](std::span<const unicode::Range> ranges) {
+    for (const auto& [first, last] : ranges) {
+      for (const std::uint32_t point : {first - 1, first, last, last + 1}) add(point);
+    }
+  };
+  add_ends(unicode::letters);
+  add_ends(unicode::numbers);
+  add_ends(unicode::spaces);
+  constexpr std::uint32_t after_all_letters = 0x40000;
+  for (std::uint32_t point = 1; point < after_all_letters; point += 61) add(point);
+  return lines;
+}
+
+/// The vocabulary has tokens of "x" or "1" with the first byte of the next character; they are found where the two are
+/// in one piece only. So a character whose kind is another one here than there gives other tokens.
+TEST(GgmlTokenizer, CharactersHaveTheSameKinds) {
+  load_backends();
+  const std::vector<std::string> lines = character_lines();
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  const auto tokenizer = Tokenizer::train(text, 400);
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  const TemporaryFolder folder;
+  const nn::Llama model(some_config(*tokenizer, true).model);
+  nn::export_gguf(folder / "m.gguf", model, some_values(model), *tokenizer, "f32", "test");
+  const Model loaded = load(folder / "m.gguf");
+  ASSERT_TRUE(loaded);
+  std::size_t joined = 0;
+  for (const std::string& line : lines) {
+    const std::vector<std::uint32_t> tokens = tokenizer->encode(line);
+    ASSERT_EQ(encode(llama_model_get_vocab(loaded.get()), line), tokens) << line;
+    joined += tokens.size() < line.size() ? 1U : 0U;
+  }
+  EXPECT_GT(joined, lines.size() / 4) << "the tokens do not depend on the pieces";
 }
 
 class GgmlExport : public testing::TestWithParam<std::string> {};
