@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <cstring>
 #include <format>
 #include <span>
 #include <vector>
 
 #include "api.hpp"
 #include "device.hpp"
+#include "profile.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 /// A read-back that has been asked for.
 struct ReadBack {
   gpu::Pending pending;
-  void* to = nullptr;
+  std::span<std::byte> to;
 };
 
 /// What a ggml backend is here: a stream of work on a device. For one thread at a time, as ggml has it.
@@ -22,7 +22,8 @@ struct BackendContext {
   Engine& engine;
   gpu::Stream stream;
   std::vector<ReadBack> reads;
-  bool failed = false;  ///< An error came where ggml takes none; the next graph returns it.
+  bool running = false;  ///< Work was handed over that nobody has waited for.
+  bool failed = false;   ///< An error came where ggml takes none; the next graph returns it.
 
   void note(const Status& status, std::string_view doing) {
     if (status) return;
@@ -44,24 +45,24 @@ const char* get_name(ggml_backend_t backend) { return context_of(backend).device
 
 void finish_reads(BackendContext& context) {
   for (ReadBack& read : context.reads) {
-    auto bytes = read.pending.get();
-    if (bytes) {
-      std::memcpy(read.to, bytes->data(), bytes->size());
-    } else {
-      context.note(std::unexpected(bytes.error()), "Reading a tensor");
-    }
+    context.note(read.pending.get(read.to), "Reading a tensor");
   }
   context.reads.clear();
 }
 
 void synchronize(ggml_backend_t backend) {
   BackendContext& context = context_of(backend);
-  context.note(context.stream.wait(), "Waiting for the device");
+  // Bytes to write are taken before the call returns, so there is nothing to wait for after writing. Programs synchronize
+  // before each of the inputs that they write, so this saves several waits a token.
   finish_reads(context);
+  if (std::exchange(context.running, false)) {
+    context.note(context.stream.wait(), "Waiting for the device");
+  }
 }
 
 void free_backend(ggml_backend_t backend) {
   synchronize(backend);
+  report_profile(context_of(backend).device);
   delete &context_of(backend);
   delete backend;
 }
@@ -82,7 +83,9 @@ void get_tensor_async(ggml_backend_t backend, const ggml_tensor* tensor, void* d
     context.note(std::unexpected(pending.error()), "Reading a tensor");
     return;
   }
-  context.reads.push_back({std::move(*pending), data});
+  context.reads.push_back({std::move(*pending), std::span(static_cast<std::byte*>(data), size)});
+  context.running =
+      false;  // The queue is in order: when the bytes are there, all before them is done.
 }
 
 bool cpy_tensor_async(ggml_backend_t from, ggml_backend_t to, const ggml_tensor* src,
@@ -94,6 +97,7 @@ bool cpy_tensor_async(ggml_backend_t from, ggml_backend_t to, const ggml_tensor*
   // All work of a device goes through one queue, in order; between two devices ggml copies through the host.
   if (source == nullptr || target == nullptr || &source->device != &target->device) return false;
   const std::size_t size = api().nbytes(src);
+  context.running = true;
   context.note(context.engine.device.copy(slice_of(*src, 0, size), slice_of(*dst, 0, size)),
                "Copying a tensor");
   return true;
@@ -102,6 +106,7 @@ bool cpy_tensor_async(ggml_backend_t from, ggml_backend_t to, const ggml_tensor*
 ggml_status graph_compute(ggml_backend_t backend, ggml_cgraph* graph) {
   BackendContext& context = context_of(backend);
   if (std::exchange(context.failed, false)) return GGML_STATUS_FAILED;
+  context.running = true;
   const Status done =
       context.engine.graphs.compute(context.engine.executor, context.stream, *graph);
   if (done) return GGML_STATUS_SUCCESS;

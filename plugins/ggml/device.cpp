@@ -5,6 +5,7 @@
 
 #include "api.hpp"
 #include "node.hpp"
+#include "profile.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -105,9 +106,11 @@ Engine* DeviceContext::engine() {
   if (std::exchange(tried_, true)) return engine_.get();
   gpu::DeviceOptions options;
   options.adapter = std::to_string(info_.index);
+  options.profile = profiling() == Profiling::kernels;
   auto device = gpu::Device::create(options);
   if (device) {
     engine_ = std::make_unique<Engine>(std::move(*device));
+    if (profiling() == Profiling::graphs) engine_->graphs.time_graphs();
   } else {
     log(GGML_LOG_LEVEL_ERROR,
         std::format("{} ({}) does not open: {}", name_, info_.name, device.error().message));

@@ -102,6 +102,7 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
                                             static_cast<std::size_t>(api().graph_n_nodes(&graph)));
   const std::uint64_t uid = uid_of(graph, nodes.size());
   const std::lock_guard lock(mutex_);
+  const gpu::HostTime time(executor.device(), "graph");
   const auto numbered = std::ranges::find_if(
       entries_, [uid](const Entry& entry) { return uid != 0 && entry.uid == uid; });
   if (numbered != entries_.end()) {
@@ -172,7 +173,20 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
 
 Status GraphCache::run(const Entry& entry, gpu::Stream& stream) {
   for (const ggml_op op : entry.nodes) ++stats_.nodes.at(static_cast<std::size_t>(op));
-  return entry.recording ? stream.replay(entry.recording) : Status{};
+  if (!entry.recording) return {};
+  stats_.launches += entry.recording.size();
+  if (!timing_) return stream.replay(entry.recording);
+  const auto seconds = stream.time_replay(entry.recording);
+  if (!seconds) return std::unexpected(seconds.error());
+  Times& times = times_[entry.recording.size()];
+  ++times.count;
+  times.seconds += *seconds;
+  return {};
+}
+
+std::map<std::size_t, GraphCache::Times> GraphCache::take_times() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(times_, {});
 }
 
 void GraphCache::forget(std::uint64_t buffer_id) {

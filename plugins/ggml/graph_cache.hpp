@@ -3,8 +3,10 @@
 #include <ggml-backend-impl.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -24,6 +26,13 @@ class GraphCache {
     std::uint64_t replayed = 0;  ///< Graphs that were known.
     std::uint64_t fused = 0;     ///< Nodes that recorded graphs saved by fusing them into others.
     std::array<std::uint64_t, GGML_OP_COUNT> nodes{};  ///< Nodes computed, for each op.
+    std::uint64_t launches = 0;                        ///< Of all graphs that were run.
+  };
+
+  /// How long graphs of one size took on the device.
+  struct Times {
+    std::uint64_t count = 0;
+    double seconds = 0;
   };
 
   /// Runs a graph: replays it if it is known, records it otherwise. Does not wait.
@@ -31,6 +40,10 @@ class GraphCache {
   /// Drops every recording that uses the buffer, so that its memory can go.
   void forget(std::uint64_t buffer_id);
   [[nodiscard]] Stats stats() const;
+  /// From here on every graph is timed as a whole on the device, which waits for it.
+  void time_graphs() { timing_ = true; }
+  /// The times so far by the number of launches, which are then forgotten.
+  std::map<std::size_t, Times> take_times();
 
  private:
   using Key = std::vector<std::uint64_t>;
@@ -48,6 +61,8 @@ class GraphCache {
   mutable std::mutex mutex_;
   std::list<Entry> entries_;  ///< The most recently used first.
   Stats stats_;
+  std::atomic<bool> timing_ = false;
+  std::map<std::size_t, Times> times_;
 };
 
 }  // namespace weft::plugin

@@ -106,6 +106,12 @@ Result<Profile> Device::profile() {
   return state_->profiler->take(state_->errors);
 }
 
+HostTime::HostTime(const Device& device, std::string_view label) {
+  Profiler* profiler = Unwrap::state(device)->profiler.get();
+  if (profiler != nullptr) scope_ = std::make_unique<HostScope>(profiler, label);
+}
+HostTime::~HostTime() = default;
+
 Status Device::lose_for_test(std::string_view reason) {
   state_->device.ForceLoss(wgpu::DeviceLostReason::Unknown, reason);
   state_->instance.ProcessEvents();

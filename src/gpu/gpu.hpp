@@ -19,6 +19,7 @@
 /// sits behind this header, and no WebGPU type appears in it.
 namespace weft::gpu {
 
+class HostScope;
 struct Unwrap;
 struct DeviceState;
 struct BufferState;
@@ -134,6 +135,8 @@ class Pending {
   bool ready() const;
   /// Waits and hands the bytes over; a second call is an error.
   Result<std::vector<std::byte>> get();
+  /// The same into memory of as many bytes.
+  Status get(std::span<std::byte> to);
 
  private:
   friend struct Unwrap;
@@ -282,6 +285,18 @@ class Device {
  private:
   friend struct Unwrap;
   std::shared_ptr<DeviceState> state_;
+};
+
+/// Notes the time from its making to its end as something that the host did, on a device that profiles.
+class HostTime {
+ public:
+  HostTime(const Device& device, std::string_view label);
+  HostTime(const HostTime&) = delete;
+  HostTime& operator=(const HostTime&) = delete;
+  ~HostTime();
+
+ private:
+  std::unique_ptr<HostScope> scope_;
 };
 
 }  // namespace weft::gpu

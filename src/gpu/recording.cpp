@@ -102,6 +102,7 @@ Status Recording::set_params(std::size_t index, std::span<const std::byte> param
 Status StreamState::replay(const RecordingState& recording, std::uint32_t times) {
   if (Status status = submit(); !status) return status;
   if (device->profiler && device->profiler->timestamps()) return replay_profiled(recording, times);
+  const HostScope scope(device->profiler.get(), "replay");
   const std::size_t total = recording.replay.size() * times;
   std::size_t at = 0;  // The index of the step inside the recording.
   std::size_t batch = first_replay_batch;

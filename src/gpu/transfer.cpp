@@ -188,23 +188,30 @@ bool Pending::ready() const {
                              [](ReadChunk& chunk) { return chunk.mapped->ready(); });
 }
 
-Result<std::vector<std::byte>> Pending::get() {
+Status Pending::get(std::span<std::byte> to) {
   if (!state_ || state_->taken) {
     return fail(ErrorCode::invalid_argument,
                 "The bytes of this read-back have been taken already.");
   }
+  if (to.size() != state_->size) {
+    return fail(ErrorCode::invalid_argument, "A read-back of {} bytes does not fit {} bytes.",
+                state_->size, to.size());
+  }
   state_->taken = true;
-  std::vector<std::byte> bytes(state_->size);
+  const HostScope scope(state_->device->profiler.get(), "read");
   std::uint64_t done = 0;
   for (ReadChunk& chunk : state_->chunks) {
-    if (Status s = finish_read(*state_->device, chunk, std::span(bytes).subspan(done, chunk.size));
-        !s) {
-      return std::unexpected(s.error());
-    }
+    if (Status s = finish_read(*state_->device, chunk, to.subspan(done, chunk.size)); !s) return s;
     done += chunk.size;
   }
   state_->chunks.clear();
   state_->buffer = {};
+  return {};
+}
+
+Result<std::vector<std::byte>> Pending::get() {
+  std::vector<std::byte> bytes(state_ ? state_->size : 0);
+  if (Status s = get(bytes); !s) return std::unexpected(s.error());
   return bytes;
 }
 
