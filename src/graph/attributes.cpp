@@ -1,6 +1,7 @@
 #include "graph/attributes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <format>
 
 #include "ops/view.hpp"
@@ -19,6 +20,15 @@ std::string list(const auto& values) {
 std::string with_scalars(const std::string& function, const std::array<double, 4>& scalars) {
   if (std::ranges::all_of(scalars, [](double s) { return s == 0; })) return function;
   return function + " " + list(scalars);
+}
+
+std::string describe_steps(const std::vector<ops::fused::Step>& steps) {
+  std::string text;
+  for (const ops::fused::Step& step : steps) {
+    text +=
+        (text.empty() ? "" : ", ") + with_scalars(step.function, step.scalars) + list(step.inputs);
+  }
+  return text;
 }
 
 struct Describe {
@@ -74,13 +84,11 @@ struct Describe {
   std::string operator()(const CheckpointAttributes& a) const {
     return std::format("{}", static_cast<const void*>(a.function.get()));
   }
-  std::string operator()(const FusedAttributes& a) const {
-    std::string text;
-    for (const ops::fused::Step& step : a.steps) {
-      text += (text.empty() ? "" : ", ") + with_scalars(step.function, step.scalars) +
-              list(step.inputs);
-    }
-    return text;
+  std::string operator()(const FusedAttributes& a) const { return describe_steps(a.steps); }
+  std::string operator()(const FusedTailAttributes& a) const {
+    constexpr std::array names{"reduce", "softmax", "norm"};
+    return std::format("{}, then {} {}", describe_steps(a.steps), names[a.tail.index()],
+                       std::visit(*this, a.tail));
   }
   std::string operator()(const AdamAttributes& a) const { return a.coupled ? "coupled" : ""; }
   std::string operator()(const ClipAttributes& a) const { return std::format("{}", a.max_norm); }

@@ -149,12 +149,22 @@ struct FusedAttributes {
   bool operator==(const FusedAttributes&) const = default;
 };
 
+/// A reduction, a softmax or a norm of a chain of elementwise functions. The inputs of the chain come first, then weight
+/// and bias of a norm.
+struct FusedTailAttributes {
+  std::vector<ops::fused::Step> steps;
+  std::uint32_t inputs = 0;  ///< Of the chain.
+  Shape shape;               ///< Of its result.
+  std::variant<ReduceAttributes, SoftmaxAttributes, NormAttributes> tail;
+  bool operator==(const FusedTailAttributes&) const = default;
+};
+
 using Attributes =
     std::variant<std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes,
                  SoftmaxAttributes, NormAttributes, MatmulAttributes, AxisAttributes,
                  ShapeAttributes, PermuteAttributes, SliceAttributes, PadAttributes, CastAttributes,
                  DropoutAttributes, AdamAttributes, ClipAttributes, AttentionAttributes,
-                 RopeAttributes, FusedAttributes, CheckpointAttributes>;
+                 RopeAttributes, FusedAttributes, FusedTailAttributes, CheckpointAttributes>;
 
 /// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
 std::string describe(const Attributes& attributes);

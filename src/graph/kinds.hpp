@@ -24,7 +24,8 @@ extern const Rule after;  ///< Its first input, once the second is computed.
 // Elementwise.
 extern const Rule map;
 extern const Rule cast;
-extern const Rule fused;  ///< A chain of them; made by a pass.
+extern const Rule fused;       ///< A chain of them; made by a pass.
+extern const Rule fused_tail;  ///< A reduction, a softmax or a norm of a chain; made by a pass.
 // Along dimensions.
 extern const Rule reduce;
 extern const Rule cumsum;

@@ -286,6 +286,7 @@ class Planner {
                                  .unit = 1});
     }
     launch.source = kernel_.source;
+    launch.text = kernel_.text;
     launch.label = phase == "whole" ? kernel_.label : std::format("{} {}", kernel_.label, phase);
     launch.features.subgroups = tile.subgroup > 0 || tile.pairs > 0;
     launch.grid = grid_1d(blocks * my_splits, caps_);

@@ -62,6 +62,7 @@ struct RowKernel {
   wgsl::Constants
       constants;      ///< The op's own; operands that may be absent need a NAME_KIND "none" here.
   ParamBlock params;  ///< The op's own.
+  std::string text;   ///< Template lines in front of the source, where rows are read or written.
   std::vector<RowOperand>
       operands;                   ///< The first output leads: rows are ordered as they lie in it.
   std::uint32_t state_words = 1;  ///< f32 words of a reduced row.

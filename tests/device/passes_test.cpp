@@ -38,8 +38,7 @@ std::vector<Model> models() {
          return in[0] * exp(table * 2).transpose();
        }});
   out.push_back({"twice", "share", {wave({8, 8}, 0)}, [](const std::vector<Tensor>& in) -> Outputs {
-                   return sum(exp(in[0])) + mean(exp(in[0])) +
-                          sum(exp(in[0]).transpose(), {0}).slice(0, 0, 1);
+                   return cumsum(exp(in[0]), 0) + cumsum(exp(in[0]), 1);
                  }});
   out.push_back(
       {"turned", "views", {wave({4, 6}, 0)}, [](const std::vector<Tensor>& in) -> Outputs {
@@ -71,6 +70,29 @@ std::vector<Model> models() {
                  {wave({6, 8}, 0), wave({8}, 1)},
                  [](const std::vector<Tensor>& in) -> Outputs {
                    return silu(rms_norm(in[0], in[1])) * layer_norm(in[0]) + 1;
+                 }});
+  out.push_back({"chain and sum",
+                 "fuse",
+                 {wave({6, 9}, 0), wave({9}, 1), wave({6, 1}, 2, DType::f16)},
+                 [](const std::vector<Tensor>& in) -> Outputs {
+                   const auto h = [&](double c) {
+                     return tanh(in[0] * in[1] + c) / (2.0 + in[2].to(DType::f32));
+                   };
+                   return {sum(h(0.1), {1}), mean(h(0.2)), max(h(0.3), {0}, true)};
+                 }});
+  out.push_back({"chain and softmax",
+                 "fuse",
+                 {wave({6, 8}, 0), wave({8}, 1, DType::f16)},
+                 [](const std::vector<Tensor>& in) -> Outputs {
+                   return {softmax(in[0] * in[1].to(DType::f32) - 0.5),
+                           softmax((in[0] - in[1].to(DType::f32)) * 3.0)};
+                 }});
+  out.push_back({"chain and norm",
+                 "fuse",
+                 {wave({6, 8}, 0), wave({6, 8}, 1), wave({8}, 2)},
+                 [](const std::vector<Tensor>& in) -> Outputs {
+                   return {rms_norm(in[0] + silu(in[1]), in[2]), layer_norm(in[0] * in[1], in[2]),
+                           layer_norm(in[0] - in[1] * 2)};
                  }});
   out.push_back({"types",
                  "retype",
@@ -124,6 +146,38 @@ TEST(DevicePasses, ResultsStayTheSameAndWorkGetsLess) {
     EXPECT_EQ(seen.front(), "trace");
     EXPECT_EQ(seen.back(), "drop");
   }
+}
+
+/// What comes before a reduction, a softmax or a norm is computed inside of its kernel, unless somebody else reads it.
+TEST(DevicePasses, ChainsEndInReductionsAndNorms) {
+  const std::vector<Tensor> in{wave({6, 64}, 0), wave({64}, 1)};
+  const auto launches = [&](const Function& f, std::string_view wanted) {
+    const Compiled compiled = compile(f);
+    const Compiled plain = compile(f, {.without = "all"});
+    EXPECT_LT(largest_difference(compiled(in), plain(in)), 1e-4);
+    EXPECT_NE(compiled.text().find(wanted), std::string::npos) << compiled.text();
+    return compiled.report().dispatches;
+  };
+  using In = const std::vector<Tensor>&;
+  EXPECT_EQ(launches([](In x) -> Outputs { return sum(exp(x[0] * x[1]), {1}); },
+                     "fused mul[0,1], exp[2], then reduce sum over [1] %0 %1"),
+            1U);
+  EXPECT_EQ(launches([](In x) -> Outputs { return mean(map("sqr", x[0] - x[1])); },
+                     "fused sub[0,1], sqr[2], then reduce mean over [0,1] %0 %1"),
+            1U);
+  EXPECT_EQ(launches([](In x) -> Outputs { return softmax(x[0] * x[1]); },
+                     "fused mul[0,1], then softmax scale 1 %0 %1"),
+            1U);
+  EXPECT_EQ(launches([](In x) -> Outputs { return rms_norm(x[0] + gelu(x[0]), x[1]); },
+                     "fused gelu[0], add[0,1], then norm rms eps 1e-05 %0 %1 none"),
+            1U);
+  EXPECT_EQ(launches(
+                [](In x) -> Outputs {
+                  const Tensor h = x[0] * x[1];
+                  return {softmax(h), h};
+                },
+                "= softmax"),
+            2U);
 }
 
 /// Parts are computed where a concatenation wants them, unless they are wanted twice or are results themselves.

@@ -21,11 +21,27 @@ bool is_fill(const Operation& operation) {
   return map != nullptr && operation.rule == &kinds::map && map->function == "fill";
 }
 
+/// Whether an operation can be a step of a chain of that shape: it has no other reader, and no rounding to a 16-bit type
+/// is lost.
+bool can_join(const Graph& graph, const std::vector<int>& readers, Edge edge, const Shape& shape) {
+  const Operation& operation = graph.at(edge.node);
+  if (is_fill(operation)) return is_float(operation.types.front().dtype);
+  const bool map = operation.rule == &kinds::map && !operation.inputs.empty();
+  const bool widens = operation.rule == &kinds::cast && operation.types.front().dtype == DType::f32;
+  // A smaller result is cheaper computed once than for every place it is repeated at.
+  return (map || widens) && readers[static_cast<std::size_t>(edge.node)] == 1 &&
+         operation.types.front().shape == shape && all_float(graph, operation);
+}
+
 /// A chain that grows from its last operation towards its inputs.
 class Chain {
  public:
-  Chain(const Graph& graph, const std::vector<int>& readers, int last)
-      : graph_(graph), readers_(readers), shape_(graph.at(last).types.front().shape) {
+  Chain(const Graph& graph, const std::vector<int>& readers, int last,
+        std::size_t most_inputs = fused::max_inputs)
+      : graph_(graph),
+        readers_(readers),
+        shape_(graph.at(last).types.front().shape),
+        most_inputs_(most_inputs) {
     plan(last);
   }
 
@@ -38,14 +54,7 @@ class Chain {
     FusedAttributes attributes;
     attributes.dtype = last.types.front().dtype;
     attributes.shape = shape_;
-    const auto inputs = static_cast<std::uint32_t>(inputs_.size());
-    for (const auto& [step, sources] : steps_) {
-      fused::Step next = step;
-      for (const Source& source : sources) {
-        next.inputs.push_back(source.is_input ? source.number : inputs + source.number);
-      }
-      attributes.steps.push_back(std::move(next));
-    }
+    attributes.steps = steps();
     Operation out;
     out.rule = &kinds::fused;
     out.attributes = std::move(attributes);
@@ -55,29 +64,52 @@ class Chain {
     return out;
   }
 
+  /// The reduction, softmax or norm of the whole chain, if that fits.
+  std::optional<Operation> fuse_tail(const Operation& tail) const {
+    if (!fits_ || inputs_.empty()) return std::nullopt;
+    FusedTailAttributes attributes;
+    attributes.steps = steps();
+    attributes.inputs = static_cast<std::uint32_t>(inputs_.size());
+    attributes.shape = shape_;
+    if (const auto* reduce = std::get_if<ReduceAttributes>(&tail.attributes)) {
+      attributes.tail = *reduce;
+    } else if (const auto* softmax = std::get_if<SoftmaxAttributes>(&tail.attributes)) {
+      attributes.tail = *softmax;
+    } else {
+      attributes.tail = as<NormAttributes>(tail.attributes);
+    }
+    Operation out = tail;
+    out.rule = &kinds::fused_tail;
+    out.attributes = std::move(attributes);
+    out.inputs = inputs_;
+    out.inputs.insert(out.inputs.end(), tail.inputs.begin() + 1, tail.inputs.end());
+    return out;
+  }
+
  private:
+  [[nodiscard]] std::vector<fused::Step> steps() const {
+    std::vector<fused::Step> out;
+    const auto inputs = static_cast<std::uint32_t>(inputs_.size());
+    for (const auto& [step, sources] : steps_) {
+      fused::Step next = step;
+      for (const Source& source : sources) {
+        next.inputs.push_back(source.is_input ? source.number : inputs + source.number);
+      }
+      out.push_back(std::move(next));
+    }
+    return out;
+  }
+
   struct Source {
     bool is_input = true;
     std::uint32_t number = 0;
   };
 
-  /// Whether the operation can be a step: it has no other reader, and no rounding to a 16-bit type is lost.
-  bool joins(Edge edge) const {
-    const Operation& operation = graph_.at(edge.node);
-    if (is_fill(operation)) return is_float(operation.types.front().dtype);
-    const bool map = operation.rule == &kinds::map && !operation.inputs.empty();
-    const bool widens =
-        operation.rule == &kinds::cast && operation.types.front().dtype == DType::f32;
-    // A smaller result is cheaper computed once than for every place it is repeated at.
-    return (map || widens) && readers_[static_cast<std::size_t>(edge.node)] == 1 &&
-           operation.types.front().shape == shape_ && all_float(graph_, operation);
-  }
-
   Source add_input(Edge edge) {
     const auto found = std::ranges::find(inputs_, edge);
     const auto number = static_cast<std::uint32_t>(found - inputs_.begin());
     if (found == inputs_.end()) inputs_.push_back(edge);
-    if (inputs_.size() > fused::max_inputs) fits_ = false;
+    if (inputs_.size() > most_inputs_) fits_ = false;
     return {true, number};
   }
 
@@ -87,7 +119,7 @@ class Chain {
     for (const Edge& input : operation.inputs) {
       if (std::ranges::find(inputs_, input) == inputs_.end()) ++more;
     }
-    return inputs_.size() + more + left <= fused::max_inputs &&
+    return inputs_.size() + more + left <= most_inputs_ &&
            steps_.size() + pending_ + 2 < fused::max_steps;
   }
 
@@ -99,7 +131,8 @@ class Chain {
     for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
       const Edge input = operation.inputs[i];
       const std::size_t rest = left + operation.inputs.size() - 1 - i;
-      const bool join = joins(input) && has_room(graph_.at(input.node), rest);
+      const bool join =
+          can_join(graph_, readers_, input, shape_) && has_room(graph_.at(input.node), rest);
       sources.push_back(join ? plan(input.node, rest) : add_input(input));
     }
     --pending_;
@@ -115,12 +148,21 @@ class Chain {
   const Graph& graph_;
   const std::vector<int>& readers_;
   Shape shape_;
+  std::size_t most_inputs_;
   std::vector<Edge> inputs_;
   std::vector<std::pair<fused::Step, std::vector<Source>>> steps_;
   std::vector<int> members_;
   std::size_t pending_ = 0;
   bool fits_ = true;
 };
+
+/// Whether an operation reads its first input once, row by row or as a whole, and can compute it while it reads.
+bool is_tail(const Operation& operation) {
+  if (const auto* norm = std::get_if<NormAttributes>(&operation.attributes)) {
+    return operation.rule == &kinds::norm && norm->kind != ops::norm::Kind::group;
+  }
+  return operation.rule == &kinds::reduce || operation.rule == &kinds::softmax;
+}
 
 }  // namespace
 
@@ -130,6 +172,19 @@ Status fuse(Graph& graph, DeviceData&) {
   std::vector<bool> gone(graph.operations.size(), false);
   for (std::size_t i = graph.operations.size(); i-- > 0;) {
     const Operation& operation = graph.operations[i];
+    if (is_tail(operation)) {
+      const Edge x = operation.inputs.front();
+      if (!can_join(graph, readers, x, graph.type(x).shape)) continue;
+      const auto more = static_cast<std::size_t>(
+          std::count_if(operation.inputs.begin() + 1, operation.inputs.end(),
+                        [](const Edge& input) { return input.given(); }));
+      const Chain chain(graph, readers, x.node, fused::max_inputs - more);
+      std::optional<Operation> whole = chain.fuse_tail(operation);
+      if (!whole) continue;
+      for (const int node : chain.members()) gone[static_cast<std::size_t>(node)] = true;
+      graph.operations[i] = std::move(*whole);
+      continue;
+    }
     const bool elementwise = operation.rule == &kinds::map || operation.rule == &kinds::cast;
     if (gone[i] || !elementwise || operation.inputs.empty() || !all_float(graph, operation))
       continue;

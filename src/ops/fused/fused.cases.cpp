@@ -3,22 +3,19 @@
 #include <format>
 
 #include "ops/case.hpp"
+#include "ops/fused/cases.hpp"
 #include "ops/fused/fused.hpp"
 
 namespace weft::ops::fused {
-namespace {
 
 using Shape = std::vector<std::uint64_t>;
 
-/// The chain in double, for tensors that broadcast to the shape of the last one.
-void compute_host(const std::vector<Step>& steps, std::span<HostTensor> tensors) {
-  HostTensor& y = tensors.back();
-  const std::size_t inputs = tensors.size() - 1;
+void compute_chain(const std::vector<Step>& steps, std::span<const HostTensor> inputs,
+                   HostTensor& y) {
   std::size_t next = 0;
   for (Index at(y.shape); !at.done(); at.next()) {
     std::vector<double> values;
-    for (std::size_t i = 0; i < inputs; ++i) {
-      const HostTensor& x = tensors[i];
+    for (const HostTensor& x : inputs) {
       const std::size_t missing = y.shape.size() - x.shape.size();
       std::uint64_t place = 0;
       for (std::size_t d = 0; d < x.shape.size(); ++d) {
@@ -36,6 +33,8 @@ void compute_host(const std::vector<Step>& steps, std::span<HostTensor> tensors)
   }
 }
 
+namespace {
+
 Case make_case(std::string name, std::vector<TensorSpec> tensors, std::vector<Step> steps) {
   Case test;
   test.name = std::move(name);
@@ -45,7 +44,9 @@ Case make_case(std::string name, std::vector<TensorSpec> tensors, std::vector<St
   test.plan = [steps](std::span<const View> v, const Caps& caps) {
     return plan({.inputs = {v.begin(), v.end() - 1}, .steps = steps, .y = v.back()}, caps);
   };
-  test.reference = [steps](std::span<HostTensor> t) { compute_host(steps, t); };
+  test.reference = [steps](std::span<HostTensor> t) {
+    compute_chain(steps, t.first(t.size() - 1), t.back());
+  };
   return test;
 }
 
@@ -124,6 +125,7 @@ std::vector<Case> cases(std::uint64_t seed) {
     }
     out.push_back(make_case(std::format("random_{}", i), std::move(tensors), gated_sum()));
   }
+  std::ranges::move(tail_cases(), std::back_inserter(out));
   Case bench =
       make_case("bench_chain_4096x4096_f32", std::vector(4, dense({4096, 4096})), gated_sum());
   bench.test = false;
@@ -135,8 +137,10 @@ std::vector<Case> cases(std::uint64_t seed) {
 }  // namespace
 
 Op describe_op() {
-  return {"fused", "Chains of elementwise functions in one generated kernel", "f32 f16 bf16",
-          cases};
+  return {"fused",
+          "Chains of elementwise functions, also with a reduction, softmax or norm, in one "
+          "generated kernel",
+          "f32 f16 bf16", cases};
 }
 
 }  // namespace weft::ops::fused

@@ -1,4 +1,4 @@
-// y = a chain of elementwise functions. fused.cpp writes the functions of the chain in front of this file: compute(),
+// y = a chain of elementwise functions. fused.cpp writes the functions of the chain in front of this file: chain(),
 // whole() and single() (the chain for four neighbours and for one element), and load functions of fused/input.wgsl.
 // Tile: 256 invocations, a chunk of CHUNK neighbouring elements of the dense output each. No workgroup memory.
 // Assumes: without RAGGED a chunk stays inside one innermost row; with it every element is located on its own. The

@@ -17,16 +17,17 @@ namespace weft::ops::norm {
 namespace {
 
 struct Variant {
-  std::string_view norm;  // layer, rms or l2; groups are layers of other rows
+  std::string_view norm;    // layer, rms or l2; groups are layers of other rows
+  std::uint32_t chain = 0;  // inputs of the chain that x is; 0: x is an operand
   std::string_view r_kind = "none";
   std::string_view w_kind = "none";
   std::string_view b_kind = "none";
   std::string_view s_kind = "none";
 
   static constexpr auto fields =
-      std::tuple{field("NORM", &Variant::norm), field("R_KIND", &Variant::r_kind),
-                 field("W_KIND", &Variant::w_kind), field("B_KIND", &Variant::b_kind),
-                 field("S_KIND", &Variant::s_kind)};
+      std::tuple{field("NORM", &Variant::norm),     field("CHAIN", &Variant::chain),
+                 field("R_KIND", &Variant::r_kind), field("W_KIND", &Variant::w_kind),
+                 field("B_KIND", &Variant::b_kind), field("S_KIND", &Variant::s_kind)};
 };
 
 struct Params {
@@ -107,28 +108,46 @@ Result<Plan> plan_by_copies(const Args& args, const Caps& caps) {
 
 }  // namespace
 
-Result<Plan> plan(const Args& args, const Caps& caps) {
-  const std::string doing = std::format("planning {} norm", name(args.kind));
+Result<Plan> plan(const Args& given, const Caps& caps) {
+  const std::string doing = std::format("planning {} norm", name(given.kind));
+  Args args = given;
+  std::vector<View> chained;
+  if (args.chain.given()) {
+    args.x = args.y;  // has the shape
+    auto inputs = fused::broadcast_inputs(args.chain, args.y.extents(), args.y);
+    if (!inputs) return wrap(inputs.error(), doing);
+    chained = std::move(*inputs);
+    if (args.kind == Kind::group || args.residual.given()) {
+      return fail(ErrorCode::unsupported,
+                  "A {} norm of a chain takes neither groups nor a residual.", name(args.kind));
+    }
+  }
   if (const Status ok = check(args); !ok) return wrap(ok.error(), doing);
   if (args.x.empty()) return Plan{};
 
   const bool grouped = args.kind == Kind::group;
   RowKernel kernel;
   kernel.source = "norm/norm.wgsl";
-  kernel.label = std::format("{} norm {}", name(args.kind), name(args.x.dtype));
-  kernel.constants = constants_of(Variant{.norm = grouped ? "layer" : name(args.kind)});
+  kernel.label =
+      std::format("{} norm {}", name(args.kind),
+                  chained.empty() ? std::string(name(args.x.dtype)) : fused::label_of(args.chain));
+  kernel.constants = constants_of(Variant{.norm = grouped ? "layer" : name(args.kind),
+                                          .chain = static_cast<std::uint32_t>(chained.size())});
   kernel.state_words = grouped || args.kind == Kind::layer ? 3 : 1;
   for (const auto& [operand_name, view, role] : {std::tuple{"x", args.x, RowRole::input},
                                                  {"r", args.residual, RowRole::input},
                                                  {"y", args.y, RowRole::output},
                                                  {"s", args.sum, RowRole::output}}) {
-    if (!view.given()) continue;
+    if (!view.given() || (!chained.empty() && role == RowRole::input)) continue;
     std::optional<View> rows = view;
     if (grouped) rows = as_groups(view, args.groups);
     if (!rows) return plan_by_copies(args, caps);
     kernel.operands.push_back({.name = operand_name, .view = *rows, .role = role});
   }
   const View rows = kernel.operands.front().view;
+  for (std::size_t i = 0; i < chained.size(); ++i) {
+    kernel.operands.push_back({.name = fused::input_names[i], .view = chained[i]});
+  }
   for (const auto& [operand_name, view] : {std::pair{"w", args.weight}, {"b", args.bias}}) {
     if (!view.given()) continue;
     auto operand = affine_operand(operand_name, view, args, rows);
@@ -137,6 +156,10 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   }
   kernel.params =
       block_of(Params{.eps = args.eps, .length = static_cast<float>(rows.shape[rows.rank - 1])});
+  if (!chained.empty()) {
+    kernel.text = fused::text_of(args.chain);
+    fused::add_scalars(kernel.params, args.chain);
+  }
   auto planned = plan_rows(kernel, caps);
   if (!planned) return wrap(planned.error(), doing);
   return planned;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ops/fused/chain.hpp"
 #include "ops/plan.hpp"
 
 namespace weft::ops::norm {
@@ -30,7 +31,7 @@ constexpr std::string_view name(Kind kind) {
 /// that a large mean costs no precision. Another axis is reached by transposing the views.
 struct Args {
   Kind kind = Kind::layer;
-  View x;         ///< f32, f16 or bf16, any strides.
+  View x;         ///< f32, f16 or bf16, any strides. Not looked at where there is a chain.
   View y;         ///< The shape of x, any float type; may be the same view as an input.
   View weight;    ///< Optional. Broadcasts to the shape of x; for groups: [channels].
   View bias;      ///< Optional, as weight.
@@ -39,6 +40,8 @@ struct Args {
       sum;  ///< Optional output, the shape of x: x + residual. May be the same view as an input, not as y.
   float eps = 1e-5F;
   std::uint64_t groups = 1;  ///< Number of groups; divides the channels.
+  /// Optional, not with groups or a residual: what x is computed by, without being stored.
+  fused::Chain chain{};
 };
 
 /// The launches for `args`, or why there are none.

@@ -33,7 +33,11 @@ fn row_merge(a: f32, b: f32) -> f32 { return a + b; }
 #endif
 
 #if PHASE != "merge"
+#if CHAIN > 0
+#include "fused/row_chain.wgsl"
+#else
 #include "lib/row_operand.wgsl" with NAME="x" KIND=X_KIND STORE=0
+#endif
 #if R_KIND != "none"
 #include "lib/row_operand.wgsl" with NAME="r" KIND=R_KIND STORE=0
 #endif

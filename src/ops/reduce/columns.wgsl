@@ -9,7 +9,7 @@
 #let INNER = KEPT_RANK - 1
 
 #if ROWS > 1
-var<workgroup> shared_v: array<V, 256>;
+var<workgroup> shared_v: array<W, 256>;
 #if ARG
 var<workgroup> shared_i: array<I, 256>;
 #endif
@@ -41,7 +41,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let row = lane / {{LANES}}u;
   let live = column < p.rows;
   let outer = kept_place(rest / p.parts);
+#if CHAIN > 0
+  var start = outer.x;
+#for k in 0..CHAIN
+  start[{{k}}] += column * {{CHUNK}}u * p.kept{{k}}_{{INNER}};
+#endfor
+#else
   let start = outer.x + column * {{CHUNK}}u * p.kept_x_{{INNER}};
+#endif
   let begin = part * p.span;
   let end = select(begin, min(begin + p.span, p.count), live);
 
@@ -52,7 +59,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   for (; c + {{(UNROLL - 1) * ROWS}}u < end; c += {{UNROLL * ROWS}}u) {
 #for u in 0..UNROLL
     let r{{u}} = reduced_place(c + {{u * ROWS}}u);
-    let v{{u}} = load(start + r{{u}}.x, r{{u}}.index, 0u);
+    let v{{u}} = load(add_at(start, r{{u}}.x), r{{u}}.index, 0u);
 #endfor
 #for u in 0..UNROLL
 #for h in 0..LOADS
@@ -69,7 +76,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
     if (c + {{u * ROWS}}u < end) {
       let r = reduced_place(c + {{u * ROWS}}u);
-      v{{u}} = load(start + r.x, r.index, 0u);
+      v{{u}} = load(add_at(start, r.x), r.index, 0u);
     }
 #endfor
 #for u in 0..(UNROLL - 1)

@@ -1,14 +1,17 @@
 // The accumulators of a reduction: One for single values, Acc for as many as a load brings (4 or 1).
-// Uses COMBINE, PRE, POST, DOMAIN, ARG, PARTIAL and CHUNK; see the Variant in kernels.cpp.
+// Uses COMBINE, PRE, POST, DOMAIN, ARG, PARTIAL, CHUNK and CHAIN; see the Variant in kernels.cpp. With CHAIN > 0 the input
+// is a chain over as many inputs x0 …, whose chain() was generated in front of the kernel.
 #let WIDE = CHUNK >= 4
 #let LOADS = CHUNK == 8 ? 2 : 1
+#if CHAIN == 0
 alias T = {{DOMAIN}};
+#endif
 #if WIDE
-alias V = vec4<T>;
+alias W = vec4<T>;
 alias I = vec4<u32>;
 const lane_numbers = vec4<u32>(0u, 1u, 2u, 3u);
 #else
-alias V = T;
+alias W = T;
 alias I = u32;
 const lane_numbers = 0u;
 #endif
@@ -17,11 +20,11 @@ const no_index = 0xffffffffu;
 // Comes as bits, because WGSL has no constant for infinity.
 fn identity() -> T { return bitcast<T>(p.identity); }
 
-fn prepare(v: V) -> V {
+fn prepare(v: W) -> W {
 #if PRE == "square"
   return v * v;
 #elif PRE == "nonzero"
-  return select(V(T(0)), V(T(1)), v != V(T(0)));
+  return select(W(T(0)), W(T(1)), v != W(T(0)));
 #else
   return v;
 #endif
@@ -62,11 +65,11 @@ fn join_{{A}}(a: {{A}}, b: {{A}}) -> {{A}} {
 #endfor
 #if !WIDE
 alias Acc = One;
-fn make_Acc(v: V, i: I) -> Acc { return make_One(v, i); }
+fn make_Acc(v: W, i: I) -> Acc { return make_One(v, i); }
 fn join_Acc(a: Acc, b: Acc) -> Acc { return join_One(a, b); }
 #endif
 
-fn empty() -> Acc { return make_Acc(V(identity()), I(no_index)); }
+fn empty() -> Acc { return make_Acc(W(identity()), I(no_index)); }
 
 // A single value of the lanes of an accumulator.
 fn lane_of(a: Acc, j: u32) -> One {
@@ -105,12 +108,27 @@ fn result_{{A}}(a: {{A}}) -> {{TY}} {
 }
 #endfor
 
-struct Kept { x: u32, y: u32 }
+// Where an element lies in the input, or in each input of the chain.
+#if CHAIN > 0
+alias At = array<u32, {{CHAIN}}>;
+fn add_at(a: At, b: At) -> At {
+  var sum: At;
+#for k in 0..CHAIN
+  sum[{{k}}] = a[{{k}}] + b[{{k}}];
+#endfor
+  return sum;
+}
+#else
+alias At = u32;
+fn add_at(a: At, b: At) -> At { return a + b; }
+#endif
+
+struct Kept { x: At, y: u32 }
 
 // Where number `n` of the first `{{KEPT_RANK}}` kept dimensions lies.
 fn kept_place(n: u32) -> Kept {
   var rest = n;
-  var at = Kept(0u, 0u);
+  var at: Kept;
 #for back in 0..KEPT_USED
 #let d = KEPT_USED - 1 - back
 #if d == 0
@@ -120,18 +138,25 @@ fn kept_place(n: u32) -> Kept {
   let c{{d}} = rest - q{{d}} * p.kept_shape_{{d}};
   rest = q{{d}};
 #endif
+#if CHAIN > 0
+#for k in 0..CHAIN
+  at.x[{{k}}] += c{{d}} * p.kept{{k}}_{{d}};
+#endfor
+#else
   at.x += c{{d}} * p.kept_x_{{d}};
+#endif
   at.y += c{{d}} * p.kept_y_{{d}};
 #endfor
   return at;
 }
 
-struct Reduced { x: u32, index: u32 }
+struct Reduced { x: At, index: u32 }
 
 // Where number `n` of the reduced dimensions lies; its innermost dimension counts steps of STEP elements.
 fn reduced_place(n: u32) -> Reduced {
   var rest = n;
-  var at = Reduced(0u, p.first_index);
+  var at: Reduced;
+  at.index = p.first_index;
 #for back in 0..REDUCED_RANK
 #let d = REDUCED_RANK - 1 - back
 #if d == 0
@@ -145,7 +170,13 @@ fn reduced_place(n: u32) -> Reduced {
   let c{{d}} = rest - q{{d}} * p.reduced_shape_{{d}};
   rest = q{{d}};
 #endif
+#if CHAIN > 0
+#for k in 0..CHAIN
+  at.x[{{k}}] += c{{d}} * p.reduced{{k}}_{{d}};
+#endfor
+#else
   at.x += c{{d}} * p.reduced_x_{{d}};
+#endif
 #if ARG
   at.index += c{{d}} * p.reduced_index_{{d}};
 #endif
@@ -153,17 +184,52 @@ fn reduced_place(n: u32) -> Reduced {
   return at;
 }
 
+#if CHAIN > 0
+#for k in 0..CHAIN
+#let KIND = k == 0 ? X0_KIND : k == 1 ? X1_KIND : k == 2 ? X2_KIND : k == 3 ? X3_KIND : k == 4 ? X4_KIND : X5_KIND
+// Neighbours of element i, p.along{{k}} apart.
+fn x{{k}}_load(i: u32) -> V {
+#if KIND == "vec"
+  return x{{k}}_at4(i);
+#elif KIND == "splat"
+  return V(x{{k}}_at(i));
+#else
+  return V(x{{k}}_at(i), x{{k}}_at(i + p.along{{k}}), x{{k}}_at(i + 2u * p.along{{k}}), x{{k}}_at(i + 3u * p.along{{k}}));
+#endif
+}
+#endfor
+#let WHOLES = ""
+#let SINGLES = ""
+#for k in 0..CHAIN
+#let COMMA = k > 0 ? ", " : ""
+#let WHOLES = WHOLES + COMMA + "x" + k + "_load(p.x" + k + "_off + i[" + k + "])"
+#let SINGLES = SINGLES + COMMA + "V(x" + k + "_at(p.x" + k + "_off + i[" + k + "] + element * p.along" + k + "))"
+#endfor
+#endif
+
+// One value: `element` steps behind element i.
+fn value_at(i: At, element: u32) -> T {
+#if CHAIN > 0
+  return chain({{SINGLES}}).x;
+#else
+  return T(x_at(p.x_off + i + element));
+#endif
+}
+
 // The values of one load at element i of x, as one accumulator per four. `index` is that of the first value, and
 // `index_step` leads to that of its neighbour.
-fn load(i: u32, index: u32, index_step: u32) -> array<Acc, {{LOADS}}> {
-#if CHUNK == 8
+fn load(i: At, index: u32, index_step: u32) -> array<Acc, {{LOADS}}> {
+#if CHAIN > 0
+  let at = I(index) + lane_numbers * index_step;
+  return array<Acc, 1>(make_Acc(prepare({{WIDE ? "chain(" + WHOLES + ")" : "value_at(i, 0u)"}}), at));
+#elif CHUNK == 8
   let both = x_at8(p.x_off + i);
 #if INDEXED
   let at = xi_at8(p.xi_off + i);
 #else
   let at = array<I, 2>(I(index) + lane_numbers * index_step, I(index + 4u * index_step) + lane_numbers * index_step);
 #endif
-  return array<Acc, 2>(make_Acc(prepare(V(both[0])), at[0]), make_Acc(prepare(V(both[1])), at[1]));
+  return array<Acc, 2>(make_Acc(prepare(W(both[0])), at[0]), make_Acc(prepare(W(both[1])), at[1]));
 #else
 #let AT = CHUNK == 4 ? "at4" : "at"
 #if INDEXED
@@ -171,6 +237,6 @@ fn load(i: u32, index: u32, index_step: u32) -> array<Acc, {{LOADS}}> {
 #else
   let at = I(index) + lane_numbers * index_step;
 #endif
-  return array<Acc, 1>(make_Acc(prepare(V(x_{{AT}}(p.x_off + i))), at));
+  return array<Acc, 1>(make_Acc(prepare(W(x_{{AT}}(p.x_off + i))), at));
 #endif
 }

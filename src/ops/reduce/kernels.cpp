@@ -34,6 +34,7 @@ struct Variant {
   bool tail = false;         // rows: elements are left behind the last whole chunk
   bool shuffle = false;      // rows: the lanes of a row lie in one subgroup
   bool vector_out = false;   // columns: a chunk of results is stored at once
+  std::uint32_t chain = 0;   // inputs of the chain that x is; 0: x is an operand
 
   static constexpr auto fields = std::tuple{field("COMBINE", &Variant::combine),
                                             field("PRE", &Variant::pre),
@@ -49,7 +50,8 @@ struct Variant {
                                             field("UNROLL", &Variant::unroll),
                                             field("TAIL", &Variant::tail),
                                             field("SHUFFLE", &Variant::shuffle),
-                                            field("VECTOR_OUT", &Variant::vector_out)};
+                                            field("VECTOR_OUT", &Variant::vector_out),
+                                            field("CHAIN", &Variant::chain)};
 };
 
 struct Params {
@@ -131,7 +133,8 @@ Variant start_variant(const Problem& problem) {
           .arg = problem.arg,
           .indexed = problem.xi().given(),
           .kept_rank = problem.x().rank,
-          .reduced_rank = problem.reduced[0].rank};
+          .reduced_rank = problem.reduced[0].rank,
+          .chain = static_cast<std::uint32_t>(problem.inputs.size())};
 }
 
 Params start_params(const Problem& problem) {
@@ -152,6 +155,44 @@ Params start_params(const Problem& problem) {
   return params;
 }
 
+/// The inputs of a chain as operands, and what the kernel has to know about them. Loads of the kernel go along the
+/// innermost kept or reduced dimension.
+void add_inputs(Launch& launch, const Problem& problem, std::uint32_t chunk, bool along_kept) {
+  for (std::size_t k = 0; k < fused::max_inputs; ++k) {
+    const std::string constant = std::format("X{}_KIND", k);
+    if (k >= problem.inputs.size()) {
+      launch.constants.emplace(constant, std::string("none"));
+      continue;
+    }
+    const auto& [kept, reduced] = problem.inputs[k];
+    const View& along = along_kept ? kept : reduced;
+    const std::uint64_t step = along.stride[along.rank - 1];
+    View base = along;
+    base.dtype = kept.dtype;
+    base.offset = kept.offset;
+    View other = along_kept ? reduced : kept;
+    other.dtype = kept.dtype;
+    other.offset = 0;
+    const std::uint64_t bytes = std::uint64_t{chunk} * size_of(kept.dtype);
+    const bool vec = chunk >= 4 && step == 1 && aligned(base, along.rank - 1, bytes) &&
+                     aligned(other, -1, bytes);
+    launch.constants.emplace(constant, std::string(vec ? "vec" : step == 0 ? "splat" : "step"));
+    launch.operands.push_back({.name = fused::input_names[k],
+                               .view = Problem::whole(kept, reduced),
+                               .unit = vec ? std::max(1U, chunk * size_of(kept.dtype) / 4) : 1});
+    launch.params.add(std::format("along{}", k), narrow(step));
+    for (std::uint32_t d = 0; d < kept.rank; ++d) {
+      launch.params.add(std::format("kept{}_{}", k, d), narrow(kept.stride[d]));
+    }
+    for (std::uint32_t d = 0; d < reduced.rank; ++d) {
+      launch.params.add(std::format("reduced{}_{}", k, d), narrow(reduced.stride[d]));
+    }
+  }
+  if (problem.chain == nullptr) return;
+  fused::add_scalars(launch.params, *problem.chain);
+  launch.text = fused::text_of(*problem.chain);
+}
+
 /// Adds the launch; with more than one part the results go to scratch, and a further pass reduces them.
 Status finish(Plan& plan, const Problem& problem, Variant variant, Params params,
               std::string_view source, bool parts_inner, const Caps& caps) {
@@ -170,7 +211,9 @@ Status finish(Plan& plan, const Problem& problem, Variant variant, Params params
   const View x = mine.whole(mine.x());
   const std::uint32_t words = std::max(1U, std::min(4U, variant.chunk * size_of(x.dtype) / 4));
   Launch launch;
-  launch.operands.push_back({.name = "x", .view = x, .unit = words});
+  launch.params = block_of(params);
+  add_inputs(launch, mine, variant.chunk, !parts_inner);
+  if (variant.chain == 0) launch.operands.push_back({.name = "x", .view = x, .unit = words});
   if (variant.indexed) {
     View xi = mine.whole(mine.xi());
     launch.operands.push_back({.name = "xi", .view = xi, .unit = words});
@@ -203,11 +246,12 @@ Status finish(Plan& plan, const Problem& problem, Variant variant, Params params
         {.name = "yi", .view = yi, .access = Access::write, .unit = out_words});
   }
   launch.source = source;
-  launch.label = std::format("reduce {} {}", variant.combine, name(x.dtype));
+  launch.label = std::format(
+      "reduce {} {}", variant.combine,
+      mine.chain == nullptr ? std::string(name(x.dtype)) : fused::label_of(*mine.chain));
   launch.features.subgroups = variant.shuffle;
   launch.grid = grid_1d(params.groups, caps);
-  launch.constants = constants_of(variant);
-  launch.params = block_of(params);
+  launch.constants.merge(constants_of(variant));
   auto dispatch = make_dispatch(std::move(launch), caps);
   if (!dispatch) return std::unexpected(dispatch.error());
   plan.dispatches.push_back(std::move(*dispatch));

@@ -7,10 +7,10 @@
 
 namespace weft::ops::reduce {
 
-View Problem::whole(const View& base) const {
+View Problem::whole(const View& base, const View& reduced_dims) {
   View all = base;
   all.rank = 0;
-  for (const View* part : {&base, &reduced[0]}) {
+  for (const View* part : {&base, &reduced_dims}) {
     for (std::uint32_t i = 0; i < part->rank; ++i) {
       if (part->shape[i] == 1) continue;
       all.shape[all.rank] = part->shape[i];
@@ -18,6 +18,15 @@ View Problem::whole(const View& base) const {
     }
   }
   return all;
+}
+
+std::uint64_t Problem::input_bytes() const {
+  if (chain == nullptr) return whole(x()).bytes().size();
+  std::uint64_t most = 0;
+  for (const ChainInput& input : inputs) {
+    most = std::max(most, whole(input.kept, input.reduced).bytes().size());
+  }
+  return most;
 }
 
 namespace {
@@ -28,6 +37,7 @@ DType dtype_of(std::string_view domain) {
 
 void slice_kept(Problem& problem, std::uint32_t dim, std::uint64_t first, std::uint64_t count) {
   for (View& view : problem.kept) view = view.slice(dim, first, count);
+  for (ChainInput& input : problem.inputs) input.kept = input.kept.slice(dim, first, count);
 }
 
 void slice_reduced(Problem& problem, std::uint32_t dim, std::uint64_t first, std::uint64_t count) {
@@ -36,6 +46,27 @@ void slice_reduced(Problem& problem, std::uint32_t dim, std::uint64_t first, std
   problem.xi().offset += skipped * size_of(problem.xi().dtype);
   problem.first_index += first * problem.reduced[1].stride[dim];
   for (View& view : problem.reduced) view.shape[dim] = count;
+  for (ChainInput& input : problem.inputs) {
+    input.kept.offset += first * input.reduced.stride[dim] * size_of(input.kept.dtype);
+    input.reduced.shape[dim] = count;
+  }
+}
+
+/// Collapses the kept and the reduced dimensions, each for all tensors together.
+void collapse_both(Problem& problem) {
+  std::vector<View> kept(problem.kept.begin(), problem.kept.end());
+  std::vector<View> reduced(problem.reduced.begin(), problem.reduced.end());
+  for (const ChainInput& input : problem.inputs) {
+    kept.push_back(input.kept);
+    reduced.push_back(input.reduced);
+  }
+  collapse(kept);
+  collapse(reduced);
+  std::copy_n(kept.begin(), problem.kept.size(), problem.kept.begin());
+  std::copy_n(reduced.begin(), problem.reduced.size(), problem.reduced.begin());
+  for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
+    problem.inputs[i] = {kept[problem.kept.size() + i], reduced[problem.reduced.size() + i]};
+  }
 }
 
 struct Widest {
@@ -121,6 +152,8 @@ Problem into_partials(Problem problem, const Partials& partials) {
 
 Problem from_partials(Problem problem, const Partials& partials) {
   problem.pre = "none";
+  problem.chain = nullptr;
+  problem.inputs.clear();
   problem.x() = partials.values;
   problem.xi() = partials.indices;
   View parts{.dtype = partials.values.dtype, .rank = 1};
@@ -132,12 +165,11 @@ Problem from_partials(Problem problem, const Partials& partials) {
 }
 
 Status emit(Plan& plan, Problem problem, const Caps& caps) {
-  collapse(problem.kept);
-  collapse(problem.reduced);
+  collapse_both(problem);
   const std::uint64_t budget = binding_budget(caps);
   constexpr std::uint64_t max_count = 1ULL << 31;
   const View whole = problem.whole(problem.x());
-  const std::uint64_t bytes = whole.bytes().size();
+  const std::uint64_t bytes = problem.input_bytes();
   const bool too_many = whole.count() >= max_count;
   if (bytes > budget || too_many) {
     const bool by_count = bytes <= budget;

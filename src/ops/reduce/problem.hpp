@@ -3,12 +3,20 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "device/caps.hpp"
+#include "ops/fused/chain.hpp"
 #include "ops/plan.hpp"
 #include "ops/view.hpp"
 
 namespace weft::ops::reduce {
+
+/// An input of the chain that a reduction reads: its kept and its reduced dimensions.
+struct ChainInput {
+  View kept;
+  View reduced;
+};
 
 /// One reduction in normal form. Kept and reduced dimensions are separate views, each collapsed on its own; an
 /// element of the input lies at kept place + reduced place.
@@ -27,6 +35,9 @@ struct Problem {
   // The reduced dimensions in the input, and what one step in each adds to the index of an element.
   std::array<View, 2> reduced;
   std::uint64_t first_index = 0;
+  // With a chain, x only has the shape (as if it were dense) and these are read.
+  const fused::Chain* chain = nullptr;
+  std::vector<ChainInput> inputs;
 
   [[nodiscard]] View& x() { return kept[0]; }
   [[nodiscard]] View& y() { return kept[1]; }
@@ -38,7 +49,10 @@ struct Problem {
   [[nodiscard]] const View& yi() const { return kept[3]; }
 
   /// All dimensions of the input (or of its indices) in one view: what a binding has to hold.
-  [[nodiscard]] View whole(const View& base) const;
+  [[nodiscard]] View whole(const View& base) const { return whole(base, reduced[0]); }
+  [[nodiscard]] static View whole(const View& base, const View& reduced_dims);
+  /// Bytes of the largest binding for what is read.
+  [[nodiscard]] std::uint64_t input_bytes() const;
 };
 
 /// Where the results of several parts go before they are combined.

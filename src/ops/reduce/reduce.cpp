@@ -157,7 +157,31 @@ Problem describe_problem(const Args& args, const View& y, std::uint64_t reduced_
 
 }  // namespace
 
-Result<Plan> plan(const Args& args, const Caps& caps) {
+namespace {
+
+/// The inputs of a chain with the dimensions of a problem.
+Status add_chain(Problem& problem, const Args& args) {
+  const auto inputs = fused::broadcast_inputs(args.chain, args.x.extents(), args.y);
+  if (!inputs) return std::unexpected(inputs.error());
+  problem.chain = &args.chain;
+  for (const View& view : *inputs) {
+    ChainInput input{.kept = view, .reduced = {.dtype = view.dtype}};
+    input.kept.rank = 0;
+    for (std::uint32_t i = 0; i < view.rank; ++i) {
+      View& to = is_reduced(args, i) ? input.reduced : input.kept;
+      to.shape[to.rank] = view.shape[i];
+      to.stride[to.rank++] = view.stride[i];
+    }
+    problem.inputs.push_back(input);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> plan(const Args& given, const Caps& caps) {
+  Args args = given;
+  if (args.chain.given()) args.x = View::dense(DType::f32, args.x.extents());
   if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
   const auto y = keep_dims(args);
   if (!y) return std::unexpected(y.error());
@@ -194,8 +218,11 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
     target.slot = plan.add_scratch(round_up<std::uint64_t>(target.bytes().size(), 16));
   }
   const auto doing = [&] { return std::format("planning `{}`", name(args.function)); };
-  if (const Status ok = emit(plan, describe_problem(args, target, count), caps); !ok)
-    return wrap(ok.error(), doing());
+  Problem problem = describe_problem(args, target, count);
+  if (args.chain.given()) {
+    if (const Status ok = add_chain(problem, args); !ok) return wrap(ok.error(), doing());
+  }
+  if (const Status ok = emit(plan, problem, caps); !ok) return wrap(ok.error(), doing());
   if (overlaps) {
     auto copy = map::plan({.function = "copy", .inputs = {target}, .y = *y}, caps);
     if (!copy) return wrap(copy.error(), doing());

@@ -64,7 +64,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   for (; c + {{(UNROLL - 1) * LANES}}u < end; c += {{UNROLL * LANES}}u) {
 #for u in 0..UNROLL
     let r{{u}} = reduced_place(c + {{u * LANES}}u);
-    let v{{u}} = load(at.x + r{{u}}.x, r{{u}}.index, index_step);
+    let v{{u}} = load(add_at(at.x, r{{u}}.x), r{{u}}.index, index_step);
 #endfor
 #for u in 0..UNROLL
 #for h in 0..LOADS
@@ -82,7 +82,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
     if (c + {{u * LANES}}u < end) {
       let r = reduced_place(c + {{u * LANES}}u);
-      v{{u}} = load(at.x + r.x, r.index, index_step);
+      v{{u}} = load(add_at(at.x, r.x), r.index, index_step);
     }
 #endfor
 #for u in 0..(UNROLL - 1)
@@ -96,8 +96,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   if (live && part == p.parts - 1u) {
     for (var t = me; t < p.tail; t += {{LANES}}u) {
       let element = p.count * {{CHUNK}}u + t;
-      var v = V(identity());
-      v.x = prepare(V(T(x_at(p.x_off + at.x + element)))).x;
+      var v = W(identity());
+      v.x = prepare(W(value_at(at.x, element))).x;
       var i = I(no_index);
 #if INDEXED
       i.x = xi_at(p.xi_off + at.x + element);

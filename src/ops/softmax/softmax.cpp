@@ -14,13 +14,15 @@ namespace {
 
 struct Variant {
   bool log = false;
+  std::uint32_t chain = 0;  // inputs of the chain that x is; 0: x is an operand
   std::string_view mask_kind = "none";
   std::string_view head_kind = "none";
   std::string_view sinks_kind = "none";
 
-  static constexpr auto fields = std::tuple{
-      field("LOG", &Variant::log), field("MASK_KIND", &Variant::mask_kind),
-      field("HEAD_KIND", &Variant::head_kind), field("SINKS_KIND", &Variant::sinks_kind)};
+  static constexpr auto fields =
+      std::tuple{field("LOG", &Variant::log), field("CHAIN", &Variant::chain),
+                 field("MASK_KIND", &Variant::mask_kind), field("HEAD_KIND", &Variant::head_kind),
+                 field("SINKS_KIND", &Variant::sinks_kind)};
 };
 
 struct Params {
@@ -99,14 +101,24 @@ Status repeat_mask(std::vector<View>& views, View& mask) {
 
 }  // namespace
 
-Result<Plan> plan(const Args& args, const Caps& caps) {
+Result<Plan> plan(const Args& given, const Caps& caps) {
+  Args args = given;
+  std::vector<View> chained;
+  if (args.chain.given()) {
+    args.x = args.y;  // has the shape
+    auto inputs = fused::broadcast_inputs(args.chain, args.y.extents(), args.y);
+    if (!inputs) return wrap(inputs.error(), "planning softmax");
+    chained = std::move(*inputs);
+  }
   if (const Status ok = check(args); !ok) return wrap(ok.error(), "planning softmax");
   if (args.x.empty()) return Plan{};
 
   std::vector<View> views{args.x, args.y};
+  views.insert(views.end(), chained.begin(), chained.end());
   for (View& view : views) {
     while (view.rank < 3) view = view.unsqueeze(0);
   }
+  const std::size_t head_place = views.size();
   const std::uint32_t head_dim = views.front().rank - 3;
   const std::uint64_t heads = views.front().shape[head_dim];
   // The number of the head as a view: it steps along the heads and nowhere else.
@@ -132,22 +144,33 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
 
   RowKernel kernel;
   kernel.source = "softmax/softmax.wgsl";
-  kernel.label = std::format("{} {}", args.log ? "log_softmax" : "softmax", name(args.x.dtype));
-  kernel.constants = constants_of(Variant{.log = args.log});
+  kernel.label =
+      std::format("{} {}", args.log ? "log_softmax" : "softmax",
+                  chained.empty() ? std::string(name(args.x.dtype)) : fused::label_of(args.chain));
+  kernel.constants =
+      constants_of(Variant{.log = args.log, .chain = static_cast<std::uint32_t>(chained.size())});
   kernel.state_words = 2;
-  kernel.operands.push_back({.name = "x", .view = views[0]});
+  if (chained.empty()) kernel.operands.push_back({.name = "x", .view = views[0]});
+  for (std::size_t i = 0; i < chained.size(); ++i) {
+    kernel.operands.push_back({.name = fused::input_names[i], .view = views[2 + i]});
+  }
   kernel.operands.push_back({.name = "y", .view = views[1], .role = RowRole::output});
   Params params{.scale = args.scale};
   if (mask.given()) kernel.operands.push_back({.name = "mask", .view = mask});
   if (args.max_bias > 0) {
     params.slopes = static_cast<std::uint32_t>(std::bit_floor(heads));
     params.bias = -args.max_bias / static_cast<float>(params.slopes);
-    kernel.operands.push_back({.name = "head", .view = views[2], .role = RowRole::number});
+    kernel.operands.push_back({.name = "head", .view = views[head_place], .role = RowRole::number});
   }
   if (args.sinks.given()) {
-    kernel.operands.push_back({.name = "sinks", .view = views[3], .role = RowRole::late});
+    kernel.operands.push_back(
+        {.name = "sinks", .view = views[head_place + 1], .role = RowRole::late});
   }
   kernel.params = block_of(params);
+  if (!chained.empty()) {
+    kernel.text = fused::text_of(args.chain);
+    fused::add_scalars(kernel.params, args.chain);
+  }
   auto planned = plan_rows(kernel, caps);
   if (!planned) return wrap(planned.error(), "planning softmax");
   return planned;

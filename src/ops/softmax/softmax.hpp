@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ops/fused/chain.hpp"
 #include "ops/plan.hpp"
 
 namespace weft::ops::softmax {
@@ -8,8 +9,9 @@ namespace weft::ops::softmax {
 /// transposing the views. Heads are the third dimension from the end. A row whose logits are all -infinity (fully
 /// masked) gives zeros, and -infinity for the logarithm; plain arithmetic would give NaN.
 struct Args {
-  View x;  ///< f32, f16 or bf16, any strides.
-  View y;  ///< The shape of x, any float type; may be the same view as x.
+  View x;                ///< f32, f16 or bf16, any strides. Not looked at where there is a chain.
+  fused::Chain chain{};  ///< Optional: what x is computed by, without being stored.
+  View y;                ///< The shape of x, any float type; may be the same view as x.
   View
       mask;  ///< Optional, added to the scaled x. Dimensions align at the end: the last one is that of x, each other
              ///< extent divides that of x and repeats (x[i] meets mask[i % extent]).

@@ -16,7 +16,11 @@ fn row_merge(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
 #include "lib/row_reduce.wgsl" with NAME="row" TYPE="vec2<f32>"
 
 #if PHASE != "merge"
+#if CHAIN > 0
+#include "fused/row_chain.wgsl"
+#else
 #include "lib/row_operand.wgsl" with NAME="x" KIND=X_KIND STORE=0
+#endif
 #if MASK_KIND != "none"
 #include "lib/row_operand.wgsl" with NAME="mask" KIND=MASK_KIND STORE=0
 #endif
