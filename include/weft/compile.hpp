@@ -54,6 +54,9 @@ struct CompileOptions {
   std::string
       without;  ///< Passes to leave out, by name, separated by commas, or "all"; WEFT_PASSES names more of them.
   std::function<void(const PassReport&)> on_pass;  ///< Called after each pass.
+  /// Sets of input shapes to keep ready. Each has memory of its own; the one that was not used for the longest time makes
+  /// way for a new one. Pipelines stay with the device, so that coming back to old shapes compiles nothing.
+  std::size_t most_variants = 16;
 };
 
 /// What compiling a function for some shapes came to.
@@ -63,7 +66,8 @@ struct CompileReport {
   std::uint64_t arena_bytes = 0;  ///< Memory for everything between inputs and outputs.
   std::uint64_t bound_bytes =
       0;                     ///< What that memory cannot be less than in this order of operations.
-  std::size_t variants = 0;  ///< Sets of input shapes that were compiled so far.
+  std::size_t variants = 0;  ///< Sets of input shapes that are ready.
+  std::size_t built = 0;     ///< How often the function was traced and planned so far.
 };
 
 /// A function on tensors that was traced, planned and recorded. A cheap handle; a call with inputs of shapes and types

@@ -24,10 +24,8 @@ Format format_of(const std::filesystem::path& path) {
 }
 
 std::vector<std::byte> bytes_of(const Tensor& tensor) {
-  const graph::Storage dense = graph::dense_storage_of(tensor);
   std::vector<std::byte> bytes(tensor.size() * size_of(tensor.dtype()));
-  gpu::Device& device = Access::value(tensor).node->device->device;
-  unwrap(device.read({dense.buffer, dense.view.offset, bytes.size()}, bytes));
+  graph::read_elements(tensor, bytes);
   return bytes;
 }
 

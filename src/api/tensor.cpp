@@ -69,8 +69,7 @@ void Tensor::read(DType as, std::span<std::byte> bytes) const {
                 std::format("The tensor holds {}, not {}; convert it with to() first.",
                             ::weft::name(dtype()), ::weft::name(as)));
   }
-  const graph::Storage dense = graph::dense_storage_of(*this);
-  unwrap(node_->device->device.read({dense.buffer, dense.view.offset, bytes.size()}, bytes));
+  graph::read_elements(*this, bytes);
 }
 
 namespace {

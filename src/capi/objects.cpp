@@ -22,18 +22,12 @@ Tensor tensor_at(const Device& device, const gpu::Buffer& buffer, const ops::Vie
 }
 
 Place place_of(const Tensor& tensor) {
-  const std::lock_guard lock(Access::data(tensor.device())->mutex);
   const graph::Storage storage = graph::storage_of(tensor);
   return {storage.buffer, storage.view};
 }
 
 void read_elements(const Tensor& tensor, std::span<std::byte> bytes) {
-  const graph::Storage storage = [&] {
-    const std::lock_guard lock(Access::data(tensor.device())->mutex);
-    return graph::dense_storage_of(tensor);
-  }();  // waiting for the device needs no lock
-  const gpu::Slice from{storage.buffer, storage.view.offset, bytes.size()};
-  value_of(device_of(tensor.device()).read(from, bytes));
+  graph::read_elements(tensor, bytes);
 }
 
 DType dtype_of(weft_dtype dtype, std::string_view argument) {

@@ -117,6 +117,7 @@ void backward(Node& node, const std::unordered_set<const Node*>& on_path,
 std::vector<Tensor> derive(const Tensor& y, const Tensor& weights, const std::vector<Tensor>& by,
                            bool independent) {
   const Value top = Access::value(y);
+  const std::lock_guard lock(top.node->device->mutex);
   if (y.shape() != weights.shape() || !is_float(y.dtype())) {
     throw Error(ErrorCode::invalid_argument,
                 std::format("grad needs floats and weights of their shape; they are {} and {}.",

@@ -1,5 +1,6 @@
 #include "weft/compile.hpp"
 
+#include <algorithm>
 #include <format>
 #include <map>
 #include <mutex>
@@ -88,8 +89,14 @@ struct CompiledData {
   Function function;
   CompileOptions options;
   std::mutex mutex;
-  std::vector<std::shared_ptr<graph::Variant>> variants;
-  std::shared_ptr<graph::Variant> last;
+  std::vector<std::shared_ptr<graph::Variant>>
+      variants;  ///< The one that was used last comes last.
+  std::size_t built = 0;
+
+  [[nodiscard]] std::shared_ptr<graph::Variant> last() {
+    const std::lock_guard lock(mutex);
+    return variants.empty() ? nullptr : variants.back();
+  }
 };
 
 namespace graph {
@@ -187,26 +194,41 @@ std::vector<Tensor> Compiled::operator()(const std::vector<Tensor>& inputs) cons
   for (const Tensor& tensor : inputs) types.push_back(Access::value(tensor).type());
   const std::shared_ptr<DeviceData> device = Access::value(inputs.front()).node->device;
   const std::lock_guard device_lock(device->mutex);
-  data_->last = nullptr;
-  for (const auto& variant : data_->variants) {
-    if (variant->device == device && variant->inputs == types) data_->last = variant;
+  auto& variants = data_->variants;
+  const auto found = std::ranges::find_if(variants, [&](const auto& variant) {
+    return variant->device == device && variant->inputs == types;
+  });
+  if (found != variants.end()) {
+    std::rotate(found, found + 1, variants.end());
+  } else {
+    // Memory of the one that was not used for the longest time goes first, so that the new one can have it.
+    const std::size_t most = std::max<std::size_t>(data_->options.most_variants, 1);
+    while (variants.size() >= most) variants.erase(variants.begin());
+    variants.push_back(graph::build(*data_, device, types));
+    ++data_->built;
   }
-  if (!data_->last) {
-    data_->variants.push_back(graph::build(*data_, device, types));
-    data_->last = data_->variants.back();
-  }
-  return graph::replay(*data_->last, inputs);
+  return graph::replay(*variants.back(), inputs);
 }
 
 CompileReport Compiled::report() const {
-  if (!data_ || !data_->last) return {};
-  CompileReport report = data_->last->report;
+  const auto last = data_ ? data_->last() : nullptr;
+  if (!last) return {};
+  CompileReport report = last->report;
+  const std::lock_guard lock(data_->mutex);
   report.variants = data_->variants.size();
+  report.built = data_->built;
   return report;
 }
 
-std::string Compiled::text() const { return data_ && data_->last ? data_->last->text : ""; }
-std::string Compiled::dot() const { return data_ && data_->last ? data_->last->dot : ""; }
+std::string Compiled::text() const {
+  const auto last = data_ ? data_->last() : nullptr;
+  return last ? last->text : "";
+}
+
+std::string Compiled::dot() const {
+  const auto last = data_ ? data_->last() : nullptr;
+  return last ? last->dot : "";
+}
 
 Tensor variable(const Tensor& initial) {
   const graph::Value value = Access::value(initial);

@@ -10,6 +10,9 @@
 namespace weft {
 
 Node::~Node() {
+  if (inputs.empty() || !device) return;
+  // Who looks at the inputs of a node, which other threads may have handles to, holds this lock.
+  const std::lock_guard lock(device->mutex);
   // A long chain must not be taken down by as many nested destructors.
   std::vector<graph::Value> pending = std::move(inputs);
   while (!pending.empty()) {
@@ -197,18 +200,28 @@ Tensor new_tensor(const std::shared_ptr<DeviceData>& device, DType dtype, const 
                    view);
 }
 
-const Storage& storage_of(const Tensor& tensor) {
+Storage storage_of(const Tensor& tensor) {
   const Value value = Access::value(tensor);
+  const std::lock_guard lock(value.node->device->mutex);
   if (!value.node->computed()) evaluate({&value, 1});
   return value.node->storage[value.output];
 }
 
 Storage dense_storage_of(const Tensor& tensor) {
-  const Storage& found = storage_of(tensor);
+  Storage found = storage_of(tensor);
   const Value value = Access::value(tensor);
   const std::uint64_t alignment = value.node->device->device.caps().binding_alignment;
   if (found.view.is_dense() && found.view.offset % alignment == 0) return found;
   return storage_of(make(kinds::copy, {}, {tensor}, value.node->where));
+}
+
+void read_elements(const Tensor& tensor, std::span<std::byte> bytes) {
+  const std::shared_ptr<Node> node = Access::value(tensor).node;
+  std::unique_lock lock(node->device->mutex);
+  const Storage dense = dense_storage_of(tensor);
+  // Only variables change once they have values: their updates stay apart from this read.
+  if (!node->aliases_variable) lock.unlock();
+  unwrap(node->device->device.read({dense.buffer, dense.view.offset, bytes.size()}, bytes));
 }
 
 }  // namespace graph

@@ -22,7 +22,8 @@ struct DeviceData {
   explicit DeviceData(gpu::Device opened) : device(std::move(opened)), executor(device) {}
   gpu::Device device;
   graph::Executor executor;
-  std::recursive_mutex mutex;  ///< Held while nodes get values.
+  /// Held by whoever looks at what changes about nodes (values, inputs, readers) or queues changes of variables.
+  std::recursive_mutex mutex;
   std::atomic<std::uint64_t> nodes = 0;
 };
 
@@ -115,10 +116,13 @@ Tensor make_input(const std::shared_ptr<DeviceData>& device, const Type& type);
 Tensor new_tensor(const std::shared_ptr<DeviceData>& device, DType dtype, const Shape& shape);
 
 /// The tensor's elements, computed if need be.
-const Storage& storage_of(const Tensor& tensor);
+Storage storage_of(const Tensor& tensor);
 
 /// The tensor's elements as a dense array that starts at a multiple of the binding alignment.
 Storage dense_storage_of(const Tensor& tensor);
+
+/// Computes the tensor if need be and copies its elements, in row-major order, to the host.
+void read_elements(const Tensor& tensor, std::span<std::byte> bytes);
 
 /// "matmul at model.cpp:12", or "matmul" where the place is not known.
 std::string describe_place(std::string_view what, const Where& where);

@@ -236,7 +236,38 @@ TEST(DeviceGraph, NewBatchSizesNeedFewNewPipelines) {
   const std::uint64_t before = pipelines();
   for (std::uint64_t batch = 41; batch <= 56; ++batch) run(batch);
   EXPECT_EQ(pipelines(), before);
-  EXPECT_EQ(f.report().variants, 56U);
+  EXPECT_EQ(f.report().built, 56U);
+  EXPECT_EQ(f.report().variants, CompileOptions{}.most_variants);
+}
+
+TEST(DeviceGraph, ShapesThatWereNotUsedForLongMakeWay) {
+  const Compiled f = compile(
+      [](const std::vector<Tensor>& in) -> Outputs { return exp(cumsum(in[0] * 2, 0) * 0.5) + 1; },
+      {.most_variants = 3});
+  const auto pipelines = [] { return Access::data(api_device())->device.cache().compiled; };
+  const auto memory = [] { return Access::data(api_device())->device.memory().in_use; };
+  const auto run = [&](std::uint64_t count) {
+    const Tensor x = api_device().full({count}, 0.001);
+    EXPECT_NEAR(f({x})[0].to_vector().back(), std::exp(0.001 * static_cast<double>(count)) + 1,
+                1e-3);
+  };
+  for (const std::uint64_t count : {1000U, 1100U, 1200U}) run(count);
+  EXPECT_EQ(f.report().built, 3U);
+  run(1000);  // now 1100 is the oldest
+  EXPECT_EQ(f.report().built, 3U);
+  const std::uint64_t before = memory();
+  const std::uint64_t compiled = pipelines();
+  run(1300);
+  EXPECT_EQ(f.report().variants, 3U);
+  for (const std::uint64_t count : {1000U, 1200U, 1300U}) run(count);
+  EXPECT_EQ(f.report().built, 4U);
+  run(1100);  // was forgotten; its pipelines were not
+  EXPECT_EQ(f.report().built, 5U);
+  for (std::uint64_t count = 1000; count < 1400; count += 20) run(count);
+  EXPECT_EQ(f.report().built, 25U);  // each was gone when its turn came
+  EXPECT_EQ(f.report().variants, 3U);
+  EXPECT_EQ(pipelines(), compiled);
+  EXPECT_LT(memory(), before + 16384);
 }
 
 }  // namespace

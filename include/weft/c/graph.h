@@ -53,7 +53,7 @@ typedef struct weft_compile_report {
   uint64_t dispatches;   ///< Kernel launches of one call.
   uint64_t arena_bytes;  ///< Memory between inputs and results.
   uint64_t bound_bytes;  ///< What that memory cannot be less than in this order of operations.
-  uint64_t variants;     ///< Sets of input shapes compiled so far.
+  uint64_t variants;     ///< Sets of input shapes that are ready to run.
 } weft_compile_report;
 
 /// Prepares a function to be run often: it is traced and planned at its first call and then only replayed. Function and
