@@ -26,5 +26,6 @@ void add_docs(CLI::App& app);
 void add_info(CLI::App& app);
 void add_train(CLI::App& app);
 void add_run(CLI::App& app);
+void add_train_bench(CLI::App& app);
 
 }  // namespace weft::cli

@@ -12,6 +12,7 @@ int run(int argc, char** argv) {
   weft::cli::add_bench(app);
   weft::cli::add_docs(app);
   weft::cli::add_train(app);
+  weft::cli::add_train_bench(app);
 #ifdef WEFT_WITH_LLAMA
   weft::cli::add_run(app);
 #endif

@@ -26,6 +26,8 @@ void fill_in(TrainOptions& options, const std::string& dtype, const Device& devi
   options.trainer.dtype = *dtype_from_name(dtype);
 }
 
+}  // namespace
+
 void add_model_options(CLI::App& command, nn::LlamaConfig& model) {
   command.add_option("--vocab", model.vocabulary, "Tokens, learnt from the text")
       ->check(CLI::Range(257, 1 << 20));
@@ -37,6 +39,8 @@ void add_model_options(CLI::App& command, nn::LlamaConfig& model) {
   command.add_option("--context", model.context, "Tokens per sequence; 0: 256, or 64 in software");
   command.add_flag("!--untied", model.tied, "An output matrix of its own, beside the embedding");
 }
+
+namespace {
 
 void add_training_options(CLI::App& command, TrainOptions& options) {
   nn::TrainerConfig& trainer = options.trainer;
@@ -55,6 +59,8 @@ void add_training_options(CLI::App& command, TrainOptions& options) {
   command.add_option("--clip", trainer.clip, "Largest norm of the gradients");
   command.add_option("--dropout", trainer.dropout, "Share of what layers add that is left out")
       ->check(CLI::Range(0.0, 0.9));
+  command.add_flag("--recompute", trainer.recompute,
+                   "Keep less memory: compute layers again for gradients");
   command.add_option("--seed", trainer.seed, "Of parameters, order of the data and samples");
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -29,6 +30,9 @@ struct TrainOptions {
   std::string name = "weft";
   bool restart = false;
 };
+
+/// The sizes of a model as options.
+void add_model_options(CLI::App& command, nn::LlamaConfig& model);
 
 /// Trains on a device, together with the other processes that mpirun started, and leaves checkpoint.gguf, model.gguf,
 /// loss.svg and loss.csv in the output folder. Goes on from a checkpoint that is there.

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 JSON = ROOT / "docs/performance.json"
 LLAMA = ROOT / "docs/performance-llama.json"  # what tools/llama_report.py --json wrote, with a commit
+TRAINING = ROOT / "docs/performance-training.json"  # what tools/train_report.py --json wrote, with a commit
 PAGE = ROOT / "docs/performance.md"
 FACTS = ["date", "commit", "command"]
 
@@ -165,6 +166,27 @@ def llama_table() -> list[str]:
     return lines
 
 
+def training_lines(report: dict) -> list[str]:
+    weft, torch = report["weft"], report["torch"]
+    ratios = [(weft["seconds"] / torch["seconds"], report["time_bar"], "time of a step"),
+              (weft["peak_bytes"] / torch["peak_bytes"], report["memory_bar"], "peak memory")]
+    lines = ["", "## Training", "",
+             f"`{report['command']}` at commit {report['commit']}, {report['date']}; PyTorch {torch['version']} (eager, autocast to bf16, "
+             "fused AdamW, flash attention) in the same run.",
+             f"The model has the size of GPT-2 small: {weft['parameters'] / 1e6:.0f}M parameters, {weft['layers']} layers of width {weft['dim']}, "
+             f"a vocabulary of {weft['vocabulary']}; {weft['batch']} sequences of {weft['context']} tokens, products in {weft['dtype']}.", "",
+             "| | ms per step | tokens/s | peak memory |", "|---|---|---|---|"]
+    for name, row in (("Weft", weft), ("PyTorch", torch)):
+        lines.append(f"| {name} | {row['seconds'] * 1e3:.1f} | {row['tokens_per_second']:.0f} | {row['peak_bytes'] * 1e-9:.2f} GB |")
+    lines += ["", "| work | bar | measured | |", "|---|---|---|---|"]
+    return lines + [f"| {what} | ≤ {bar} × PyTorch's | {ratio:.2f} × | {verdict(ratio <= bar)} |" for ratio, bar, what in ratios]
+
+
+def training_table() -> list[str]:
+    """A step of training, if that has been measured."""
+    return training_lines(json.loads(TRAINING.read_text())) if TRAINING.exists() else []
+
+
 def page(report: dict) -> str:
     m = Measured(report)
     lines = [
@@ -190,6 +212,7 @@ def page(report: dict) -> str:
         "",
         *bars_table(m),
         *llama_table(),
+        *training_table(),
     ]
     families = list(dict.fromkeys(row["name"].split("/")[0] for row in report["results"]))
     for family in families:
@@ -210,6 +233,11 @@ def self_test() -> None:
               against_peer("d", 1), against_copy("a", 0.85), against_copy("b", 0.85), against_copy("c", 0.85), arithmetic("a", 5),
               arithmetic("a", 6), arithmetic("b", 1), launch("gpu", 2), launch("host", 2)]
     assert [judge(m)[1] for judge in judges] == [MET, MISSED, "", MISSED, TIE, MET, MISSED, "", MET, MISSED, "", MISSED, MET]
+    row = {"seconds": 2.0, "peak_bytes": 4e9, "tokens_per_second": 1.0, "parameters": 1, "layers": 1, "dim": 1, "vocabulary": 1, "batch": 1,
+           "context": 1, "dtype": "f16", "version": "1"}
+    training = training_lines({"command": "", "commit": "", "date": "", "weft": row, "torch": row | {"seconds": 1.0, "peak_bytes": 2e9},
+                               "time_bar": 3.0, "memory_bar": 1.5})
+    assert MET in training[-2] and MISSED in training[-1]
 
 
 def main() -> int:

@@ -4,9 +4,43 @@
 #include <format>
 
 #include "nn/result.hpp"
+#include "weft/grad.hpp"
 #include "weft/ops.hpp"
 
 namespace weft::nn {
+
+namespace {
+
+/// The parameters of a layer.
+struct LayerTensors {
+  Tensor attention_norm, q, k, v, output;
+  Tensor mlp_norm, gate, up, down;
+};
+
+/// What leaves layer `number` where x enters it.
+Tensor layer_forward(const LlamaConfig& config, const Tensor& x, const LayerTensors& layer,
+                     std::uint64_t batch, const Dropout& drop, std::uint32_t number) {
+  const DType dtype = layer.q.dtype();
+  const HeadOptions heads{
+      .heads = config.heads, .kv_heads = config.kv_heads, .rope_base = config.rope_base};
+  const auto norm = [&](const Tensor& rows, const Tensor& weight) {
+    return rms_norm(rows, weight, config.norm_epsilon).to(dtype);
+  };
+  /// What is added to the sum that runs through the model.
+  const auto added = [&](const Tensor& rows, const Tensor& weight, std::uint32_t stream) {
+    const Tensor y = linear(rows, weight, {}, DType::f32);
+    return drop.rate > 0 ? dropout(y, drop.rate, drop.seed, stream) : y;
+  };
+  const Tensor h = norm(x, layer.attention_norm);
+  const Tensor q = linear(h, layer.q);
+  const Tensor k = linear(h, layer.k);
+  const Tensor v = linear(h, layer.v);
+  const Tensor mixed = x + added(self_attention(q, k, v, batch, heads), layer.output, 2 * number);
+  const Tensor g = norm(mixed, layer.mlp_norm);
+  return mixed + added(gated_unit(g, layer.gate, layer.up), layer.down, 2 * number + 1);
+}
+
+}  // namespace
 
 Status check(const LlamaConfig& c) {
   const auto bad = [](const std::string& text) -> Status {
@@ -58,32 +92,31 @@ Llama::Llama(const LlamaConfig& config) : config_(config) {
 }
 
 Tensor Llama::forward(const Tensor& tokens, const std::vector<Tensor>& matrices,
-                      const std::vector<Tensor>& vectors, const Dropout& drop) const {
-  const DType dtype = matrices.front().dtype();
+                      const std::vector<Tensor>& vectors, const ForwardOptions& options) const {
   const std::uint64_t batch = tokens.shape()[0];
-  const HeadOptions heads{
-      .heads = config_.heads, .kv_heads = config_.kv_heads, .rope_base = config_.rope_base};
-  const auto norm = [&](const Tensor& x, std::size_t weight) {
-    return rms_norm(x, vectors[weight], config_.norm_epsilon).to(dtype);
-  };
-  /// What a layer adds to the sum that runs through the model.
-  std::uint32_t stream = 0;
-  const auto added = [&](const Tensor& x, std::size_t weight) {
-    const Tensor y = linear(x, matrices[weight], {}, DType::f32);
-    return drop.rate > 0 ? dropout(y, drop.rate, drop.seed, stream++) : y;
-  };
-
   Tensor x = embedding(matrices[embedding_], tokens.reshape({tokens.size()})).to(DType::f32);
-  for (const Layer& layer : layers_) {
-    const Tensor h = norm(x, layer.attention_norm);
-    const Tensor q = linear(h, matrices[layer.q]);
-    const Tensor k = linear(h, matrices[layer.k]);
-    const Tensor v = linear(h, matrices[layer.v]);
-    x = x + added(self_attention(q, k, v, batch, heads), layer.output);
-    const Tensor g = norm(x, layer.mlp_norm);
-    x = x + added(gated_unit(g, matrices[layer.gate], matrices[layer.up]), layer.down);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& of = layers_[i];
+    const auto number = static_cast<std::uint32_t>(i);
+    const auto compute = [=, config = config_, drop = options.drop](const std::vector<Tensor>& in) {
+      return layer_forward(config, in[0],
+                           {in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], in[9]}, batch,
+                           drop, number);
+    };
+    const std::vector<Tensor> in{x,
+                                 vectors[of.attention_norm],
+                                 matrices[of.q],
+                                 matrices[of.k],
+                                 matrices[of.v],
+                                 matrices[of.output],
+                                 vectors[of.mlp_norm],
+                                 matrices[of.gate],
+                                 matrices[of.up],
+                                 matrices[of.down]};
+    x = options.recompute ? checkpoint(compute, in) : compute(in);
   }
-  return linear(norm(x, output_norm_), matrices[output_]);
+  const Tensor last = rms_norm(x, vectors[output_norm_], config_.norm_epsilon);
+  return linear(last.to(matrices.front().dtype()), matrices[output_]);
 }
 
 }  // namespace weft::nn

@@ -36,6 +36,13 @@ struct Dropout {
   Tensor seed;
 };
 
+/// How a model is computed where it learns.
+struct ForwardOptions {
+  Dropout drop;
+  bool recompute =
+      false;  ///< Keep what enters each layer alone, and compute the rest again for gradients.
+};
+
 /// Says in a sentence what cannot work about the sizes.
 Status check(const LlamaConfig& config);
 
@@ -57,7 +64,8 @@ class Llama {
   /// Logits [batch × T, vocabulary] of i32 tokens [batch, T]. `matrices` and `vectors` are views in the order of the
   /// groups; products are computed in the type of the matrices, sums along the layers in f32.
   [[nodiscard]] Tensor forward(const Tensor& tokens, const std::vector<Tensor>& matrices,
-                               const std::vector<Tensor>& vectors, const Dropout& drop = {}) const;
+                               const std::vector<Tensor>& vectors,
+                               const ForwardOptions& options = {}) const;
 
  private:
   /// Numbers of one layer's parameters in their groups.

@@ -41,8 +41,9 @@ Trainer::Gradients Trainer::gradients(const Tensor& tokens, const Tensor& labels
                                       const Tensor& seed) const {
   const std::vector<Tensor> matrices = model_.matrices().views(computed_matrices());
   const std::vector<Tensor> vectors = model_.vectors().views(vectors_);
-  const Tensor logits =
-      model_.forward(tokens, matrices, vectors, {static_cast<float>(config_.dropout), seed});
+  const Tensor logits = model_.forward(
+      tokens, matrices, vectors,
+      {.drop = {static_cast<float>(config_.dropout), seed}, .recompute = config_.recompute});
   const Tensor loss = cross_entropy(logits, labels.reshape({labels.size()})).reshape({1});
   std::vector<Tensor> by = matrices;
   by.insert(by.end(), vectors.begin(), vectors.end());

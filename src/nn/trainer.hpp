@@ -23,8 +23,9 @@ struct TrainerConfig {
   std::uint64_t accumulate = 1;  ///< Batches whose gradients are summed up for one step.
   DType dtype = DType::f32;      ///< Of matrix products; parameters are f32 in any case.
   OptimizerOptions optimizer;
-  double decay = 0.1;  ///< Weight decay of the matrices.
-  double clip = 1;     ///< Largest norm of the gradients.
+  double decay = 0.1;      ///< Weight decay of the matrices.
+  double clip = 1;         ///< Largest norm of the gradients.
+  bool recompute = false;  ///< Less memory for more time: layers are computed again for gradients.
   double dropout = 0;  ///< Probability that an element of what a layer adds is left out of a step.
   std::uint64_t seed = 1;
   /// Trainers in other processes that learn together with this one: each takes batches of its own, and

@@ -153,6 +153,20 @@ TEST(NnTraining, DropsTheSameInEveryRun) {
   EXPECT_NE(run(7), first);
 }
 
+TEST(NnTraining, RecomputedLayersLearnTheSameInLessMemory) {
+  auto config = tiny(DType::f16);
+  config.model.layers = 6;
+  config.dropout = 0.1;  // what is dropped must be the same twice
+  Trainer plain(Device(), config);
+  config.recompute = true;
+  Trainer again(Device(), config);
+  const auto expected = train(plain, 0, 4);
+  const auto got = train(again, 0, 4);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(got[i], expected[i], 2e-3);
+  EXPECT_LT(again.report().arena_bytes, plain.report().arena_bytes * 8 / 10);
+  EXPECT_GT(again.report().dispatches, plain.report().dispatches);
+}
+
 TEST(NnTraining, SeesNothingOfTheFuture) {
   const Trainer trainer(Device(), tiny());
   std::vector<std::uint32_t> tokens{5, 9, 200, 31, 7};
