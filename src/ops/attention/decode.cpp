@@ -11,6 +11,9 @@ namespace {
 struct Variant {
   std::uint32_t rows = 1;
   bool shuffle = false;
+  std::uint32_t flight = 2;  // loads of an invocation at a time
+  bool ahead = false;
+  bool q_vec = false;
   bool vec = false;
   bool y_vec = false;
   bool mask = false;
@@ -19,10 +22,12 @@ struct Variant {
   bool partial = false;
 
   static constexpr auto fields =
-      std::tuple{field("ROWS", &Variant::rows), field("SHUFFLE", &Variant::shuffle),
-                 field("VEC", &Variant::vec),   field("Y_VEC", &Variant::y_vec),
-                 field("MASK", &Variant::mask), field("SINKS", &Variant::sinks),
-                 field("LSE", &Variant::lse),   field("PARTIAL", &Variant::partial)};
+      std::tuple{field("ROWS", &Variant::rows),      field("SHUFFLE", &Variant::shuffle),
+                 field("FLIGHT", &Variant::flight),  field("AHEAD", &Variant::ahead),
+                 field("Q_VEC", &Variant::q_vec),    field("VEC", &Variant::vec),
+                 field("Y_VEC", &Variant::y_vec),    field("MASK", &Variant::mask),
+                 field("SINKS", &Variant::sinks),    field("LSE", &Variant::lse),
+                 field("PARTIAL", &Variant::partial)};
 };
 
 /// Floats that the rows of q have in workgroup memory.
@@ -70,6 +75,9 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   const bool partial = splits.part.given();
   const Variant variant{.rows = rows_of(problem, caps),
                         .shuffle = caps.subgroups && caps.subgroup_min >= 8,
+                        .flight = caps.software ? 2U : 4U,
+                        .ahead = !caps.software,
+                        .q_vec = rows_aligned(problem.q, 4),
                         .vec = rows_aligned(problem.k, 8) && rows_aligned(problem.v, 8),
                         .y_vec = !partial && rows_aligned(problem.y, 4),
                         .mask = problem.mask.given(),
@@ -88,7 +96,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   out.params = block_of(params);
   out.params.add("key_heads", narrow(problem.k.shape[1]));
   out.params.add("group_rows", narrow(group_rows(problem)));
-  add_operands(out, problem, splits, {.query = 1, .key = 8, .mask = 1});
+  add_operands(out, problem, splits, {.query = 4, .key = 8, .mask = 1});
   out.grid = grid_1d(jobs, caps);
   return make_dispatch(std::move(out), caps);
 }

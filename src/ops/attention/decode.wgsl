@@ -1,20 +1,22 @@
 // Attention of few queries: a workgroup of 128 invocations makes up to ROWS rows that share a head of keys (all queries of the
 // query heads of its group), over a split of the keys, 64 at a time, so that keys and values are read once for all of them.
 // Products: 8 neighbouring lanes have a key. Weights: 8 lanes have a row. Values: an invocation has 8 columns and every
-// n-th key, and the sums of those are added at the end.
-// Workgroup memory: the rows of q in f32 (9,216 bytes), 64 weights per row, 2 KiB for sums, a few numbers per row.
+// n-th key, and the sums of those are added at the end. FLIGHT keys and values of an invocation are loaded at a time; with
+// AHEAD the first values are loaded before the weights are known. A launch is short, so that waiting is most of it.
+// Workgroup memory: the rows of q in f32, later sums (9,216 bytes), 64 weights per row, a few numbers per row.
 #include "attention/score.wgsl"
 #include "attention/load8.wgsl" with NAME="k" SIZE="size"
 #include "attention/load8.wgsl" with NAME="v" SIZE="value_size"
 #let ONCE = ""
+#let ROLLED = FLIGHT > 2 ? "" : " * p.once"
 #if PARTIAL
 #include "attention/store.wgsl" with NAME="part" SIZE="value_size" VEC=1
 #else
 #include "attention/store.wgsl" with NAME="y" SIZE="value_size" VEC=Y_VEC
 #endif
+#let PARTS = 2 * ROWS < 4 ? 2 * ROWS : 4
 var<workgroup> q_rows: array<vec4<f32>, 576>;
 var<workgroup> weights: array<f32, {{ROWS * 64}}>;
-var<workgroup> sums: array<vec4<f32>, 128>;
 var<workgroup> shrinks: array<f32, {{ROWS}}>;
 var<workgroup> tops: array<f32, {{ROWS}}>;
 var<workgroup> totals: array<f32, {{ROWS}}>;
@@ -71,10 +73,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let row = row0 + min(n / q_row, row_last);
     let at = p.q_off + batch * p.q_b + (head0 + row / p.queries) * p.q_h + row % p.queries * p.q_t;
     var v = vec4<f32>();
+#if Q_VEC
+    if (n % q_row * 4u < p.size) { v = q_at4(at + n % q_row * 4u); }
+#else
     for (var e = 0u; e < 4u * p.once; e++) {
       let d = n % q_row * 4u + e;
       if (d < p.size) { v[e] = q_at(at + d * p.q_d); }
     }
+#endif
     q_rows[n] = v;
   }
   if (t < {{ROWS}}u) {
@@ -103,42 +109,61 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   workgroupBarrier();
   for (var j0 = key_begin; j0 < key_end; j0 += 64u) {
     let j_last = min(64u, p.keys - j0) - 1u;
-    for (var n = 0u; n < 4u * p.once; n++) {
-      let j = n * 16u + t / 8u;
-      let k_row = k_at0 + (j0 + min(j, j_last)) * p.k_t;
+#if AHEAD
+#for i in 0..FLIGHT
+    var v{{i}} = v_load8(v_at0 + (j0 + min(slice + {{i}}u * slices, j_last)) * p.v_t, column);
+#endfor
+#endif
+    for (var n = 0u; n < {{4 / FLIGHT}}u * p.once; n++) {
+#for i in 0..FLIGHT
+      let key{{i}} = (n * {{FLIGHT}}u + {{i}}u) * 16u + t / 8u;
+      let k_row{{i}} = k_at0 + (j0 + min(key{{i}}, j_last)) * p.k_t;
 #for r in 0..ROWS
-      var s{{r}} = 0.0;
+      var s{{r}}_{{i}} = 0.0;
+#endfor
 #endfor
       for (var c = lane; c < q_row / 2u; c += 8u) {
-        let k8 = k_load8(k_row, c * 8u);
+#for i in 0..FLIGHT
+        let k{{i}} = k_load8(k_row{{i}}, c * 8u);
+#endfor
 #for r in 0..ROWS
-        s{{r}} += dot(q_rows[{{r}}u * q_row + c * 2u], k8[0]) + dot(q_rows[{{r}}u * q_row + c * 2u + 1u], k8[1]);
+        {
+          let low = q_rows[{{r}}u * q_row + c * 2u];
+          let high = q_rows[{{r}}u * q_row + c * 2u + 1u];
+#for i in 0..FLIGHT
+          s{{r}}_{{i}} += dot(low, k{{i}}[0]) + dot(high, k{{i}}[1]);
+#endfor
+        }
 #endfor
       }
-      var product = 0.0;
-#for r in 0..ROWS
+#for i in 0..FLIGHT
       {
-        let s = sum8(s{{r}}, t);
-        product = select(product, s, lane == {{r}}u);
+        var product = 0.0;
+#for r in 0..ROWS
+        {
+          let s = sum8(s{{r}}_{{i}}, t);
+          product = select(product, s, lane == {{r}}u);
+        }
+#endfor
+        if (lane < {{ROWS}}u) {
+          weights[lane * 64u + key{{i}}] = logit(product, own_query, j0 + key{{i}}, slope, mask_at0);
+        }
       }
 #endfor
-      if (lane < {{ROWS}}u) {
-        weights[lane * 64u + j] = logit(product, own_query, j0 + j, slope, mask_at0);
-      }
     }
     workgroupBarrier();
     // Every lane takes part, those without a row repeat the last one.
     var most = hidden;
-    for (var n = lane; n < 64u * p.once; n += 8u) { most = max(most, weights[own * 64u + n]); }
+    for (var n = lane; n < 64u{{ROLLED}}; n += 8u) { most = max(most, weights[own * 64u + n]); }
     most = max8(most, t);
     let before = tops[own];
     let top = max(before, most);
     var total = 0.0;
-    for (var n = lane; n < 64u * p.once; n += 8u) { total += share(weights[own * 64u + n], top); }
+    for (var n = lane; n < 64u{{ROLLED}}; n += 8u) { total += share(weights[own * 64u + n], top); }
     total = sum8(total, t);
     workgroupBarrier();
     if (t / 8u <= row_last) {
-      for (var n = lane; n < 64u * p.once; n += 8u) { weights[own * 64u + n] = share(weights[own * 64u + n], top); }
+      for (var n = lane; n < 64u{{ROLLED}}; n += 8u) { weights[own * 64u + n] = share(weights[own * 64u + n], top); }
       if (lane == 0u) {
         shrinks[own] = exp(before - top);
         tops[own] = top;
@@ -154,35 +179,52 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         b{{r}} *= shrink;
       }
 #endfor
-      for (var j = slice; j <= j_last; j += 2u * slices) {
-        let j2 = min(j + slices, j_last);
-        let there = j + slices <= j_last;
-        let v8 = v_load8(v_at0 + (j0 + j) * p.v_t, column);
-        let u8 = v_load8(v_at0 + (j0 + j2) * p.v_t, column);
+      for (var j = slice; j <= j_last; j += {{FLIGHT}}u * slices) {
+#if !AHEAD
+#for i in 0..FLIGHT
+        let v{{i}} = v_load8(v_at0 + (j0 + min(j + {{i}}u * slices, j_last)) * p.v_t, column);
+#endfor
+#endif
 #for r in 0..ROWS
+#for i in 0..FLIGHT
         {
-          let w = weights[min({{r}}u, row_last) * 64u + j];
-          let x = select(0.0, weights[min({{r}}u, row_last) * 64u + j2], there);
-          a{{r}} += w * v8[0] + x * u8[0];
-          b{{r}} += w * v8[1] + x * u8[1];
+          let at = j + {{i}}u * slices;
+          let w = select(0.0, weights[min({{r}}u, row_last) * 64u + min(at, j_last)], at <= j_last);
+          a{{r}} += w * v{{i}}[0];
+          b{{r}} += w * v{{i}}[1];
         }
 #endfor
+#endfor
+#if AHEAD
+        let next = j + {{FLIGHT}}u * slices;
+        if (next <= j_last) {
+#for i in 0..FLIGHT
+          v{{i}} = v_load8(v_at0 + (j0 + min(next + {{i}}u * slices, j_last)) * p.v_t, column);
+#endfor
+        }
+#endif
       }
     }
     workgroupBarrier();
   }
+  // The slices are added up for PARTS halves of rows at a time; the rows of q are not needed any more.
+#for round in 0..2 * ROWS / PARTS
   workgroupBarrier();
-#for r in 0..ROWS
-#for half in 0..2
-  workgroupBarrier();
-  sums[t] = {{half == 0 ? "a" : "b"}}{{r}};
-  workgroupBarrier();
-  if (t < column_groups && {{r}}u <= row_last) {
-    var v = vec4<f32>();
-    for (var n = 0u; n < slices; n++) { v += sums[n * column_groups + t]; }
-    finish(v, row0 + {{r}}u, {{r}}u, t * 8u + {{half * 4}}u, batch, head0, split);
-  }
+#for part in 0..PARTS
+#let NUMBER = round * PARTS + part
+  q_rows[{{part * 128}}u + t] = {{NUMBER % 2 == 0 ? "a" : "b"}}{{NUMBER / 2}};
 #endfor
+  workgroupBarrier();
+  for (var i = t; i < {{PARTS}}u * column_groups; i += 128u) {
+    let part = i / column_groups;
+    let r = ({{round * PARTS}}u + part) / 2u;
+    let group_column = i % column_groups;
+    if (r <= row_last) {
+      var v = vec4<f32>();
+      for (var n = 0u; n < slices; n++) { v += q_rows[part * 128u + n * column_groups + group_column]; }
+      finish(v, row0 + r, r, group_column * 8u + part % 2u * 4u, batch, head0, split);
+    }
+  }
 #endfor
 }
 
