@@ -5,6 +5,7 @@
 
 #include "api.hpp"
 #include "device.hpp"
+#include "fuse/fuse.hpp"
 #include "profile.hpp"
 
 namespace weft::plugin {
@@ -115,6 +116,17 @@ ggml_status graph_compute(ggml_backend_t backend, ggml_cgraph* graph) {
                                                        : GGML_STATUS_FAILED;
 }
 
+/// What ggml asks for before it gives the tensors of a graph their memory.
+void graph_optimize(ggml_backend_t /*backend*/, ggml_cgraph* graph,
+                    ggml_backend_graph_optimize_params* params) {
+  const std::span nodes(api().graph_nodes(graph),
+                        static_cast<std::size_t>(api().graph_n_nodes(graph)));
+  bring_together(nodes);
+  keep_inputs(nodes, [params](ggml_tensor& tensor, ggml_tensor& until) {
+    if (params != nullptr) params->add_alloc_dep(params->user_data, &tensor, &until);
+  });
+}
+
 // One queue per device keeps all work in order, so an event of the same device has happened by the time that later
 // work starts; for another device it is enough to wait for everything.
 void event_record(ggml_backend_t /*backend*/, ggml_backend_event_t /*event*/) {}
@@ -146,7 +158,7 @@ constexpr ggml_backend_i backend_interface{
     .graph_compute = graph_compute,
     .event_record = event_record,
     .event_wait = event_wait,
-    .graph_optimize = nullptr,
+    .graph_optimize = graph_optimize,
 };
 
 }  // namespace

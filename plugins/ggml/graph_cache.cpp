@@ -11,7 +11,7 @@
 
 #include "api.hpp"
 #include "device.hpp"
-#include "fuse.hpp"
+#include "fuse/fuse.hpp"
 #include "node.hpp"
 
 namespace weft::plugin {
@@ -19,10 +19,6 @@ namespace {
 
 /// Recordings kept. A language model alternates between a few graphs: prompt batches, single tokens, growing caches.
 constexpr std::size_t capacity = 32;
-
-bool is_computed(const ggml_tensor& tensor) {
-  return (tensor.flags & GGML_TENSOR_FLAG_COMPUTE) != 0 && !is_view_op(tensor.op);
-}
 
 void add_tensor(std::vector<std::uint64_t>& key, const ggml_tensor& tensor) {
   const BufferContext* context = BufferContext::of(tensor);
@@ -33,12 +29,24 @@ void add_tensor(std::vector<std::uint64_t>& key, const ggml_tensor& tensor) {
   for (const std::size_t stride : tensor.nb) key.push_back(stride);
 }
 
-std::vector<std::uint64_t> key_of(std::span<ggml_tensor* const> nodes) {
+/// How often a tensor is a source in the whole graph that this one may be a part of; -1 where ggml does not say, or lays its
+/// graphs out otherwise than the one that Weft was built with, which the number of nodes tells.
+int uses_of(const ggml_cgraph& graph, std::size_t nodes, const ggml_tensor& tensor) {
+  if (static_cast<std::size_t>(graph.n_nodes) != nodes || graph.visited_hash_set.size == 0) {
+    return -1;
+  }
+  const std::size_t at = ggml_hash_find(&graph.visited_hash_set, &tensor);
+  const bool found = at != GGML_HASHSET_FULL && ggml_bitset_get(graph.visited_hash_set.used, at);
+  return found ? graph.use_counts[at] : -1;
+}
+
+std::vector<std::uint64_t> key_of(const ggml_cgraph& graph, std::span<ggml_tensor* const> nodes) {
   std::vector<std::uint64_t> key;
   key.reserve(nodes.size() * 48);
   for (const ggml_tensor* node : nodes) {
     key.push_back(static_cast<std::uint64_t>(node->op));
     key.push_back(static_cast<std::uint64_t>(node->flags));
+    key.push_back(static_cast<std::uint64_t>(uses_of(graph, nodes.size(), *node)));
     if (!is_computed(*node)) {  // A view keeps what it shows from being fused away.
       add_tensor(key, *node);
       continue;
@@ -111,7 +119,7 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
     return run(*numbered, stream);
   }
 
-  Key key = key_of(nodes);
+  Key key = key_of(graph, nodes);
   const std::uint64_t hash = hash_of(key);
   const auto known = std::ranges::find_if(
       entries_, [&](const Entry& entry) { return entry.hash == hash && entry.key == key; });
@@ -130,7 +138,8 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
   std::vector<const ggml_tensor*> computed;
   std::ranges::copy_if(nodes, std::back_inserter(computed),
                        [](const ggml_tensor* tensor) { return is_computed(*tensor); });
-  const Uses uses(nodes);
+  const Uses uses(nodes,
+                  [&](const ggml_tensor& tensor) { return uses_of(graph, nodes.size(), tensor); });
   for (std::span<const ggml_tensor* const> left = computed; !left.empty();) {
     if (auto fusion = fuse(left, uses, place, caps)) {
       for (const ggml_tensor* tensor : left.first(fusion->nodes)) entry.nodes.push_back(tensor->op);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ops/rope/rope.hpp"
+#include "rows/attention.hpp"
 #include "rows/common.hpp"
 
 namespace weft::plugin {
@@ -28,40 +28,9 @@ Result<Mode> rope_mode(int mode) {
 }
 
 Result<Plan> turn(const Node& node, bool backward, const Caps& caps) {
-  const auto mode = rope_mode(node.param(2));
-  if (!mode) return std::unexpected(mode.error());
-  View positions = flat(node.source(1));
-  if (*mode != Mode::pairs && *mode != Mode::halves) {
-    // Four rows of positions, of which the tensor may have more than there are tokens.
-    const std::uint64_t tokens = node.dst.shape[1];
-    const std::array<std::uint64_t, 2> shape{4, tokens};
-    if (positions.shape[0] < 4 * tokens) {
-      return fail(ErrorCode::invalid_argument, "Rope of {} tokens in sections has {} positions.",
-                  tokens, positions.shape[0]);
-    }
-    positions = reshape_dense(positions, shape);
-  }
-  const auto size = [&](std::size_t index) {
-    return static_cast<std::uint32_t>(std::max(0, node.param(index)));
-  };
-  const View factors = node.source(2);
-  return ops::rope::plan({.x = node.source(0),
-                          .y = node.dst,
-                          .positions = positions,
-                          .factors = factors.given() ? flat(factors) : factors,
-                          .mode = *mode,
-                          .dims = size(1),
-                          .offset = size(15),
-                          .sections = {size(11), size(12), size(13), size(14)},
-                          .base = node.param_f32(5),
-                          .scale = node.param_f32(6),
-                          .extrapolation = node.param_f32(7),
-                          .magnitude = node.param_f32(8),
-                          .beta_fast = node.param_f32(9),
-                          .beta_slow = node.param_f32(10),
-                          .trained_context = size(4),
-                          .backward = backward},
-                         caps);
+  const auto args = rope_args(node, backward);
+  if (!args) return std::unexpected(args.error());
+  return ops::rope::plan(*args, caps);
 }
 
 Result<Plan> rope(const Node& node, const Caps& caps) { return turn(node, false, caps); }
@@ -86,6 +55,42 @@ constexpr std::array<Row, 3> rows{{{GGML_OP_ROPE, rope},
                                    {GGML_OP_FLASH_ATTN_EXT, flash_attention}}};
 
 }  // namespace
+
+Result<ops::rope::Args> rope_args(const Node& node, bool backward) {
+  const auto mode = rope_mode(node.param(2));
+  if (!mode) return std::unexpected(mode.error());
+  View positions = flat(node.source(1));
+  if (*mode != Mode::pairs && *mode != Mode::halves) {
+    // Four rows of positions, of which the tensor may have more than there are tokens.
+    const std::uint64_t tokens = node.dst.shape[1];
+    const std::array<std::uint64_t, 2> shape{4, tokens};
+    if (positions.shape[0] < 4 * tokens) {
+      return fail(ErrorCode::invalid_argument, "Rope of {} tokens in sections has {} positions.",
+                  tokens, positions.shape[0]);
+    }
+    positions = reshape_dense(positions, shape);
+  }
+  const auto size = [&](std::size_t index) {
+    return static_cast<std::uint32_t>(std::max(0, node.param(index)));
+  };
+  const View factors = node.source(2);
+  return ops::rope::Args{.x = node.source(0),
+                         .y = node.dst,
+                         .positions = positions,
+                         .factors = factors.given() ? flat(factors) : factors,
+                         .mode = *mode,
+                         .dims = size(1),
+                         .offset = size(15),
+                         .sections = {size(11), size(12), size(13), size(14)},
+                         .base = node.param_f32(5),
+                         .scale = node.param_f32(6),
+                         .extrapolation = node.param_f32(7),
+                         .magnitude = node.param_f32(8),
+                         .beta_fast = node.param_f32(9),
+                         .beta_slow = node.param_f32(10),
+                         .trained_context = size(4),
+                         .backward = backward};
+}
 
 std::span<const Row> attention_rows() { return rows; }
 

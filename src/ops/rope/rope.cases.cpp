@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <format>
 #include <numbers>
 #include <utility>
 
 #include "ops/case.hpp"
+#include "ops/map/map.hpp"
 #include "ops/rope/rope.hpp"
 
 namespace weft::ops::rope {
@@ -212,6 +214,83 @@ void add_layouts(std::vector<Case>& out) {
   out.push_back(make_case("past_one_binding_counted", large));
 }
 
+/// What a rope into rows leaves in a table whose rows were `before`.
+void set_rows(const Setup& setup, HostTensor x, const HostTensor& positions, const HostTensor& rows,
+              HostTensor& table) {
+  std::array<HostTensor, 3> tensors{x, positions, std::move(x)};
+  if (setup.options.dims > 0) reference(setup, tensors);
+  const std::size_t width = table.shape[2] * table.shape[3];
+  for (std::size_t token = 0; token < rows.values.size(); ++token) {
+    const double row = rows.values[token];
+    if (row < 0 || row >= static_cast<double>(table.shape[1])) continue;
+    std::copy_n(tensors[2].values.begin() + static_cast<std::ptrdiff_t>(token * width), width,
+                table.values.begin() +
+                    static_cast<std::ptrdiff_t>(row) * static_cast<std::ptrdiff_t>(width));
+  }
+}
+
+/// Queries, keys into rows of a table, and values that do not turn into rows of another one, in one launch.
+Case together(Mode mode, std::uint64_t tokens, std::uint64_t size, DType cache, double first_row) {
+  Case test;
+  test.name = std::format("together_{}_{}x{}_{}", name(mode), tokens, size, name(cache));
+  if (first_row < 0) test.name += "_nowhere";
+  Setup setup = plain(mode, DType::f32, size, static_cast<std::uint32_t>(size));
+  const TensorSpec rows{.dtype = tokens > 1 ? DType::i32 : DType::i64,
+                        .shape = {tokens},
+                        .low = first_row,
+                        .high = first_row,
+                        .output = tokens > 1};
+  test.tensors = {{.shape = {1, tokens, 4, size}},
+                  {.shape = {1, tokens, 2, size}},
+                  {.shape = {1, tokens, 2, size}},
+                  {.dtype = DType::i32, .shape = {tokens}, .low = 0, .high = setup.last_position},
+                  rows,
+                  {.shape = {1, tokens, 4, size}, .output = true},
+                  {.dtype = cache, .shape = {1, 9, 2, size}, .output = true},
+                  {.dtype = cache, .shape = {1, 9, 2, size}, .output = true}};
+  const Args options = setup.options;
+  test.plan = [options, first_row](std::span<const View> v, const Caps& caps) -> Result<Plan> {
+    std::array<Args, 3> streams{options, options, options};
+    for (std::size_t i = 0; i < 3; ++i) {
+      streams[i].x = v[i];
+      streams[i].y = v[5 + i];
+      streams[i].positions = v[3];
+      if (i > 0) streams[i].rows = v[4];
+    }
+    streams[2].dims = 0;
+    if (v[4].dtype != DType::i32) return plan_together(streams, caps);
+    // Distinct rows are made on the device.
+    auto all = map::plan({.function = "arange", .y = v[4], .scalars = {first_row, 1}}, caps);
+    auto turned = plan_together(streams, caps);
+    if (!all) return all;
+    if (!turned) return turned;
+    all->append(std::move(*turned));
+    return all;
+  };
+  test.epsilons = 4;
+  test.scale = 2 + setup.last_position;
+  test.reference = [setup](std::span<HostTensor> t) {
+    std::array<HostTensor, 3> queries{t[0], t[3], t[5]};
+    reference(setup, queries);
+    for (std::size_t i = 1; i < t[4].values.size(); ++i) {
+      t[4].values[i] = t[4].values[0] + static_cast<double>(i);
+    }
+    t[5] = queries[2];
+    set_rows(setup, t[1], t[3], t[4], t[6]);
+    Setup still = setup;
+    still.options.dims = 0;
+    set_rows(still, t[2], t[3], t[4], t[7]);
+  };
+  return test;
+}
+
+void add_together(std::vector<Case>& out) {
+  out.push_back(together(Mode::pairs, 1, 64, DType::f16, 4));
+  out.push_back(together(Mode::halves, 5, 64, DType::f16, 2));
+  out.push_back(together(Mode::halves, 5, 64, DType::f32, -2));
+  out.push_back(together(Mode::pairs, 3, 22, DType::bf16, 3));
+}
+
 void add_benchmarks(std::vector<Case>& out) {
   for (const Mode mode : {Mode::pairs, Mode::halves}) {
     for (const DType type : {DType::f32, DType::f16}) {
@@ -231,6 +310,7 @@ std::vector<Case> cases(std::uint64_t) {
   std::vector<Case> out;
   add_modes(out);
   add_layouts(out);
+  add_together(out);
   add_benchmarks(out);
   return out;
 }

@@ -9,12 +9,16 @@
 #include "base/math.hpp"
 #include "ops/aligned.hpp"
 #include "ops/iterate.hpp"
-#include "ops/row_kernel.hpp"
+#include "ops/rope/check.hpp"
 
 namespace weft::ops::rope {
 namespace {
 
 struct Variant {
+  std::uint32_t streams = 1;
+  bool rows0 = false;  // of each stream: it writes the rows that its indices name
+  bool rows1 = false;
+  bool rows2 = false;
   bool vec = false;
   bool pairs = false;
   bool sections = false;
@@ -22,18 +26,24 @@ struct Variant {
   bool factors = false;
 
   static constexpr auto fields =
-      std::tuple{field("VEC", &Variant::vec), field("PAIRS", &Variant::pairs),
+      std::tuple{field("STREAMS", &Variant::streams),   field("ROWS0", &Variant::rows0),
+                 field("ROWS1", &Variant::rows1),       field("ROWS2", &Variant::rows2),
+                 field("VEC", &Variant::vec),           field("PAIRS", &Variant::pairs),
                  field("SECTIONS", &Variant::sections), field("POSITIONS", &Variant::positions),
                  field("FACTORS", &Variant::factors)};
 };
 
+using PerStream = std::array<std::uint32_t, max_streams>;
+
 struct Params {
-  std::uint32_t jobs = 0;
-  std::uint32_t items = 0;    // of a row
-  std::uint32_t turning = 0;  // items that turn; the others are copied
-  std::uint32_t head_blocks = 1;
-  std::uint32_t heads_each = 1;
-  std::uint32_t heads = 0;
+  PerStream jobs{};
+  PerStream items{};    // of a row
+  PerStream turning{};  // items that turn; the others are copied
+  PerStream head_blocks{};
+  PerStream heads_each{};
+  PerStream heads{};
+  PerStream rows_t{};
+  PerStream table_rows{};
   std::uint32_t tokens = 0;
   std::uint32_t offset = 0;
   std::uint32_t dims = 0;
@@ -60,6 +70,8 @@ struct Params {
                                             field("head_blocks", &Params::head_blocks),
                                             field("heads_each", &Params::heads_each),
                                             field("heads", &Params::heads),
+                                            field("rows_t", &Params::rows_t),
+                                            field("table_rows", &Params::table_rows),
                                             field("tokens", &Params::tokens),
                                             field("offset", &Params::offset),
                                             field("dims", &Params::dims),
@@ -80,69 +92,6 @@ struct Params {
                                             field("factors_d", &Params::factors_d)};
 };
 
-bool has_sections(Mode mode) {
-  return mode == Mode::sections || mode == Mode::interleaved || mode == Mode::vision;
-}
-
-Status check_tables(const Args& args) {
-  const std::uint64_t tokens = args.x.shape[1];
-  if (args.positions.given()) {
-    const View& view = args.positions;
-    if (const Status ok = validate(view, "positions"); !ok) return ok;
-    const bool fits = has_sections(args.mode)
-                          ? view.rank == 2 && view.shape[0] == 4 && view.shape[1] == tokens
-                          : view.rank == 1 && view.shape[0] == tokens;
-    if (!fits || view.dtype != DType::i32) {
-      return fail(
-          ErrorCode::invalid_argument,
-          "The positions of rope in mode {} must be i32{} for x {}; they are {}.", name(args.mode),
-          has_sections(args.mode) ? std::format("[4,{}]", tokens) : std::format("[{}]", tokens),
-          describe(args.x), describe(view));
-    }
-  }
-  if (args.factors.given()) {
-    const View& view = args.factors;
-    if (const Status ok = validate(view, "factors"); !ok) return ok;
-    const std::uint64_t pairs = args.mode == Mode::vision ? args.x.shape[3] / 2 : args.dims / 2;
-    if (view.dtype != DType::f32 || view.rank != 1 || view.shape[0] < pairs) {
-      return fail(ErrorCode::invalid_argument,
-                  "The frequency factors of rope must be f32[{}] or longer; they are {}.", pairs,
-                  describe(view));
-    }
-  }
-  return {};
-}
-
-Status check(const Args& args) {
-  if (const Status ok = check_float_tensor(args.x, "x", args.x.extents(), false); !ok) return ok;
-  if (const Status ok = check_float_tensor(args.y, "y", args.x.extents(), true); !ok) return ok;
-  if (args.x.rank != 4) {
-    return fail(ErrorCode::invalid_argument,
-                "rope needs x as [batch, tokens, heads, size]; it is {}.", describe(args.x));
-  }
-  if (const Status ok = check_in_place(args.x, "x", args.y, "y"); !ok) return ok;
-  const std::uint64_t size = args.x.shape[3];
-  const bool vision = args.mode == Mode::vision;
-  if (args.dims % 2 != 0 || std::uint64_t{args.dims} + args.offset > size || args.dims > 2048 ||
-      (vision && (std::uint64_t{args.dims} * 2 != size || args.offset != 0))) {
-    return fail(ErrorCode::invalid_argument,
-                "rope in mode {} cannot turn {} elements from element {} on in heads of {}: their "
-                "number must be even, at most 2048, and {}.",
-                name(args.mode), args.dims, args.offset, size,
-                vision ? "half the head" : "fit the head");
-  }
-  if (has_sections(args.mode) &&
-      args.sections[0] + args.sections[1] + args.sections[2] + args.sections[3] == 0) {
-    return fail(ErrorCode::invalid_argument, "rope in mode {} needs sections; all are 0.",
-                name(args.mode));
-  }
-  if (!(args.base > 0) || !(args.scale > 0)) {
-    return fail(ErrorCode::invalid_argument,
-                "The base {} and the scale {} of rope must be above 0.", args.base, args.scale);
-  }
-  return check_tables(args);
-}
-
 /// The pair at which a frequency has made `turns` turns within the context that the model was trained for.
 double pair_with_turns(const Args& args, double turns) {
   return args.dims * std::log(args.trained_context / (turns * 2 * std::numbers::pi)) /
@@ -152,7 +101,6 @@ double pair_with_turns(const Args& args, double turns) {
 Params params_of(const Args& args) {
   Params params;
   const bool vision = args.mode == Mode::vision;
-  params.heads = narrow(args.x.shape[2]);
   params.tokens = narrow(args.x.shape[1]);
   params.offset = args.offset;
   params.dims = vision ? narrow(args.x.shape[3]) : args.dims;
@@ -193,50 +141,90 @@ void add_strides(ParamBlock& block, const std::string& name, const View& view) {
   block.add(name + "_d", narrow(view.stride[3]));
 }
 
-Result<Dispatch> launch(const Args& args, const Caps& caps) {
+/// What a stream adds to the launch that it is part of.
+void add_stream(Launch& out, Params& params, bool vec, std::uint32_t s, const Args& args,
+                const Caps& caps) {
+  const std::uint32_t width = vec ? 4 : 1;
+  const std::uint32_t turning = args.dims == 0 ? 0 : params.dims;  // elements
+  params.turning[s] = turning / 2 / width;
+  params.items[s] = params.turning[s] + (narrow(args.x.shape[3]) - turning) / width;
+  params.heads[s] = narrow(args.x.shape[2]);
+  // Heads of a token turn by the same angles, so one invocation takes several where there are plenty.
+  const std::uint64_t rows = args.x.shape[0] * args.x.shape[1] * args.x.shape[2];
+  const std::uint64_t plenty = caps.software ? 256 : 65536;
+  params.heads_each[s] = narrow(std::clamp<std::uint64_t>(rows * params.items[s] / plenty, 1, 8));
+  params.head_blocks[s] = ceil_div(params.heads[s], params.heads_each[s]);
+  params.jobs[s] =
+      narrow(args.x.shape[0] * args.x.shape[1] * params.head_blocks[s] * params.items[s]);
+  constexpr std::array<std::string_view, max_streams> x_names{"x0", "x1", "x2"};
+  constexpr std::array<std::string_view, max_streams> y_names{"y0", "y1", "y2"};
+  constexpr std::array<std::string_view, max_streams> row_names{"rows0", "rows1", "rows2"};
+  out.operands.push_back(operand_of(x_names[s], args.x));
+  const bool atomic = !vec && args.y.dtype != DType::f32;
+  out.operands.push_back(operand_of(y_names[s], args.y, atomic ? Access::atomic : Access::write));
+  if (!args.rows.given()) return;
+  params.rows_t[s] = narrow(args.rows.stride[0]);
+  params.table_rows[s] = narrow(args.y.shape[1]);
+  out.operands.push_back({.name = row_names[s], .view = args.rows});
+}
+
+/// One launch for all streams; the first one has the angles.
+Result<Dispatch> launch(std::span<const Args> streams, const Caps& caps) {
+  const Args& args = streams.front();
   Params params = params_of(args);
-  const Variant variant{.vec = rows_aligned(args.x, 4) && rows_aligned(args.y, 4) &&
-                               params.offset % 4 == 0 && params.dims % 8 == 0,
+  const bool vec = std::ranges::all_of(streams, [](const Args& stream) {
+    return rows_aligned(stream.x, 4) && rows_aligned(stream.y, 4);
+  });
+  const auto to_rows = [&](std::size_t s) { return s < streams.size() && streams[s].rows.given(); };
+  const Variant variant{.streams = narrow(streams.size()),
+                        .rows0 = to_rows(0),
+                        .rows1 = to_rows(1),
+                        .rows2 = to_rows(2),
+                        .vec = vec && params.offset % 4 == 0 && params.dims % 8 == 0,
                         .pairs = args.mode == Mode::pairs,
                         .sections = has_sections(args.mode),
                         .positions = args.positions.given(),
                         .factors = args.factors.given()};
-  const std::uint32_t width = variant.vec ? 4 : 1;
-  params.turning = params.dims / 2 / width;
-  params.items = params.turning + (narrow(args.x.shape[3]) - params.dims) / width;
-  // Heads of a token turn by the same angles, so one invocation takes several where there are plenty.
-  const std::uint64_t rows = args.x.shape[0] * args.x.shape[1] * args.x.shape[2];
-  const std::uint64_t plenty = caps.software ? 256 : 65536;
-  params.heads_each = narrow(std::clamp<std::uint64_t>(rows * params.items / plenty, 1, 8));
-  params.head_blocks = ceil_div(params.heads, params.heads_each);
-  const std::uint64_t jobs = args.x.shape[0] * args.x.shape[1] * params.head_blocks * params.items;
-  params.jobs = narrow(jobs);
   Launch out;
   out.source = "rope/rope.wgsl";
   out.label = std::format("rope {} {}", name(args.mode), name(args.x.dtype));
+  if (streams.size() > 1) out.label += std::format(" of {}", streams.size());
+  if (streams.back().rows.given()) out.label += " to rows";
+  std::uint64_t jobs = 0;
+  for (std::uint32_t s = 0; s < streams.size(); ++s) {
+    add_stream(out, params, variant.vec, s, streams[s], caps);
+    jobs += params.jobs[s];
+  }
   out.constants = constants_of(variant);
   out.params = block_of(params);
-  add_strides(out.params, "x", args.x);
-  add_strides(out.params, "y", args.y);
-  out.operands.push_back(operand_of("x", args.x));
-  const bool atomic = !variant.vec && args.y.dtype != DType::f32;
-  out.operands.push_back(operand_of("y", args.y, atomic ? Access::atomic : Access::write));
+  for (std::uint32_t s = 0; s < streams.size(); ++s) {
+    add_strides(out.params, std::format("x{}", s), streams[s].x);
+    add_strides(out.params, std::format("y{}", s), streams[s].y);
+  }
   if (variant.positions) out.operands.push_back({.name = "positions", .view = args.positions});
   if (variant.factors) out.operands.push_back({.name = "factors", .view = args.factors});
   out.grid = grid_1d(ceil_div<std::uint64_t>(jobs, 256), caps);
   return make_dispatch(std::move(out), caps);
 }
 
+bool fits(const Args& args, const Caps& caps) {
+  const std::uint64_t budget = binding_budget(caps);
+  return args.x.bytes().size() <= budget && args.y.bytes().size() <= budget &&
+         args.x.count() < (1ULL << 31);
+}
+
 /// Halves batches, tokens or heads until the tensors fit bindings and jobs fit 31 bits.
 Status add(Plan& plan, const Args& args, const Caps& caps) {
-  const std::uint64_t budget = binding_budget(caps);
-  const bool fits = args.x.bytes().size() <= budget && args.y.bytes().size() <= budget &&
-                    args.x.count() < (1ULL << 31);
-  if (fits) {
-    auto dispatch = launch(args, caps);
+  if (fits(args, caps)) {
+    auto dispatch = launch(std::span(&args, 1), caps);
     if (!dispatch) return std::unexpected(dispatch.error());
     plan.dispatches.push_back(std::move(*dispatch));
     return {};
+  }
+  if (args.rows.given()) {
+    return fail(ErrorCode::unsupported,
+                "rope of {} to rows of {} needs more than the {} bytes that this device binds.",
+                describe(args.x), describe(args.y), caps.max_binding);
   }
   const std::uint32_t dim = args.x.shape[0] > 1 ? 0 : args.x.shape[1] > 1 ? 1 : 2;
   const std::uint64_t extent = args.x.shape[dim];
@@ -279,6 +267,29 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   Plan plan;
   if (args.x.empty()) return plan;
   if (const Status ok = add(plan, args, caps); !ok) return wrap(ok.error(), "planning rope");
+  return plan;
+}
+
+Result<Plan> plan_together(std::span<const Args> streams, const Caps& caps) {
+  if (streams.empty() || streams.size() > max_streams) {
+    return fail(ErrorCode::invalid_argument, "One launch of rope has 1 to {} tensors, not {}.",
+                max_streams, streams.size());
+  }
+  const Args& first = streams.front();
+  for (const Args& args : streams) {
+    if (const Status ok = check(args); !ok) return wrap(ok.error(), "planning rope");
+    const bool same = args.dims == 0 || same_turns(args, first);
+    if (!same || args.x.shape[0] != first.x.shape[0] || args.x.shape[1] != first.x.shape[1] ||
+        args.x.empty() || !fits(args, caps)) {
+      return fail(ErrorCode::unsupported,
+                  "rope of {} does not go together with rope of {} in one launch.",
+                  describe(args.x), describe(first.x));
+    }
+  }
+  auto dispatch = launch(streams, caps);
+  if (!dispatch) return wrap(dispatch.error(), "planning rope");
+  Plan plan;
+  plan.dispatches.push_back(std::move(*dispatch));
   return plan;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "ops/plan.hpp"
 
@@ -23,13 +24,18 @@ std::string_view name(Mode mode);
 /// head. Elements that do not turn are copied.
 struct Args {
   View x;  ///< [batch, tokens, heads, size], f32, f16 or bf16, any strides.
-  View y;  ///< The shape of x, a float type; may be the same view as x.
+  View
+      y;  ///< The shape of x, a float type; may be the same view as x. With rows: [1, N, heads, size], not on x.
+  View
+      rows{};  ///< Optional i32 or i64 [tokens], for a batch of 1: token t becomes row rows[t] of y, or goes nowhere
+               ///< where y has no such row.
   View
       positions{};  ///< i32 [tokens], or [4, tokens] in modes with sections; not given: first_position + token.
   View factors{};  ///< Optional f32 [dims/2] (vision: [size/2]): frequencies are divided by these.
   Mode mode = Mode::pairs;
-  std::uint32_t dims = 0;    ///< Elements of a head that turn; an even number. Vision: size/2.
-  std::uint32_t offset = 0;  ///< The first element that turns.
+  std::uint32_t dims =
+      0;  ///< Elements of a head that turn; an even number, 0 copies. Vision: size/2.
+  std::uint32_t offset = 0;                 ///< The first element that turns.
   std::array<std::uint32_t, 4> sections{};  ///< Pairs of each section; the modes with sections.
   std::int32_t first_position = 0;          ///< Where tokens start if no positions are given.
   float base = 10000;
@@ -45,5 +51,12 @@ struct Args {
 
 /// The launches for `args`, or why there are none.
 Result<Plan> plan(const Args& args, const Caps& caps);
+
+/// The most tensors of one launch.
+inline constexpr std::size_t max_streams = 3;
+
+/// One launch for tensors of the same tokens, which turn by the same angles or (dims of 0) not at all; it fails where they
+/// do not fit one launch. No y may overlap an x of another one.
+Result<Plan> plan_together(std::span<const Args> streams, const Caps& caps);
 
 }  // namespace weft::ops::rope

@@ -1,6 +1,8 @@
-// Rotary positions. Tile: 256 invocations; each makes one item of a row (VEC: 4 pairs, or 4 elements that are copied;
-// otherwise one of either) for `heads_each` heads of a token, which turn by the same angles. No workgroup memory.
-// PAIRS: elements 2i and 2i+1 turn together, otherwise i and i + p.apart.
+// Rotary positions of STREAMS tensors of the same tokens, one after the other in the grid. Tile: 256 invocations; each
+// makes one item of a row (VEC: 4 pairs, or 4 elements that are copied; otherwise one of either) for `heads_each` heads of a
+// token, which turn by the same angles. No workgroup memory.
+// PAIRS: elements 2i and 2i+1 turn together, otherwise i and i + p.apart. ROWSn: stream n writes the rows of a table that
+// its indices name, and nothing for those that the table does not have.
 #let N = VEC ? 4 : 1
 
 // base^(-2 power / dims), from powers with exponents 1, 2, 4, … that were rounded once: accurate to a few units.
@@ -51,30 +53,37 @@ fn turn_of(pair: u32, token: u32) -> vec2<f32> {
   return t * vec2<f32>(p.magnitude, p.magnitude * p.direction);
 }
 
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-        @builtin(local_invocation_index) lane: u32) {
-  let n = group_index(group, groups) * 256u + lane;
-  if (n >= p.jobs) { return; }
-  let item = n % p.items;
-  let head = n / p.items % p.head_blocks * p.heads_each;
-  let token = n / p.items / p.head_blocks % p.tokens;
-  let batch = n / p.items / p.head_blocks / p.tokens;
-  let end = min(head + p.heads_each, p.heads);
-  var x_row = p.x_off + batch * p.x_b + token * p.x_t + head * p.x_h;
-  var y_row = p.y_off + batch * p.y_b + token * p.y_t + head * p.y_h;
-  if (item >= p.turning) {
+#for s in 0..STREAMS
+#let HAS_ROWS = s == 0 ? ROWS0 : s == 1 ? ROWS1 : ROWS2
+#let X = "x" + s
+#let Y = "y" + s
+fn stream{{s}}(n: u32) {
+  let item = n % p.items_{{s}};
+  let head = n / p.items_{{s}} % p.head_blocks_{{s}} * p.heads_each_{{s}};
+  let token = n / p.items_{{s}} / p.head_blocks_{{s}} % p.tokens;
+  let batch = n / p.items_{{s}} / p.head_blocks_{{s}} / p.tokens;
+  let end = min(head + p.heads_each_{{s}}, p.heads_{{s}});
+#if HAS_ROWS
+  let index = rows{{s}}_at(p.rows{{s}}_off + token * p.rows_t_{{s}});
+  if (index < 0i || bitcast<u32>(index) >= p.table_rows_{{s}}) { return; }
+  let y_token = bitcast<u32>(index);
+#else
+  let y_token = token;
+#endif
+  var x_row = p.{{X}}_off + batch * p.{{X}}_b + token * p.{{X}}_t + head * p.{{X}}_h;
+  var y_row = p.{{Y}}_off + batch * p.{{Y}}_b + y_token * p.{{Y}}_t + head * p.{{Y}}_h;
+  if (item >= p.turning_{{s}}) {
     // Elements in front of and behind those that turn.
-    var e = (item - p.turning) * {{N}}u;
-    if (e >= p.offset) { e += p.dims; }
+    var e = (item - p.turning_{{s}}) * {{N}}u;
+    if (e >= p.offset && p.turning_{{s}} > 0u) { e += p.dims; }
     for (var h = head; h < end; h++) {
 #if VEC
-      y_put4(y_row + e, x_at4(x_row + e));
+      {{Y}}_put4(y_row + e, {{X}}_at4(x_row + e));
 #else
-      y_put(y_row + e * p.y_d, x_at(x_row + e * p.x_d));
+      {{Y}}_put(y_row + e * p.{{Y}}_d, {{X}}_at(x_row + e * p.{{X}}_d));
 #endif
-      x_row += p.x_h;
-      y_row += p.y_h;
+      x_row += p.{{X}}_h;
+      y_row += p.{{Y}}_h;
     }
     return;
   }
@@ -100,22 +109,36 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
   for (var h = head; h < end; h++) {
 #if VEC
-    let a = x_at4(x_row + e);
-    let b = x_at4(x_row + f);
+    let a = {{X}}_at4(x_row + e);
+    let b = {{X}}_at4(x_row + f);
 #if PAIRS
-    y_put4(y_row + e, a * cos0 + a.yxwz * sin0);
-    y_put4(y_row + f, b * cos1 + b.yxwz * sin1);
+    {{Y}}_put4(y_row + e, a * cos0 + a.yxwz * sin0);
+    {{Y}}_put4(y_row + f, b * cos1 + b.yxwz * sin1);
 #else
-    y_put4(y_row + e, a * cosines - b * sines);
-    y_put4(y_row + f, a * sines + b * cosines);
+    {{Y}}_put4(y_row + e, a * cosines - b * sines);
+    {{Y}}_put4(y_row + f, a * sines + b * cosines);
 #endif
 #else
-    let a = x_at(x_row + e * p.x_d);
-    let b = x_at(x_row + f * p.x_d);
-    y_put(y_row + e * p.y_d, a * t0.x - b * t0.y);
-    y_put(y_row + f * p.y_d, a * t0.y + b * t0.x);
+    let a = {{X}}_at(x_row + e * p.{{X}}_d);
+    let b = {{X}}_at(x_row + f * p.{{X}}_d);
+    {{Y}}_put(y_row + e * p.{{Y}}_d, a * t0.x - b * t0.y);
+    {{Y}}_put(y_row + f * p.{{Y}}_d, a * t0.y + b * t0.x);
 #endif
-    x_row += p.x_h;
-    y_row += p.y_h;
+    x_row += p.{{X}}_h;
+    y_row += p.{{Y}}_h;
   }
+}
+#endfor
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) lane: u32) {
+  var n = group_index(group, groups) * 256u + lane;
+#for s in 0..STREAMS
+  if (n < p.jobs_{{s}}) {
+    stream{{s}}(n);
+    return;
+  }
+  n -= p.jobs_{{s}};
+#endfor
 }

@@ -1,0 +1,99 @@
+#include "fuse/fuse.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "fuse/patterns.hpp"
+
+namespace weft::plugin {
+namespace {
+
+/// The first that fits is taken.
+constexpr std::array<Pattern, 2> patterns{fuse_norm, fuse_rope};
+
+bool same_view(const ops::View& a, const ops::View& b) {
+  return a.slot == b.slot && a.offset == b.offset && a.dtype == b.dtype &&
+         std::ranges::equal(a.extents(), b.extents()) && a.stride == b.stride;
+}
+
+}  // namespace
+
+bool is_computed(const ggml_tensor& tensor) {
+  return (tensor.flags & GGML_TENSOR_FLAG_COMPUTE) != 0 && !is_view_op(tensor.op);
+}
+
+bool same_shape(const ggml_tensor& a, const ggml_tensor& b) {
+  return std::ranges::equal(a.ne, b.ne);
+}
+
+bool broadcasts(const ggml_tensor& small, const ggml_tensor& whole) {
+  for (int i = 0; i < GGML_MAX_DIMS; ++i) {
+    if (small.ne[i] != whole.ne[i] && small.ne[i] != 1) return false;
+  }
+  return true;
+}
+
+const ggml_tensor* other_operand(const ggml_tensor& node, const ggml_tensor& tensor) {
+  if (node.src[0] == node.src[1] || !same_shape(node, tensor)) return nullptr;
+  if (node.src[0] == &tensor) return node.src[1];
+  return node.src[1] == &tensor ? node.src[0] : nullptr;
+}
+
+bool overlaps(const ops::View& a, const ops::View& b) {
+  if (a.slot != b.slot || a.empty() || b.empty()) return false;
+  return a.bytes().begin < b.bytes().end && b.bytes().begin < a.bytes().end;
+}
+
+bool safe_in_rows(std::initializer_list<ops::View> outputs,
+                  std::initializer_list<ops::View> inputs) {
+  return std::ranges::all_of(outputs, [&](const ops::View& output) {
+    return std::ranges::all_of(inputs, [&](const ops::View& input) {
+      return !input.given() || !output.given() || !overlaps(output, input) ||
+             same_view(output, input);
+    });
+  });
+}
+
+std::optional<Node> Candidates::node(const ggml_tensor& tensor) const {
+  auto made = make_node(tensor, place);
+  return made ? std::optional(std::move(*made)) : std::nullopt;
+}
+
+Uses::Uses(std::span<ggml_tensor* const> nodes,
+           const std::function<int(const ggml_tensor&)>& counts) {
+  for (const ggml_tensor* node : nodes) {
+    const bool computed = is_computed(*node);
+    for (const ggml_tensor* source : node->src) {
+      if (source == nullptr) continue;
+      ++counts_[source].sources;
+      if (computed) ++counts_[&root_of(*source)].readers;
+    }
+    const bool output = (node->flags & GGML_TENSOR_FLAG_OUTPUT) != 0;
+    if (output || (computed && node->view_src != nullptr)) ++counts_[&root_of(*node)].readers;
+  }
+  for (const ggml_tensor* node : nodes) counts_[node].known = counts(*node);
+  // What another part of the graph reads through a view counts as well.
+  for (const ggml_tensor* node : nodes) {
+    const Count& count = counts_[node];
+    if (node->view_src != nullptr && count.known != count.sources)
+      ++counts_[node->view_src].readers;
+  }
+}
+
+bool Uses::only_once(const ggml_tensor& tensor) const {
+  if (tensor.view_src != nullptr) return false;
+  const auto found = counts_.find(&tensor);
+  return found != counts_.end() && found->second.readers == 1 &&
+         found->second.known == found->second.sources;
+}
+
+std::optional<Fusion> fuse(std::span<const ggml_tensor* const> nodes, const Uses& uses,
+                           const PlaceFn& place, const Caps& caps) {
+  const Candidates candidates{nodes, uses, place, caps};
+  for (const Pattern pattern : patterns) {
+    if (auto fusion = pattern(candidates)) return fusion;
+  }
+  return std::nullopt;
+}
+
+}  // namespace weft::plugin

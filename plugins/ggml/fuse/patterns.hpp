@@ -1,0 +1,67 @@
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+
+#include "fuse/fuse.hpp"
+
+/// What the patterns of fuse() share.
+namespace weft::plugin {
+
+/// The nodes from the first one on that a pattern may join, and what it needs to know about them.
+struct Candidates {
+  std::span<const ggml_tensor* const> nodes;
+  const Uses& uses;
+  const PlaceFn& place;
+  const Caps& caps;
+
+  /// Node `index`, or null past the end.
+  [[nodiscard]] const ggml_tensor* at(std::size_t index) const {
+    return index < nodes.size() ? nodes[index] : nullptr;
+  }
+  /// Whether node `index` is of this op.
+  [[nodiscard]] bool is(std::size_t index, ggml_op op) const {
+    return index < nodes.size() && nodes[index]->op == op;
+  }
+  /// The node as ops see it; empty where a tensor has no place.
+  [[nodiscard]] std::optional<Node> node(const ggml_tensor& tensor) const;
+};
+
+/// A pattern: a sequence at the start of the nodes as one plan, if it is there and its tensors allow it.
+using Pattern = std::optional<Fusion> (*)(const Candidates& candidates);
+
+/// Products with up to this many columns are joined.
+inline constexpr std::int64_t most_joined_columns = 8;
+
+std::optional<Fusion> fuse_norm(const Candidates& candidates);
+std::optional<Fusion> fuse_rope(const Candidates& candidates);
+
+/// The tensor whose memory a tensor shows: itself, unless it is a view.
+inline const ggml_tensor& root_of(const ggml_tensor& tensor) {
+  return tensor.view_src != nullptr ? *tensor.view_src : tensor;
+}
+
+bool same_shape(const ggml_tensor& a, const ggml_tensor& b);
+
+/// Extents are equal or 1: what an op broadcasts by itself (ggml also repeats).
+bool broadcasts(const ggml_tensor& small, const ggml_tensor& whole);
+
+/// The other operand of a binary node that takes `tensor` in the shape of its result, or null.
+const ggml_tensor* other_operand(const ggml_tensor& node, const ggml_tensor& tensor);
+
+/// Whether two views share bytes.
+bool overlaps(const ops::View& a, const ops::View& b);
+
+/// A fused kernel writes results before later rows of the inputs have been read: an output may lie exactly on an input,
+/// row on row, but not elsewhere on it.
+bool safe_in_rows(std::initializer_list<ops::View> outputs,
+                  std::initializer_list<ops::View> inputs);
+
+/// The plan of a pattern, if there is one.
+inline std::optional<Fusion> fusion_of(std::size_t nodes, Result<ops::Plan> plan) {
+  if (!plan) return std::nullopt;
+  return Fusion{nodes, std::move(*plan)};
+}
+
+}  // namespace weft::plugin
