@@ -175,5 +175,32 @@ TEST_F(GgmlFusion, LeavesQuantizedCachesToTheirOwnKernel) {
   check(1, {one.q, one.k_cache, one.v_cache}, 1e-4);
 }
 
+TEST_F(GgmlFusion, ChoosesExperts) {
+  ggml_context* context = context_.get();
+  ggml_tensor* logits = tensor(GGML_TYPE_F32, {24, 3});
+  ggml_tensor* scores = ggml_soft_max(context, logits);
+  ggml_tensor* ids = ggml_argsort_top_k(context, scores, 4);
+  ggml_tensor* weights = ggml_get_rows(context, ggml_reshape_3d(context, scores, 1, 24, 3), ids);
+  weights = ggml_reshape_2d(context, weights, 4, 3);
+  ggml_tensor* sum = ggml_clamp(context, ggml_sum_rows(context, weights), 1e-4F, INFINITY);
+  weights = ggml_scale(context, ggml_div(context, weights, sum), 2.5F);
+  // The ids are read as well, as the products with experts do.
+  ggml_tensor* bias =
+      ggml_add_id(context, tensor(GGML_TYPE_F32, {8, 4, 3}), tensor(GGML_TYPE_F32, {8, 24}), ids);
+  for (ggml_tensor* result : {weights, bias}) expand(result);
+  check(6, {weights, bias}, 1e-7);
+}
+
+TEST_F(GgmlFusion, KeepsScoresThatAreReadAgain) {
+  ggml_context* context = context_.get();
+  ggml_tensor* scores = ggml_soft_max(context, tensor(GGML_TYPE_F32, {24, 3}));
+  ggml_tensor* ids = ggml_argsort_top_k(context, scores, 4);
+  ggml_tensor* weights = ggml_get_rows(context, ggml_reshape_3d(context, scores, 1, 24, 3), ids);
+  ggml_tensor* mean = ggml_mean(context, scores);
+  for (ggml_tensor* result : {weights, mean}) expand(result);
+  // The softmax stays; the choice among its results is one launch.
+  check(1, {weights, mean}, 1e-7);
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -9,7 +9,7 @@ namespace weft::plugin {
 namespace {
 
 /// The first that fits is taken.
-constexpr std::array<Pattern, 2> patterns{fuse_norm, fuse_rope};
+constexpr std::array<Pattern, 3> patterns{fuse_norm, fuse_rope, fuse_router};
 
 bool same_view(const ops::View& a, const ops::View& b) {
   return a.slot == b.slot && a.offset == b.offset && a.dtype == b.dtype &&
@@ -61,30 +61,54 @@ std::optional<Node> Candidates::node(const ggml_tensor& tensor) const {
 
 Uses::Uses(std::span<ggml_tensor* const> nodes,
            const std::function<int(const ggml_tensor&)>& counts) {
+  const auto reads = [this](const ggml_tensor& tensor) {
+    counts_[&root_of(tensor)].readers.push_back(&tensor);
+  };
   for (const ggml_tensor* node : nodes) {
     const bool computed = is_computed(*node);
     for (const ggml_tensor* source : node->src) {
       if (source == nullptr) continue;
       ++counts_[source].sources;
-      if (computed) ++counts_[&root_of(*source)].readers;
+      if (computed) reads(*source);
     }
     const bool output = (node->flags & GGML_TENSOR_FLAG_OUTPUT) != 0;
-    if (output || (computed && node->view_src != nullptr)) ++counts_[&root_of(*node)].readers;
+    if (output || (computed && node->view_src != nullptr)) reads(*node);
   }
   for (const ggml_tensor* node : nodes) counts_[node].known = counts(*node);
   // What another part of the graph reads through a view counts as well.
   for (const ggml_tensor* node : nodes) {
     const Count& count = counts_[node];
-    if (node->view_src != nullptr && count.known != count.sources)
-      ++counts_[node->view_src].readers;
+    if (node->view_src != nullptr && count.known != count.sources) reads(*node);
   }
 }
 
-bool Uses::only_once(const ggml_tensor& tensor) const {
-  if (tensor.view_src != nullptr) return false;
+const Uses::Count* Uses::private_count(const ggml_tensor& tensor) const {
   const auto found = counts_.find(&tensor);
-  return found != counts_.end() && found->second.readers == 1 &&
-         found->second.known == found->second.sources;
+  if (tensor.view_src != nullptr || found == counts_.end()) return nullptr;
+  return found->second.known == found->second.sources ? &found->second : nullptr;
+}
+
+bool Uses::only_once(const ggml_tensor& tensor) const {
+  const Count* count = private_count(tensor);
+  return count != nullptr && count->readers.size() == 1;
+}
+
+bool Uses::only_among(const ggml_tensor& tensor, std::span<const ggml_tensor* const> nodes) const {
+  const Count* count = private_count(tensor);
+  std::size_t readers = 0;
+  for (const ggml_tensor* node : nodes) {
+    for (const ggml_tensor* source : node->src) {
+      if (source != nullptr && &root_of(*source) == &tensor) ++readers;
+    }
+  }
+  return count != nullptr && count->readers.size() == readers;
+}
+
+bool Uses::only_as(const ggml_tensor& tensor, const ggml_tensor& view) const {
+  const Count* count = private_count(tensor);
+  return count != nullptr && std::ranges::all_of(count->readers, [&](const ggml_tensor* seen) {
+           return seen->data == view.data && seen->ne[0] == view.ne[0] && seen->nb[1] == view.nb[1];
+         });
 }
 
 std::optional<Fusion> fuse(std::span<const ggml_tensor* const> nodes, const Uses& uses,

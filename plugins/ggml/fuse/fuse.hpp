@@ -27,14 +27,22 @@ class Uses {
   Uses(std::span<ggml_tensor* const> nodes, const std::function<int(const ggml_tensor&)>& counts);
   /// Whether one node alone ever sees the result, so that it need not be written where that node is fused with this one.
   [[nodiscard]] bool only_once(const ggml_tensor& tensor) const;
+  /// Whether only these nodes ever see the result.
+  [[nodiscard]] bool only_among(const ggml_tensor& tensor,
+                                std::span<const ggml_tensor* const> nodes) const;
+  /// Whether the result is only ever seen as what `view` shows of it.
+  [[nodiscard]] bool only_as(const ggml_tensor& tensor, const ggml_tensor& view) const;
 
  private:
   struct Count {
-    int readers =
-        0;  ///< Nodes that read it, once for every source; one more for what is an output or changed in place.
+    /// The tensors through which it is read, once for every source of a node; also those that are outputs, and what
+    /// changes it in place.
+    std::vector<const ggml_tensor*> readers;
     int sources = 0;  ///< Sources of all nodes, views among them.
-    int known = 0;    ///< Of the whole graph.
+    int known = 0;    ///< The same in the whole graph.
   };
+  /// What is known of a tensor whose memory is its own and whose readers are all in this graph, else null.
+  [[nodiscard]] const Count* private_count(const ggml_tensor& tensor) const;
   std::unordered_map<const ggml_tensor*, Count> counts_;
 };
 
