@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <format>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/format.hpp"
 #include "bench_run.hpp"
 #include "commands.hpp"
 #include "gpu/gpu.hpp"
@@ -44,7 +44,7 @@ bool matches(const Options& options, const std::string& title) {
 /// The earlier time of each benchmark in a file that --json wrote.
 std::map<std::string, double> read_earlier(const std::string& file) {
   std::ifstream stream(file);
-  if (!stream) throw CommandError(std::format("Cannot open {} to compare with.", file));
+  if (!stream) throw CommandError(formatted("Cannot open {} to compare with.", file));
   std::map<std::string, double> earlier;
   try {
     for (const json& row : json::parse(stream).at("results")) {
@@ -52,15 +52,15 @@ std::map<std::string, double> read_earlier(const std::string& file) {
     }
   } catch (const json::exception& error) {
     throw CommandError(
-        std::format("{} is not a file that `weft bench --json` wrote: {}", file, error.what()));
+        formatted("{} is not a file that `weft bench --json` wrote: {}", file, error.what()));
   }
   return earlier;
 }
 
 std::string human_time(double seconds) {
-  if (seconds < 1e-3) return std::format("{:.1f} us", seconds * 1e6);
-  if (seconds < 1) return std::format("{:.2f} ms", seconds * 1e3);
-  return std::format("{:.2f} s", seconds);
+  if (seconds < 1e-3) return formatted("{:.1f} us", seconds * 1e6);
+  if (seconds < 1) return formatted("{:.2f} ms", seconds * 1e3);
+  return formatted("{:.2f} s", seconds);
 }
 
 struct Reference {
@@ -73,13 +73,13 @@ void print_row(const Measurement& m, const Reference& reference,
   const bool arithmetic = m.flops > 0 && m.flops / m.bytes > 20;
   const double fraction = arithmetic ? m.flops / m.seconds / reference.best_flops
                                      : m.bytes / m.seconds / reference.copy_bytes_per_second;
-  std::string line = std::format("{:<52} {:>10} {:>9.1f} GB/s {:>9} {:>5.0f}% of {}", title,
-                                 human_time(m.seconds), m.gigabytes_per_second(),
-                                 m.flops > 0 ? std::format("{:.2f} TF", m.teraflops()) : "",
-                                 fraction * 100, arithmetic ? "best GEMM" : "copy");
+  std::string line =
+      formatted("{:<52} {:>10} {:>9.1f} GB/s {:>9} {:>5.0f}% of {}", title, human_time(m.seconds),
+                m.gigabytes_per_second(), m.flops > 0 ? formatted("{:.2f} TF", m.teraflops()) : "",
+                fraction * 100, arithmetic ? "best GEMM" : "copy");
   const auto before = earlier.find(title);
   if (before != earlier.end()) {
-    line += std::format("  {:+.1f}%", (m.seconds / before->second - 1) * 100);
+    line += formatted("  {:+.1f}%", (m.seconds / before->second - 1) * 100);
   }
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);
@@ -106,7 +106,7 @@ void run_bench(const Options& options) {
     for (ops::Case& test : op.cases(1)) {
       if (!test.bench) continue;
       if (test.name == "bench_copy_16M_f32") copy = Job{&op, test};
-      if (!matches(options, std::format("{}/{}", op.name, test.name))) continue;
+      if (!matches(options, formatted("{}/{}", op.name, test.name))) continue;
       if (device.caps().software && !options.full && too_large_for_software(test)) {
         ++skipped;
         continue;
@@ -140,7 +140,7 @@ void run_bench(const Options& options) {
   json results = json::array();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = jobs[i];
-    const std::string title = std::format(
+    const std::string title = formatted(
         "{}/{}", job.op->name, job.test.name.substr(job.test.name.starts_with("bench_") ? 6 : 0));
     if (progress) std::fprintf(stderr, "[%zu/%zu] %s\r", i + 1, jobs.size(), title.c_str());
     const auto measured = measure(executor, *job.op, job.test, options.seconds);
@@ -174,7 +174,7 @@ void run_bench(const Options& options) {
     } else {
       std::ofstream stream(options.json_file);
       stream << document.dump(1) << "\n";
-      if (!stream) throw CommandError(std::format("Cannot write {}.", options.json_file));
+      if (!stream) throw CommandError(formatted("Cannot write {}.", options.json_file));
     }
   }
 }

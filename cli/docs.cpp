@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <format>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/format.hpp"
 #include "commands.hpp"
 #include "ops/case.hpp"
 #include "ops/map/functions.hpp"
@@ -52,7 +52,7 @@ std::string parameters_of(const Function& function) {
   std::string_view rest = function.parameters;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(", "), rest.size());
-    text += std::format("{}`{}`", text.empty() ? "" : ", ", rest.substr(0, end));
+    text += formatted("{}`{}`", text.empty() ? "" : ", ", rest.substr(0, end));
     rest.remove_prefix(std::min(end + 2, rest.size()));
   }
   return text;
@@ -67,22 +67,22 @@ std::string ops_page() {
       if (test.test) ++tests;
       if (test.bench && !test.name.starts_with("sweep_")) ++benchmarks;
     }
-    page += std::format("| [`{0}`](../src/ops/{0}/{0}.hpp) | {1} | {2} | {3} | {4} |\n", op.name,
-                        op.summary, op.types, tests, benchmarks);
+    page += formatted("| [`{0}`](../src/ops/{0}/{0}.hpp) | {1} | {2} | {3} | {4} |\n", op.name,
+                      op.summary, op.types, tests, benchmarks);
   }
   page += functions_intro;
   for (const auto& [family, title] : families) {
-    page += std::format(
+    page += formatted(
         "\n### {}\n\n| function | parameters | integers | inputs tested | error "
         "|\n|---|---|---|---|---|\n",
         title);
     for (const Function& function : ops::map::functions()) {
       if (function.family != family) continue;
       const std::string range =
-          function.inputs == 0 ? "" : std::format("{} … {}", function.low, function.high);
-      page += std::format("| `{}` | {} | {} | {} | {} |\n", function.name, parameters_of(function),
-                          function.integers ? "yes" : "", range,
-                          function.epsilons == 0 ? "exact" : std::format("{}", function.epsilons));
+          function.inputs == 0 ? "" : formatted("{} … {}", function.low, function.high);
+      page += formatted("| `{}` | {} | {} | {} | {} |\n", function.name, parameters_of(function),
+                        function.integers ? "yes" : "", range,
+                        function.epsilons == 0 ? "exact" : formatted("{}", function.epsilons));
     }
   }
   return page;

@@ -1,11 +1,11 @@
 #include <cstdint>
 #include <cstdio>
-#include <format>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/format.hpp"
 #include "commands.hpp"
 #include "device/toggles.hpp"
 #include "gpu/gpu.hpp"
@@ -60,13 +60,13 @@ std::string amount(std::uint64_t bytes) {
     ++unit;
   }
   const bool whole = value == static_cast<double>(static_cast<std::uint64_t>(value));
-  return whole ? std::format("{:.0f} {}", value, unit_names[unit])
-               : std::format("{:.1f} {}", value, unit_names[unit]);
+  return whole ? formatted("{:.0f} {}", value, unit_names[unit])
+               : formatted("{:.1f} {}", value, unit_names[unit]);
 }
 
 std::string matrix_text(const MatrixConfig& config) {
-  return std::format("{}x{}x{} {}->{}", config.m, config.n, config.k, type_name(config.component),
-                     type_name(config.result));
+  return formatted("{}x{}x{} {}->{}", config.m, config.n, config.k, type_name(config.component),
+                   type_name(config.result));
 }
 
 nlohmann::json caps_json(const Caps& caps) {
@@ -123,28 +123,28 @@ void print_caps(const Caps& caps) {
   const std::string subgroups =
       !caps.subgroups ? "no"
       : caps.subgroup_min == caps.subgroup_max
-          ? std::format("yes, of {}", caps.subgroup_min)
-          : std::format("yes, of {} to {}", caps.subgroup_min, caps.subgroup_max);
+          ? formatted("yes, of {}", caps.subgroup_min)
+          : formatted("yes, of {} to {}", caps.subgroup_min, caps.subgroup_max);
   std::string out;
-  out += std::format("    f16                 {}\n", yes(caps.f16));
-  out += std::format("    subgroups           {}\n", subgroups);
-  out += std::format("    subgroup matrices   {}\n", matrices.empty() ? "no" : matrices);
-  out += std::format("    timestamps          {}\n", yes(caps.timestamps));
-  out += std::format("    largest buffer      {}\n", amount(caps.max_buffer));
-  out += std::format("    largest binding     {} (offsets: multiples of {})\n",
-                     amount(caps.max_binding), caps.binding_alignment);
-  out += std::format("    storage bindings    {}\n", caps.max_bindings);
-  out += std::format("    workgroup           {} invocations, {} of memory\n",
-                     caps.workgroup_invocations, amount(caps.workgroup_bytes));
+  out += formatted("    f16                 {}\n", yes(caps.f16));
+  out += formatted("    subgroups           {}\n", subgroups);
+  out += formatted("    subgroup matrices   {}\n", matrices.empty() ? "no" : matrices);
+  out += formatted("    timestamps          {}\n", yes(caps.timestamps));
+  out += formatted("    largest buffer      {}\n", amount(caps.max_buffer));
+  out += formatted("    largest binding     {} (offsets: multiples of {})\n",
+                   amount(caps.max_binding), caps.binding_alignment);
+  out += formatted("    storage bindings    {}\n", caps.max_bindings);
+  out += formatted("    workgroup           {} invocations, {} of memory\n",
+                   caps.workgroup_invocations, amount(caps.workgroup_bytes));
   out +=
-      std::format("    grid                {} workgroups in each dimension\n", caps.max_workgroups);
+      formatted("    grid                {} workgroups in each dimension\n", caps.max_workgroups);
   std::fputs(out.c_str(), stdout);
 }
 
 void print_adapter(const gpu::AdapterInfo& info, bool chosen) {
   std::fputs(
-      std::format("{} {}: {}\n    {}, {}, {} {}\n    {}\n", chosen ? "*" : " ", info.index,
-                  info.name, info.kind, info.backend, info.vendor, info.architecture, info.driver)
+      formatted("{} {}: {}\n    {}, {}, {} {}\n    {}\n", chosen ? "*" : " ", info.index, info.name,
+                info.kind, info.backend, info.vendor, info.architecture, info.driver)
           .c_str(),
       stdout);
 }
@@ -183,8 +183,8 @@ void run_info(const InfoOptions& options) {
       std::puts("\nToggles that Weft sets:");
       for (const Toggle& toggle : toggle_table) {
         std::fputs(
-            std::format("  {} ({}, {})\n    {}\n    {}\n", toggle.name, stage_name(toggle.stage),
-                        use_name(toggle.use), toggle.why, toggle.link)
+            formatted("  {} ({}, {})\n    {}\n    {}\n", toggle.name, stage_name(toggle.stage),
+                      use_name(toggle.use), toggle.why, toggle.link)
                 .c_str(),
             stdout);
       }

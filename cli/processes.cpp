@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <format>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/format.hpp"
 #include "commands.hpp"
 
 namespace weft::cli {
@@ -36,14 +36,14 @@ Processes Processes::join() {
   const std::string path = module_path();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
-    throw CommandError(std::format(
+    throw CommandError(formatted(
         "mpirun started {} processes, but {} cannot be opened ({}); Weft is built with it "
         "where CMake finds MPI.",
         size, path, dlerror()));
   }
   const auto start = reinterpret_cast<MpiStart>(dlsym(library, "weft_mpi_start"));
   if (start == nullptr || start(&processes.module_) != 0) {
-    throw CommandError(std::format("MPI does not start in {}.", path));
+    throw CommandError(formatted("MPI does not start in {}.", path));
   }
   return processes;
 }

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <format>
+
+#include "base/format.hpp"
 
 namespace weft::cli {
 
 std::string clock_text(double seconds) {
   const auto total = static_cast<std::uint64_t>(std::max(0.0, seconds));
   const std::uint64_t hours = total / 3600;
-  const std::string minutes = std::format("{:02}:{:02}", total / 60 % 60, total % 60);
-  return hours > 0 ? std::format("{}:{}", hours, minutes) : minutes;
+  const std::string minutes = formatted("{:02}:{:02}", total / 60 % 60, total % 60);
+  return hours > 0 ? formatted("{}:{}", hours, minutes) : minutes;
 }
 
 std::string grouped(std::uint64_t number) {
@@ -44,7 +45,7 @@ void ProgressLine::show(double share, const std::string& text, bool last) {
   std::string bar;
   for (int i = 0; i < width; ++i) bar += i < filled ? "█" : "░";
   clear();
-  std::fputs(std::format("{} {}{}", bar, text, terminal_ ? "" : "\n").c_str(), stderr);
+  std::fputs(formatted("{} {}{}", bar, text, terminal_ ? "" : "\n").c_str(), stderr);
   std::fflush(stderr);
   shown_ = true;
 }

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <format>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/format.hpp"
 #include "commands.hpp"
 #include "llm/session.hpp"
 
@@ -60,9 +60,9 @@ void print_timing(const llm::Timing& timing) {
     return seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
   };
   std::fputs(
-      std::format("weft: prompt {} tokens, {:.1f} tokens/s; generated {} tokens, {:.1f} tokens/s\n",
-                  timing.prompt_tokens, rate(timing.prompt_tokens, timing.prompt_seconds),
-                  timing.generated_tokens, rate(timing.generated_tokens, timing.generation_seconds))
+      formatted("weft: prompt {} tokens, {:.1f} tokens/s; generated {} tokens, {:.1f} tokens/s\n",
+                timing.prompt_tokens, rate(timing.prompt_tokens, timing.prompt_seconds),
+                timing.generated_tokens, rate(timing.generated_tokens, timing.generation_seconds))
           .c_str(),
       stderr);
 }
@@ -105,7 +105,7 @@ void converse(llm::Session& session, const RunOptions& options, bool chat) {
 void run_model(RunOptions options) {
   if (!options.prompt_file.empty()) {
     std::ifstream file(options.prompt_file, std::ios::binary);
-    if (!file) throw CommandError(std::format("The file {} does not open.", options.prompt_file));
+    if (!file) throw CommandError(formatted("The file {} does not open.", options.prompt_file));
     options.prompt.assign(std::istreambuf_iterator<char>(file), {});
   }
   const bool builtin = options.model.model.empty();
@@ -116,7 +116,7 @@ void run_model(RunOptions options) {
   }
   options.model.progress = show_progress;
   llm::Session session = value_or_exit(llm::Session::open(options.model, options.sampling));
-  std::fputs(std::format("weft: {}\n", session.describe()).c_str(), stderr);
+  std::fputs(formatted("weft: {}\n", session.describe()).c_str(), stderr);
   std::signal(SIGINT, on_interrupt);
   const bool chat = !options.raw && session.has_chat_template();
   if (options.prompt.empty()) {

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <format>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/format.hpp"
 #include "commands.hpp"
 #include "gpu/gpu.hpp"
 #include "graph/node.hpp"
@@ -67,7 +67,7 @@ void write_file(const std::string& path, const std::string& text) {
   if (path.empty()) return;
   std::ofstream stream(path);
   stream << text << "\n";
-  if (!stream) throw CommandError(std::format("Cannot write {}.", path));
+  if (!stream) throw CommandError(formatted("Cannot write {}.", path));
 }
 
 void run_train_bench(BenchOptions options) {
@@ -106,7 +106,7 @@ void run_train_bench(BenchOptions options) {
   std::printf(
       "%s parameters, %.0f tokens per step, %s: %.2f ms/step, %.0f tokens/s, peak %.0f MB (arena "
       "%.0f MB, at least %.0f), %zu launches, ready after %.1f s; loss %.4f, then %.4f\n",
-      std::format("{}", trainer.model().parameter_count()).c_str(), tokens, options.dtype.c_str(),
+      formatted("{}", trainer.model().parameter_count()).c_str(), tokens, options.dtype.c_str(),
       seconds * 1e3, tokens / seconds, static_cast<double>(memory.peak) / mega,
       static_cast<double>(report.arena_bytes) / mega,
       static_cast<double>(report.bound_bytes) / mega, report.dispatches, start_up, warm.loss,

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <format>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/format.hpp"
 #include "commands.hpp"
 #include "formats/file_writer.hpp"
 #include "formats/mapped_file.hpp"
@@ -34,7 +34,7 @@ std::string settings_of(const TrainOptions& o, std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
   for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3ULL;
   const nn::TrainerConfig& t = o.trainer;
-  nlohmann::ordered_json json{{"text", std::format("{:016x}", hash)},
+  nlohmann::ordered_json json{{"text", formatted("{:016x}", hash)},
                               {"vocabulary", t.model.vocabulary},
                               {"layers", t.model.layers},
                               {"dim", t.model.width},
@@ -104,11 +104,11 @@ class Run {
       validation_.emplace(std::span(tokens_).last(held_out_), options.trainer.model.context, 0);
     }
     if (resume) nn::load_checkpoint(checkpoint_path(), trainer_);
-    print(std::format("{} parameters, {} training tokens, {} held out, {} tokens per step; {}",
-                      grouped(trainer_.model().parameter_count()),
-                      grouped(tokens_.size() - held_out_), grouped(held_out_),
-                      grouped(tokens_per_step()),
-                      resume ? std::format("going on after step {}", progress_.step) : "starting"));
+    print(formatted("{} parameters, {} training tokens, {} held out, {} tokens per step; {}",
+                    grouped(trainer_.model().parameter_count()),
+                    grouped(tokens_.size() - held_out_), grouped(held_out_),
+                    grouped(tokens_per_step()),
+                    resume ? formatted("going on after step {}", progress_.step) : "starting"));
   }
 
   /// The first of the processes tells and writes what happens; the others compute.
@@ -174,8 +174,8 @@ class Run {
     read_ = Clock::now();
     progress_.seconds = started_seconds_ + seconds_since(start_);
     if (!progress_.training.empty() && !std::isfinite(progress_.training.back().loss)) {
-      throw CommandError(std::format("The loss is not finite at step {}; a smaller --lr may help.",
-                                     progress_.step));
+      throw CommandError(
+          formatted("The loss is not finite at step {}; a smaller --lr may help.", progress_.step));
     }
   }
 
@@ -193,11 +193,11 @@ class Run {
     const std::string held =
         progress_.validation.empty()
             ? ""
-            : std::format("  validation {:.4f}", progress_.validation.back().loss);
+            : formatted("  validation {:.4f}", progress_.validation.back().loss);
     line_.show(done / static_cast<double>(options_.steps),
-               std::format("{}/{}  loss {:.4f}{}  {} tokens/s  {} left", done, options_.steps,
-                           mean / static_cast<double>(recent), held,
-                           grouped(static_cast<std::uint64_t>(rate)), clock_text(left)),
+               formatted("{}/{}  loss {:.4f}{}  {} tokens/s  {} left", done, options_.steps,
+                         mean / static_cast<double>(recent), held,
+                         grouped(static_cast<std::uint64_t>(rate)), clock_text(left)),
                last);
   }
 
@@ -235,7 +235,7 @@ class Run {
     }
     std::string text = tokenizer_.decode(tokens);
     std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-    print(std::format("step {}: {}", progress_.step, text));
+    print(formatted("step {}: {}", progress_.step, text));
   }
 
   void save() {
@@ -247,15 +247,15 @@ class Run {
   void write_curve() {
     FileWriter file(options_.output / "loss.svg");
     file.write(nn::draw_curve(
-        std::format("{}: {} parameters, {} tokens per step", options_.name,
-                    grouped(trainer_.model().parameter_count()), grouped(tokens_per_step())),
+        formatted("{}: {} parameters, {} tokens per step", options_.name,
+                  grouped(trainer_.model().parameter_count()), grouped(tokens_per_step())),
         progress_.training, progress_.validation));
     value_or_exit(file.commit());
     FileWriter table(options_.output / "loss.csv");
     table.write("kind,step,loss\n");
     const auto write_points = [&](std::string_view kind, const std::vector<nn::Point>& points) {
       for (const nn::Point& point : points) {
-        table.write(std::format("{},{},{}\n", kind, point.step, point.loss));
+        table.write(formatted("{},{},{}\n", kind, point.step, point.loss));
       }
     };
     write_points("training", progress_.training);
@@ -272,13 +272,13 @@ class Run {
     const std::filesystem::path path = options_.output / "model.gguf";
     nn::export_gguf(path, trainer_.model(), values, tokenizer_, options_.export_type, options_.name,
                     {{"weft.settings", progress_.settings}});
-    print(std::format("{} ({:.1f} MB, {}), trained in {}{}; loss curve: {}", path.string(),
-                      static_cast<double>(std::filesystem::file_size(path)) / 1e6,
-                      options_.export_type, clock_text(progress_.seconds),
-                      progress_.validation.empty() ? ""
-                                                   : std::format(", validation loss {:.4f}",
-                                                                 progress_.validation.back().loss),
-                      (options_.output / "loss.svg").string()));
+    print(formatted("{} ({:.1f} MB, {}), trained in {}{}; loss curve: {}", path.string(),
+                    static_cast<double>(std::filesystem::file_size(path)) / 1e6,
+                    options_.export_type, clock_text(progress_.seconds),
+                    progress_.validation.empty()
+                        ? ""
+                        : formatted(", validation loss {:.4f}", progress_.validation.back().loss),
+                    (options_.output / "loss.svg").string()));
   }
 
   TrainOptions options_;
@@ -302,8 +302,8 @@ class Run {
 /// Gives each process its share of every batch.
 void divide(nn::TrainerConfig& config, const Processes& processes) {
   if (config.batch % processes.count() != 0) {
-    throw CommandError(std::format("A batch of {} sequences cannot be divided among {} processes.",
-                                   config.batch, processes.count()));
+    throw CommandError(formatted("A batch of {} sequences cannot be divided among {} processes.",
+                                 config.batch, processes.count()));
   }
   config.replicas = processes.count();
   config.rank = processes.rank();
@@ -316,7 +316,7 @@ void train(TrainOptions options, const Device& device, const Processes& processe
   std::filesystem::create_directories(options.output, error);
   if (error) {
     throw CommandError(
-        std::format("The folder {} cannot be made: {}.", options.output.string(), error.message()));
+        formatted("The folder {} cannot be made: {}.", options.output.string(), error.message()));
   }
   const MappedFile file = value_or_exit(MappedFile::open(options.text));
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
@@ -333,10 +333,10 @@ void train(TrainOptions options, const Device& device, const Processes& processe
   nn::CheckpointHead head = begin();
   if (head.progress.settings != settings) {
     throw CommandError(
-        std::format("{} belongs to a training with other settings ({}); use the same ones, another "
-                    "--output, or "
-                    "--restart.",
-                    checkpoint.string(), differences(head.progress.settings, settings)));
+        formatted("{} belongs to a training with other settings ({}); use the same ones, another "
+                  "--output, or "
+                  "--restart.",
+                  checkpoint.string(), differences(head.progress.settings, settings)));
   }
   std::vector<std::uint32_t> tokens = head.tokenizer.encode(text, true);
   options.trainer.model.vocabulary = head.tokenizer.size();

@@ -4,9 +4,10 @@
 #include <link.h>
 
 #include <cstdio>
-#include <format>
 #include <optional>
 #include <string>
+
+#include "base/format.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -61,7 +62,7 @@ void log(ggml_log_level level, std::string_view text) {
   ggml_log_callback callback = nullptr;
   void* user = nullptr;
   api().log_get(&callback, &user);
-  const std::string line = std::format("weft: {}\n", text);
+  const std::string line = formatted("weft: {}\n", text);
   if (callback != nullptr) {
     callback(level, line.c_str(), user);
   } else {

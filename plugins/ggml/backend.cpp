@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <format>
 #include <span>
 #include <vector>
 
 #include "api.hpp"
+#include "base/format.hpp"
 #include "device.hpp"
 #include "fuse/fuse.hpp"
 #include "profile.hpp"
@@ -29,7 +29,7 @@ struct BackendContext {
   void note(const Status& status, std::string_view doing) {
     if (status) return;
     log(GGML_LOG_LEVEL_ERROR,
-        std::format("{}: {} failed: {}", device.name(), doing, status.error().message));
+        formatted("{}: {} failed: {}", device.name(), doing, status.error().message));
     failed = true;
   }
 };
@@ -111,7 +111,7 @@ ggml_status graph_compute(ggml_backend_t backend, ggml_cgraph* graph) {
   const Status done =
       context.engine.graphs.compute(context.engine.executor, context.stream, *graph);
   if (done) return GGML_STATUS_SUCCESS;
-  log(GGML_LOG_LEVEL_ERROR, std::format("{}: {}", context.device.name(), done.error().message));
+  log(GGML_LOG_LEVEL_ERROR, formatted("{}: {}", context.device.name(), done.error().message));
   return done.error().code == ErrorCode::out_of_memory ? GGML_STATUS_ALLOC_FAILED
                                                        : GGML_STATUS_FAILED;
 }

@@ -1,7 +1,7 @@
-#include <format>
 #include <span>
 
 #include "api.hpp"
+#include "base/format.hpp"
 #include "device.hpp"
 
 namespace weft::plugin {
@@ -16,7 +16,7 @@ constexpr std::size_t alignment = 256;
 /// Interface functions of ggml that return nothing can only log.
 void log_failure(const Status& status, std::string_view doing) {
   if (!status) {
-    log(GGML_LOG_LEVEL_ERROR, std::format("{} failed: {}", doing, status.error().message));
+    log(GGML_LOG_LEVEL_ERROR, formatted("{} failed: {}", doing, status.error().message));
   }
 }
 
@@ -104,7 +104,7 @@ ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, std::size_t 
   if (engine == nullptr) return nullptr;
   auto buffer = engine->device.allocate(size, "ggml");
   if (!buffer) {
-    log(GGML_LOG_LEVEL_ERROR, std::format("{}: {}", device.name(), buffer.error().message));
+    log(GGML_LOG_LEVEL_ERROR, formatted("{}: {}", device.name(), buffer.error().message));
     return nullptr;
   }
   return api().buffer_init(type, buffer_interface, new BufferContext{device, std::move(*buffer)},

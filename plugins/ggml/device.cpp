@@ -1,9 +1,9 @@
 #include "device.hpp"
 
-#include <format>
 #include <utility>
 
 #include "api.hpp"
+#include "base/format.hpp"
 #include "node.hpp"
 #include "profile.hpp"
 
@@ -70,7 +70,7 @@ void event_synchronize(ggml_backend_dev_t dev, ggml_backend_event_t /*event*/) {
   Engine* engine = DeviceContext::of(dev).opened();
   if (engine == nullptr) return;
   if (const Status ok = engine->device.synchronize(); !ok) {
-    log(GGML_LOG_LEVEL_ERROR, std::format("Waiting for an event failed: {}", ok.error().message));
+    log(GGML_LOG_LEVEL_ERROR, formatted("Waiting for an event failed: {}", ok.error().message));
   }
 }
 
@@ -95,7 +95,7 @@ constexpr ggml_backend_device_i device_interface{
 }  // namespace
 
 DeviceContext::DeviceContext(ggml_backend_reg_t registry, std::size_t number, gpu::AdapterInfo info)
-    : name_(std::format("WEFT{}", number)),
+    : name_(formatted("WEFT{}", number)),
       buffer_name_(name_),
       info_(std::move(info)),
       device_{device_interface, registry, this},
@@ -113,7 +113,7 @@ Engine* DeviceContext::engine() {
     if (profiling() == Profiling::graphs) engine_->graphs.time_graphs();
   } else {
     log(GGML_LOG_LEVEL_ERROR,
-        std::format("{} ({}) does not open: {}", name_, info_.name, device.error().message));
+        formatted("{} ({}) does not open: {}", name_, info_.name, device.error().message));
   }
   return engine_.get();
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <format>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "ggml-impl.h"
 
 #include "api.hpp"
+#include "base/format.hpp"
 #include "device.hpp"
 #include "fuse/fuse.hpp"
 #include "node.hpp"
@@ -151,7 +151,7 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
     const ggml_tensor* tensor = left.front();
     left = left.subspan(1);
     const auto doing = [tensor] {
-      return std::format("preparing {} \"{}\"", api().op_name(tensor->op), tensor->name);
+      return formatted("preparing {} \"{}\"", api().op_name(tensor->op), tensor->name);
     };
     const auto node = make_node(*tensor, place);
     if (!node) return wrap(node.error(), doing());

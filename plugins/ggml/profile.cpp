@@ -2,10 +2,10 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <format>
 #include <string>
 
 #include "api.hpp"
+#include "base/format.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -18,12 +18,11 @@ std::string wanted() {
 std::string graph_table(GraphCache& graphs) {
   std::string text;
   for (const auto& [launches, times] : graphs.take_times()) {
-    text += std::format("{:>8} {:>8} {:>11.2f}\n", times.count, launches,
-                        times.seconds / static_cast<double>(times.count) * 1e6);
+    text += formatted("{:>8} {:>8} {:>11.2f}\n", times.count, launches,
+                      times.seconds / static_cast<double>(times.count) * 1e6);
   }
-  return text.empty()
-             ? text
-             : std::format("{:>8} {:>8} {:>11}\n{}", "graphs", "launches", "mean us", text);
+  return text.empty() ? text
+                      : formatted("{:>8} {:>8} {:>11}\n{}", "graphs", "launches", "mean us", text);
 }
 
 }  // namespace
@@ -40,7 +39,7 @@ void report_profile(DeviceContext& device) {
   const auto profile = engine->device.profile();
   if (!profile) {
     log(GGML_LOG_LEVEL_ERROR,
-        std::format("{}: There is no profile: {}", device.name(), profile.error().message));
+        formatted("{}: There is no profile: {}", device.name(), profile.error().message));
     return;
   }
   std::string text = graph_table(engine->graphs);
@@ -49,9 +48,9 @@ void report_profile(DeviceContext& device) {
   const GraphCache::Stats stats = engine->graphs.stats();
   // Not through ggml's log, which programs silence.
   std::fputs(
-      std::format("{}: so far {} graphs recorded with {} nodes fused into others, {} "
-                  "replayed, {} launches\n{}\n",
-                  device.name(), stats.recorded, stats.fused, stats.replayed, stats.launches, text)
+      formatted("{}: so far {} graphs recorded with {} nodes fused into others, {} "
+                "replayed, {} launches\n{}\n",
+                device.name(), stats.recorded, stats.fused, stats.replayed, stats.launches, text)
           .c_str(),
       stderr);
   const std::string file = wanted();

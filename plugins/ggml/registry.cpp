@@ -1,11 +1,11 @@
 #include <cstdlib>
 #include <exception>
-#include <format>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "api.hpp"
+#include "base/format.hpp"
 #include "device.hpp"
 
 namespace weft::plugin {
@@ -127,7 +127,7 @@ extern "C" [[gnu::visibility("default")]] ggml_backend_reg_t ggml_backend_init()
     return &registry->registry;
   } catch (const std::exception& error) {
     weft::plugin::log(GGML_LOG_LEVEL_ERROR,
-                      std::format("The plug-in does not start: {}", error.what()));
+                      weft::formatted("The plug-in does not start: {}", error.what()));
     return nullptr;
   }
 }

@@ -1,8 +1,8 @@
 #include "weft/device.hpp"
 
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 
@@ -23,8 +23,8 @@ Tensor Device::upload(DType dtype, const Shape& shape, std::span<const std::byte
   const graph::Storage& storage = graph::storage_of(tensor);
   if (storage.view.bytes().size() != bytes.size()) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("A tensor of shape {} has {} elements; {} values were given.",
-                            ops::describe(shape), tensor.size(), bytes.size() / size_of(dtype)));
+                formatted("A tensor of shape {} has {} elements; {} values were given.",
+                          ops::describe(shape), tensor.size(), bytes.size() / size_of(dtype)));
   }
   unwrap(data_->device.write(gpu::whole(storage.buffer), bytes));
   return tensor;
@@ -77,9 +77,9 @@ void Kernel::run(std::span<const Tensor> tensors, std::array<std::uint32_t, 3> w
                 "The kernel is empty: make one with Device::kernel().");
   if (tensors.size() != data_->writes.size() || scalars.size() != data_->scalars) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("Kernel `{}` takes {} tensors and {} scalars; {} and {} were given.",
-                            data_->kernel.label(), data_->writes.size(), data_->scalars,
-                            tensors.size(), scalars.size()));
+                formatted("Kernel `{}` takes {} tensors and {} scalars; {} and {} were given.",
+                          data_->kernel.label(), data_->writes.size(), data_->scalars,
+                          tensors.size(), scalars.size()));
   }
   std::vector<gpu::Slice> bindings;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -88,9 +88,9 @@ void Kernel::run(std::span<const Tensor> tensors, std::array<std::uint32_t, 3> w
     if (Access::value(tensors[i]).node->device != data_->device || !state.view.is_dense() ||
         state.view.offset % alignment != 0) {
       throw Error(ErrorCode::invalid_argument,
-                  std::format("Tensor {} ({}) of kernel `{}` must be dense, on the kernel's device "
-                              "and start at a multiple of {} bytes.",
-                              i, ops::describe(state.view), data_->kernel.label(), alignment));
+                  formatted("Tensor {} ({}) of kernel `{}` must be dense, on the kernel's device "
+                            "and start at a multiple of {} bytes.",
+                            i, ops::describe(state.view), data_->kernel.label(), alignment));
     }
     bindings.push_back({state.buffer, state.view.offset, state.view.bytes().size()});
   }

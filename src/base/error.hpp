@@ -1,11 +1,11 @@
 #pragma once
 
 #include <expected>
-#include <format>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/format.hpp"
 #include "weft/error.hpp"  // IWYU pragma: export
 
 namespace weft {
@@ -26,12 +26,12 @@ using Status = Result<void>;
 /// `return fail(ErrorCode::x, "… {} …", value);` from any function that returns a Result.
 template <class... Args>
 std::unexpected<Failure> fail(ErrorCode code, std::format_string<Args...> text, Args&&... args) {
-  return std::unexpected(Failure{code, std::format(text, std::forward<Args>(args)...)});
+  return std::unexpected(Failure{code, formatted(text, std::forward<Args>(args)...)});
 }
 
 /// Adds what was being done in front of an error's message: "while X: message".
 inline std::unexpected<Failure> wrap(Failure failure, std::string_view doing) {
-  failure.message = std::format("While {}: {}", doing, failure.message);
+  failure.message = formatted("While {}: {}", doing, failure.message);
   return std::unexpected(std::move(failure));
 }
 

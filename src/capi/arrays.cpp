@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/format.hpp"
+
 namespace weft::capi {
 
 ops::View Arrays::view(weft_buffer buffer, weft_dtype dtype, std::int64_t offset,
                        const Shape& shape, const std::vector<std::int64_t>& strides,
                        std::string_view argument) {
-  const auto object = get<BufferObject>(buffer, std::format("{}.buffer", argument));
+  const auto object = get<BufferObject>(buffer, formatted("{}.buffer", argument));
   if (device_ && !same_device(*device_, object->device)) {
     raise(ErrorCode::invalid_argument, "`{}` lies on another device than the arrays before it.",
           argument);
@@ -17,7 +19,7 @@ ops::View Arrays::view(weft_buffer buffer, weft_dtype dtype, std::int64_t offset
   auto found = std::ranges::find(buffers_, object->buffer);
   if (found == buffers_.end()) found = buffers_.insert(found, object->buffer);
 
-  const DType type = dtype_of(dtype, std::format("{}.dtype", argument));
+  const DType type = dtype_of(dtype, formatted("{}.dtype", argument));
   ops::View view = ops::View::dense(type, shape, static_cast<int>(found - buffers_.begin()));
   for (std::uint32_t i = 0; i < view.rank; ++i) {
     if (strides[i] < 0) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/dtype.hpp"
+#include "base/format.hpp"
 #include "weft/version.hpp"
 
 namespace weft::capi {
@@ -67,7 +68,7 @@ weft_status status_of(ErrorCode code) {
 weft_status report(std::string_view function, weft_status status,
                    std::string_view message) noexcept {
   try {
-    std::string text = std::format("{}: {}", function, message);
+    std::string text = formatted("{}: {}", function, message);
     repair_utf8(text);
     last_error() = std::move(text);
   } catch (...) {

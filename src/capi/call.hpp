@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "capi/handles.hpp"
 #include "weft/c/status.h"
 
@@ -47,7 +48,7 @@ weft_status call(std::string_view function, const Body& body) noexcept {
 /// Throws weft::Error with a formatted message.
 template <class... Args>
 [[noreturn]] void raise(ErrorCode code, std::format_string<Args...> text, Args&&... args) {
-  throw Error(code, std::format(text, std::forward<Args>(args)...));
+  throw Error(code, formatted(text, std::forward<Args>(args)...));
 }
 
 /// The value of a result, or its failure thrown.

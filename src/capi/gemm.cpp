@@ -1,5 +1,6 @@
 #include "ops/gemm/gemm.hpp"
 
+#include "base/format.hpp"
 #include "capi/arrays.hpp"
 
 namespace weft::capi {
@@ -17,7 +18,7 @@ struct Product {
 ops::View matrix(Arrays& arrays, const weft_matrix* given, std::int64_t rows, std::int64_t columns,
                  const Product& product, bool transposed, std::string_view argument) {
   const weft_matrix& matrix = *required(given, argument);
-  if (!is_float(dtype_of(matrix.dtype, std::format("{}.dtype", argument)))) {
+  if (!is_float(dtype_of(matrix.dtype, formatted("{}.dtype", argument)))) {
     raise(ErrorCode::unsupported, "`{}` is {}; matrix products take f32, f16 and bf16.", argument,
           weft_dtype_name(matrix.dtype));
   }

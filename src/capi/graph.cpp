@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/format.hpp"
 #include "capi/tensors.hpp"
 #include "weft/c/tensor.h"
 
@@ -58,12 +59,12 @@ Outputs trace(const weft_function_source& source, const std::vector<Tensor>& var
   }
   Outputs outputs;
   for (std::size_t i = 0; i < source.results; ++i) {
-    outputs.values.push_back(tensor_of(made[i], std::format("outputs[{}]", i)));
+    outputs.values.push_back(tensor_of(made[i], formatted("outputs[{}]", i)));
   }
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const std::size_t place = source.results + i;
     outputs.updates.push_back(
-        {variables[i], tensor_of(made[place], std::format("outputs[{}]", place))});
+        {variables[i], tensor_of(made[place], formatted("outputs[{}]", place))});
   }
   return outputs;
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "capi/tensors.hpp"
 
@@ -53,7 +54,7 @@ void check_counts(const KernelObject& kernel, std::uint32_t bindings, std::uint3
 }
 
 gpu::Slice slice_of(const KernelObject& kernel, const weft_binding& binding, std::uint32_t number) {
-  const auto object = get<BufferObject>(binding.buffer, std::format("bindings[{}].buffer", number));
+  const auto object = get<BufferObject>(binding.buffer, formatted("bindings[{}].buffer", number));
   if (!same_device(object->device, kernel.device)) {
     raise(ErrorCode::invalid_argument, "Binding {} of kernel `{}` lies on another device.", number,
           kernel.raw.label());
@@ -122,7 +123,7 @@ weft_status weft_kernel_run_tensors(weft_kernel kernel, const weft_tensor* tenso
     if (scalar_count > 0) required(scalars, "scalars");
     std::vector<Tensor> bound;
     for (std::uint32_t i = 0; i < count; ++i) {
-      bound.push_back(get<TensorObject>(tensors[i], std::format("tensors[{}]", i))->tensor);
+      bound.push_back(get<TensorObject>(tensors[i], formatted("tensors[{}]", i))->tensor);
     }
     std::unique_lock<std::recursive_mutex> lock;
     if (!bound.empty()) lock = lock_values(bound.front());

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <format>
 
+#include "base/format.hpp"
 #include "graph/node.hpp"
 
 namespace weft::capi {
@@ -21,7 +21,7 @@ std::vector<Tensor> tensors_of(const weft_tensor* handles, std::uint32_t count,
   if (count > 0) required(handles, argument);
   std::vector<Tensor> tensors;
   for (std::uint32_t i = 0; i < count; ++i) {
-    tensors.push_back(tensor_of(handles[i], std::format("{}[{}]", argument, i)));
+    tensors.push_back(tensor_of(handles[i], formatted("{}[{}]", argument, i)));
   }
   return tensors;
 }

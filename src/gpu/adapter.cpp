@@ -6,12 +6,13 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <format>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/format.hpp"
 
 namespace weft::gpu {
 namespace {
@@ -204,7 +205,7 @@ Result<AdapterInfo> find_adapter(std::span<const AdapterInfo> adapters, std::str
   }
   std::string known;
   for (const AdapterInfo& info : adapters) {
-    known += std::format("{}{} \"{}\"", known.empty() ? "" : ", ", info.index, info.name);
+    known += formatted("{}{} \"{}\"", known.empty() ? "" : ", ", info.index, info.name);
   }
   return fail(ErrorCode::not_found,
               "There is no adapter \"{}\"; this machine has {}, and \"high-performance\" and "

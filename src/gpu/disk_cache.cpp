@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <format>
 #include <fstream>
 #include <random>
 #include <string>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/format.hpp"
 #include "gpu/native.hpp"
 
 namespace weft::gpu {
@@ -66,7 +66,7 @@ DiskCache::DiskCache(fs::path directory, std::uint64_t max_bytes)
 
 fs::path DiskCache::file_of(std::span<const std::byte> key) const {
   return directory_ /
-         std::format("{:016x}{:016x}.pipeline", fnv1a(key, 0), fnv1a(key, key.size() + 1));
+         formatted("{:016x}{:016x}.pipeline", fnv1a(key, 0), fnv1a(key, key.size() + 1));
 }
 
 std::size_t DiskCache::load(std::span<const std::byte> key, std::span<std::byte> value) noexcept {
@@ -103,7 +103,7 @@ void DiskCache::store(std::span<const std::byte> key, std::span<const std::byte>
     const fs::path path = file_of(key);
     // Written aside under a name of its own and renamed, so that no reader sees half a file.
     const fs::path aside =
-        std::format("{}.{:08x}{:x}", path.string(), std::random_device{}(), next_id());
+        formatted("{}.{:08x}{:x}", path.string(), std::random_device{}(), next_id());
     {
       std::ofstream file(aside, std::ios::binary | std::ios::trunc);
       const Head head{file_magic, key.size(), value.size(), fnv1a(value, 0)};

@@ -3,10 +3,10 @@
 #include <bit>
 #include <cmath>
 #include <deque>
-#include <format>
 #include <optional>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 
 namespace weft::gpu {
@@ -15,11 +15,11 @@ namespace {
 std::string content_key(const KernelDesc& desc) {
   std::string key;
   key.reserve(desc.wgsl.size() + desc.entry.size() + 64 + 32 * desc.constants.size());
-  key += std::format("{}:{}|", desc.entry.size(), desc.entry);
+  key += formatted("{}:{}|", desc.entry.size(), desc.entry);
   for (const Access access : desc.bindings) key += access == Access::read ? 'r' : 'w';
-  key += std::format("|{}|", desc.params_bytes);
+  key += formatted("|{}|", desc.params_bytes);
   for (const auto& [name, value] : desc.constants) {
-    key += std::format("{}:{}={:x},", name.size(), name, std::bit_cast<std::uint64_t>(value));
+    key += formatted("{}:{}={:x},", name.size(), name, std::bit_cast<std::uint64_t>(value));
   }
   key += '|';
   key += desc.wgsl;
@@ -37,12 +37,12 @@ std::string module_errors(const wgpu::Instance& instance, const wgpu::ShaderModu
           const wgpu::CompilationMessage& message = info->messages[i];
           if (message.type != wgpu::CompilationMessageType::Error) continue;
           // As the compiler's own tools write it, so that wgsl::annotate finds the position.
-          errors += std::format("\n  :{}:{} error: {}", message.lineNum, message.linePos,
-                                text(message.message));
+          errors += formatted("\n  :{}:{} error: {}", message.lineNum, message.linePos,
+                              text(message.message));
         }
       });
   if (Status status = wait_for(instance, future, "the shader compiler"); !status) {
-    errors += std::format("\n  {}", status.error().message);
+    errors += formatted("\n  {}", status.error().message);
   }
   return errors;
 }
@@ -167,7 +167,7 @@ void PipelineCache::start(Job& job) {
   if (!errors.empty()) {
     job.failure = Failure{
         ErrorCode::shader,
-        std::format("The shader of the kernel \"{}\" is not valid WGSL:{}", desc.label, errors)};
+        formatted("The shader of the kernel \"{}\" is not valid WGSL:{}", desc.label, errors)};
     return;
   }
 
@@ -201,8 +201,8 @@ void PipelineCache::finish(Job& job) {
       job.failure = status.error();
     } else if (job.outcome->pipeline == nullptr) {
       job.failure =
-          Failure{ErrorCode::shader, std::format("The kernel \"{}\" does not become a pipeline: {}",
-                                                 job.desc->label, job.outcome->message)};
+          Failure{ErrorCode::shader, formatted("The kernel \"{}\" does not become a pipeline: {}",
+                                               job.desc->label, job.outcome->message)};
     } else {
       job.kernel->pipeline = std::move(job.outcome->pipeline);
     }

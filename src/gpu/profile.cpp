@@ -1,12 +1,13 @@
 #include "gpu/profile.hpp"
 
 #include <algorithm>
-#include <format>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "base/format.hpp"
 
 namespace weft::gpu {
 namespace {
@@ -45,13 +46,13 @@ void append_table(std::string& out, std::string_view title,
     total += row.total;
     width = std::max(width, row.label.size());
   }
-  out += std::format("{:<{}} {:>8} {:>12} {:>11} {:>11} {:>11} {:>6}\n", title, width, "count",
-                     "total ms", "mean us", "min us", "max us", "share");
+  out += formatted("{:<{}} {:>8} {:>12} {:>11} {:>11} {:>11} {:>6}\n", title, width, "count",
+                   "total ms", "mean us", "min us", "max us", "share");
   for (const Row& row : rows) {
-    out += std::format("{:<{}} {:>8} {:>12.3f} {:>11.2f} {:>11.2f} {:>11.2f} {:>5.1f}%\n",
-                       row.label, width, row.count, row.total * 1e3,
-                       row.total / static_cast<double>(row.count) * 1e6, row.least * 1e6,
-                       row.most * 1e6, total > 0 ? 100 * row.total / total : 0.0);
+    out += formatted("{:<{}} {:>8} {:>12.3f} {:>11.2f} {:>11.2f} {:>11.2f} {:>5.1f}%\n", row.label,
+                     width, row.count, row.total * 1e3,
+                     row.total / static_cast<double>(row.count) * 1e6, row.least * 1e6,
+                     row.most * 1e6, total > 0 ? 100 * row.total / total : 0.0);
   }
 }
 

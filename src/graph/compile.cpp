@@ -1,11 +1,11 @@
 #include "weft/compile.hpp"
 
 #include <algorithm>
-#include <format>
 #include <map>
 #include <mutex>
 #include <set>
 
+#include "base/format.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/graph.hpp"
 #include "graph/kinds.hpp"
@@ -34,9 +34,9 @@ struct Variant {
 const std::shared_ptr<Node>& variable_node(const Value& value) {
   if (value.node->rule != &kinds::variable) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("Only variables can be updated; a tensor {} was given, made by {}.",
-                            describe(value.type()),
-                            describe_place(value.node->rule->name, value.node->where)));
+                formatted("Only variables can be updated; a tensor {} was given, made by {}.",
+                          describe(value.type()),
+                          describe_place(value.node->rule->name, value.node->where)));
   }
   return value.node;
 }
@@ -49,13 +49,13 @@ std::vector<std::pair<Value, Value>> checked(const std::vector<Update>& updates)
     const Value value = Access::value(update.value);
     if (!seen.insert(variable_node(variable).get()).second) {
       throw Error(ErrorCode::invalid_argument,
-                  std::format("A variable {} is updated twice.", describe(variable.type())));
+                  formatted("A variable {} is updated twice.", describe(variable.type())));
     }
     if (variable.type() != value.type() || variable.node->device != value.node->device) {
       throw Error(ErrorCode::invalid_argument,
-                  std::format("A variable {} cannot take values {} (of {}).",
-                              describe(variable.type()), describe(value.type()),
-                              describe_place(value.node->rule->name, value.node->where)));
+                  formatted("A variable {} cannot take values {} (of {}).",
+                            describe(variable.type()), describe(value.type()),
+                            describe_place(value.node->rule->name, value.node->where)));
     }
     out.emplace_back(variable, value);
   }

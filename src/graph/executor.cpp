@@ -1,9 +1,9 @@
 #include "graph/executor.hpp"
 
 #include <algorithm>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/tables.hpp"
 
@@ -134,7 +134,7 @@ Status Executor::launch(gpu::Stream& stream, const ops::Dispatch& dispatch,
   if (const Status ok =
           stream.dispatch(*compiled, bindings, std::as_bytes(std::span(params)), grid);
       !ok) {
-    return wrap(ok.error(), std::format("launching {}", dispatch.kernel.label));
+    return wrap(ok.error(), formatted("launching {}", dispatch.kernel.label));
   }
   return {};
 }

@@ -1,9 +1,9 @@
 #include "graph/graph.hpp"
 
 #include <algorithm>
-#include <format>
 #include <unordered_map>
 
+#include "base/format.hpp"
 #include "graph/kinds.hpp"
 
 namespace weft::graph {
@@ -63,9 +63,9 @@ Graph collect(std::span<const Value> outputs, std::span<const std::pair<Value, V
       const auto found = std::ranges::find(inputs, node, &Value::node);
       if (found == inputs.end()) {
         throw Error(ErrorCode::invalid_argument,
-                    std::format("A tensor {} that stands for an input of a compiled function has "
-                                "no value outside of that function.",
-                                describe(node->types.front())));
+                    formatted("A tensor {} that stands for an input of a compiled function has "
+                              "no value outside of that function.",
+                              describe(node->types.front())));
       }
       operation.input = static_cast<int>(found - inputs.begin());
     }
@@ -84,7 +84,7 @@ namespace {
 std::string name_of(const Graph& graph, Edge edge) {
   if (!edge.given()) return "none";
   const bool several = graph.at(edge.node).types.size() > 1;
-  return several ? std::format("%{}.{}", edge.node, edge.output) : std::format("%{}", edge.node);
+  return several ? formatted("%{}.{}", edge.node, edge.output) : formatted("%{}", edge.node);
 }
 
 std::string types_of(const Operation& operation) {
@@ -95,7 +95,7 @@ std::string types_of(const Operation& operation) {
 
 std::string title_of(const Operation& operation) {
   std::string text(operation.rule->name);
-  if (operation.input >= 0) text += std::format(" {}", operation.input);
+  if (operation.input >= 0) text += formatted(" {}", operation.input);
   const std::string attributes = describe(operation.attributes);
   return attributes.empty() ? text : text + " " + attributes;
 }
@@ -106,14 +106,14 @@ std::string to_text(const Graph& graph) {
   std::string text;
   for (std::size_t i = 0; i < graph.operations.size(); ++i) {
     const Operation& operation = graph.operations[i];
-    text += std::format("%{} {} = {}", i, types_of(operation), title_of(operation));
+    text += formatted("%{} {} = {}", i, types_of(operation), title_of(operation));
     for (const Edge& input : operation.inputs) text += " " + name_of(graph, input);
     if (operation.where.line() != 0) text += describe_place("  #", operation.where);
     text += "\n";
   }
   for (const Edge& output : graph.outputs) text += "return " + name_of(graph, output) + "\n";
   for (const GraphUpdate& update : graph.updates) {
-    text += std::format("update %{} with {}\n", update.variable, name_of(graph, update.value));
+    text += formatted("update %{} with {}\n", update.variable, name_of(graph, update.value));
   }
   return text;
 }
@@ -122,20 +122,19 @@ std::string to_dot(const Graph& graph) {
   std::string text = "digraph weft {\n  node [shape=box, fontname=\"monospace\"];\n";
   for (std::size_t i = 0; i < graph.operations.size(); ++i) {
     const Operation& operation = graph.operations[i];
-    text +=
-        std::format("  n{} [label=\"{}\\n{}\"{}];\n", i, title_of(operation), types_of(operation),
-                    operation.rule->lower == nullptr ? ", style=rounded" : "");
+    text += formatted("  n{} [label=\"{}\\n{}\"{}];\n", i, title_of(operation), types_of(operation),
+                      operation.rule->lower == nullptr ? ", style=rounded" : "");
     for (const Edge& input : operation.inputs) {
-      if (input.given()) text += std::format("  n{} -> n{};\n", input.node, i);
+      if (input.given()) text += formatted("  n{} -> n{};\n", input.node, i);
     }
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    text += std::format("  out{0} [label=\"result {0}\", shape=oval];\n  n{1} -> out{0};\n", i,
-                        graph.outputs[i].node);
+    text += formatted("  out{0} [label=\"result {0}\", shape=oval];\n  n{1} -> out{0};\n", i,
+                      graph.outputs[i].node);
   }
   for (const GraphUpdate& update : graph.updates) {
-    text += std::format("  n{} -> n{} [style=dashed, label=\"update\"];\n", update.value.node,
-                        update.variable);
+    text += formatted("  n{} -> n{} [style=dashed, label=\"update\"];\n", update.value.node,
+                      update.variable);
   }
   return text + "}\n";
 }

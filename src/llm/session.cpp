@@ -5,13 +5,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <format>
 #include <mutex>
 #include <random>
 #include <span>
 #include <thread>
 #include <utility>
 
+#include "base/format.hpp"
 #include "formats/gguf.hpp"
 #include "llm/llama_api.hpp"
 
@@ -93,7 +93,7 @@ Result<ggml_backend_dev_t> Session::State::open_device(const Libraries& librarie
   ggml_backend_reg_t registry = api->ggml_backend_load(libraries.plugin.c_str());
   if (registry == nullptr) {
     return failure(ErrorCode::io,
-                   std::format("The plug-in {} does not load", libraries.plugin.string()));
+                   formatted("The plug-in {} does not load", libraries.plugin.string()));
   }
   if (api->ggml_backend_reg_dev_count(registry) == 0) {
     return failure(ErrorCode::not_found, "There is no device to run on");
@@ -129,7 +129,7 @@ Status Session::State::load(const ModelOptions& options, ggml_backend_dev_t devi
   model = api->llama_model_load_from_file(options.model.c_str(), params);
   if (model == nullptr) {
     return failure(ErrorCode::invalid_argument,
-                   std::format("The model {} does not load", options.model.string()));
+                   formatted("The model {} does not load", options.model.string()));
   }
   llama_context_params context_params = api->llama_context_default_params();
   const auto trained = static_cast<std::uint32_t>(api->llama_model_n_ctx_train(model));
@@ -145,7 +145,7 @@ Status Session::State::load(const ModelOptions& options, ggml_backend_dev_t devi
   context = api->llama_init_from_model(model, context_params);
   if (context == nullptr) {
     return failure(ErrorCode::out_of_memory,
-                   std::format("No context of {} tokens for this model", context_params.n_ctx));
+                   formatted("No context of {} tokens for this model", context_params.n_ctx));
   }
   return {};
 }
@@ -225,9 +225,9 @@ Session::~Session() = default;
 std::string Session::describe() const {
   std::array<char, 128> text{};
   state_->api->llama_model_desc(state_->model, text.data(), text.size());
-  return std::format("{}, {:.2f} GiB, context of {} tokens, on {}", text.data(),
-                     static_cast<double>(state_->api->llama_model_size(state_->model)) / 0x1p30,
-                     state_->api->llama_n_ctx(state_->context), state_->device_name);
+  return formatted("{}, {:.2f} GiB, context of {} tokens, on {}", text.data(),
+                   static_cast<double>(state_->api->llama_model_size(state_->model)) / 0x1p30,
+                   state_->api->llama_n_ctx(state_->context), state_->device_name);
 }
 
 bool Session::has_chat_template() const { return !format({{.role = "user", .text = "?"}}).empty(); }

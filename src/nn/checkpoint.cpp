@@ -1,9 +1,9 @@
 #include "nn/checkpoint.hpp"
 
 #include <cstring>
-#include <format>
 #include <span>
 
+#include "base/format.hpp"
 #include "formats/ggml_type.hpp"
 #include "formats/gguf.hpp"
 #include "nn/result.hpp"
@@ -28,8 +28,8 @@ std::vector<Point> get_points(const gguf::File& file, const std::string& key) {
   const auto steps = value_or_throw(file.get_array<std::uint64_t>(key + ".steps"));
   const auto losses = value_or_throw(file.get_array<float>(key + ".losses"));
   if (steps.size() != losses.size()) {
-    throw Error(ErrorCode::io, std::format("The checkpoint has {} steps but {} losses of '{}'.",
-                                           steps.size(), losses.size(), key));
+    throw Error(ErrorCode::io, formatted("The checkpoint has {} steps but {} losses of '{}'.",
+                                         steps.size(), losses.size(), key));
   }
   std::vector<Point> points;
   for (std::size_t i = 0; i < steps.size(); ++i) points.push_back({steps[i], losses[i]});
@@ -75,7 +75,7 @@ void load_checkpoint(const std::filesystem::path& path, Trainer& trainer) {
     const gguf::TensorView* saved = file.tensor(name);
     if (saved == nullptr || saved->type != f32_type) {
       throw Error(ErrorCode::io,
-                  std::format("The checkpoint {} lacks '{}' in f32.", path.string(), name));
+                  formatted("The checkpoint {} lacks '{}' in f32.", path.string(), name));
     }
     std::vector<float> values(saved->bytes.size() / sizeof(float));
     std::memcpy(values.data(), saved->bytes.data(), saved->bytes.size());

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <vector>
+
+#include "base/format.hpp"
 
 namespace weft::nn {
 namespace {
@@ -60,10 +61,10 @@ std::string path(const Axes& axes, std::span<const Point> points, std::string_vi
   std::string data;
   for (const Point& point : points) {
     if (!std::isfinite(point.loss)) continue;
-    data += std::format("{}{:.1f} {:.1f}", data.empty() ? "M" : "L", axes.x(point.step),
-                        axes.y(point.loss));
+    data += formatted("{}{:.1f} {:.1f}", data.empty() ? "M" : "L", axes.x(point.step),
+                      axes.y(point.loss));
   }
-  return data.empty() ? "" : std::format("<path d=\"{}\" fill=\"none\" {}/>\n", data, style);
+  return data.empty() ? "" : formatted("<path d=\"{}\" fill=\"none\" {}/>\n", data, style);
 }
 
 /// At most `count` points, each the mean of its neighbourhood.
@@ -84,7 +85,7 @@ std::string grid(const Axes& axes) {
   const double loss_step = tick_distance(axes.high - axes.low, 6);
   for (double loss = std::ceil(axes.low / loss_step) * loss_step; loss <= axes.high;
        loss += loss_step) {
-    out += std::format(
+    out += formatted(
         "<path d=\"M{} {:.1f}H{}\" stroke=\"#ddd\"/><text x=\"{}\" y=\"{:.1f}\" "
         "text-anchor=\"end\">{:.4g}</text>\n",
         left, axes.y(loss), width - right, left - 6, axes.y(loss) + 4, loss);
@@ -92,8 +93,8 @@ std::string grid(const Axes& axes) {
   const auto step_step =
       std::max<std::uint64_t>(1, static_cast<std::uint64_t>(tick_distance(axes.last_step, 8)));
   for (std::uint64_t step = 0; static_cast<double>(step) <= axes.last_step; step += step_step) {
-    out += std::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                       axes.x(step), height - bottom + 18, step);
+    out += formatted("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", axes.x(step),
+                     height - bottom + 18, step);
   }
   return out;
 }
@@ -116,7 +117,7 @@ std::string escape(std::string_view text) {
 std::string draw_curve(std::string_view title, std::span<const Point> training,
                        std::span<const Point> validation) {
   const Axes axes = fit(training, validation);
-  std::string out = std::format(
+  std::string out = formatted(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" "
       "font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
       "<text x=\"{}\" y=\"22\" font-size=\"15\">{}</text>\n",
@@ -127,10 +128,10 @@ std::string draw_curve(std::string_view title, std::span<const Point> training,
   out += path(axes, validation, "stroke=\"#d9622b\" stroke-width=\"2\"");
   for (const Point& point : validation) {
     if (!std::isfinite(point.loss)) continue;
-    out += std::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"#d9622b\"/>\n",
-                       axes.x(point.step), axes.y(point.loss));
+    out += formatted("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"#d9622b\"/>\n",
+                     axes.x(point.step), axes.y(point.loss));
   }
-  out += std::format(
+  out += formatted(
       "<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">step</text>\n"
       "<text x=\"{2}\" y=\"22\" text-anchor=\"end\"><tspan fill=\"#1f6fb2\">training</tspan> "
       "<tspan fill=\"#d9622b\">validation</tspan></text>\n</svg>\n",

@@ -1,8 +1,8 @@
 #include "nn/data.hpp"
 
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "nn/random.hpp"
 #include "weft/error.hpp"
 
@@ -12,8 +12,8 @@ Windows::Windows(std::span<const std::uint32_t> tokens, std::uint64_t context, s
     : tokens_(tokens), context_(context), seed_(seed) {
   if (context == 0 || tokens.size() < context + 1) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("{} tokens do not fill a window of {} and the label of its end.",
-                            tokens.size(), context));
+                formatted("{} tokens do not fill a window of {} and the label of its end.",
+                          tokens.size(), context));
   }
   // Every pass starts at another token below `context`; with one window less each of them has as many windows.
   per_epoch_ = (tokens.size() - 1) / context;

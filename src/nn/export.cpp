@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <format>
 
+#include "base/format.hpp"
 #include "base/half.hpp"
 #include "base/math.hpp"
 #include "formats/ggml_type.hpp"
@@ -104,12 +104,11 @@ void export_gguf(const std::filesystem::path& path, const Llama& model, const Mo
   const LlamaConfig& config = model.config();
   if (!is_export_type(type)) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("Models are exported as f32, f16 or q8_0, not as '{}'.", type));
+                formatted("Models are exported as f32, f16 or q8_0, not as '{}'.", type));
   }
   if (tokenizer.size() != config.vocabulary) {
-    throw Error(ErrorCode::invalid_argument,
-                std::format("The model has {} tokens, its tokenizer {}.", config.vocabulary,
-                            tokenizer.size()));
+    throw Error(ErrorCode::invalid_argument, formatted("The model has {} tokens, its tokenizer {}.",
+                                                       config.vocabulary, tokenizer.size()));
   }
   gguf::Metadata metadata = describe(config, type, name);
   for (const auto& [key, text] : notes) metadata.emplace_back(key, text);

@@ -1,8 +1,8 @@
 #include "nn/llama.hpp"
 
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "nn/result.hpp"
 #include "weft/grad.hpp"
 #include "weft/ops.hpp"
@@ -51,11 +51,11 @@ Status check(const LlamaConfig& c) {
   }
   if (c.heads == 0 || c.width % c.heads != 0 || c.head_width() % 2 != 0) {
     return bad(
-        std::format("A width of {} cannot be cut into {} heads of even width.", c.width, c.heads));
+        formatted("A width of {} cannot be cut into {} heads of even width.", c.width, c.heads));
   }
   if (c.kv_heads == 0 || c.heads % c.kv_heads != 0) {
     return bad(
-        std::format("{} heads cannot share {} heads of keys and values.", c.heads, c.kv_heads));
+        formatted("{} heads cannot share {} heads of keys and values.", c.heads, c.kv_heads));
   }
   return {};
 }
@@ -76,7 +76,7 @@ Llama::Llama(const LlamaConfig& config) : config_(config) {
   };
   embedding_ = matrix("token_embd", config.vocabulary, width, deviation);
   for (std::uint64_t i = 0; i < config.layers; ++i) {
-    const std::string block = std::format("blk.{}.", i);
+    const std::string block = formatted("blk.{}.", i);
     layers_.push_back({.attention_norm = norm(block + "attn_norm"),
                        .q = matrix(block + "attn_q", width, width, deviation),
                        .k = matrix(block + "attn_k", kv_width, width, deviation),

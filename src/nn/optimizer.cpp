@@ -1,8 +1,8 @@
 #include "nn/optimizer.hpp"
 
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "weft/device.hpp"
 #include "weft/ops.hpp"
 
@@ -75,8 +75,8 @@ std::vector<Update> Optimizer::step(const std::vector<Tensor>& gradients, const 
 std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
   std::vector<std::pair<std::string, Tensor>> all{{"optimizer.count", count_}};
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    all.emplace_back(std::format("optimizer.{}.first", i), slots_[i].first);
-    if (slots_[i].second) all.emplace_back(std::format("optimizer.{}.second", i), slots_[i].second);
+    all.emplace_back(formatted("optimizer.{}.first", i), slots_[i].first);
+    if (slots_[i].second) all.emplace_back(formatted("optimizer.{}.second", i), slots_[i].second);
   }
   return all;
 }

@@ -1,8 +1,8 @@
 #include "nn/trainer.hpp"
 
 #include <algorithm>
-#include <format>
 
+#include "base/format.hpp"
 #include "nn/random.hpp"
 #include "nn/result.hpp"
 #include "weft/grad.hpp"
@@ -15,8 +15,8 @@ Trainer::Trainer(const Device& device, const TrainerConfig& config)
   if (!is_float(config.dtype) || config.batch == 0 || config.accumulate == 0 ||
       config.replicas == 0) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("A step cannot take {} × {} × {} sequences and compute in {}.",
-                            config.replicas, config.accumulate, config.batch, name(config.dtype)));
+                formatted("A step cannot take {} × {} × {} sequences and compute in {}.",
+                          config.replicas, config.accumulate, config.batch, name(config.dtype)));
   }
   const auto make = [&](const ParameterGroup& group) {
     return variable(device_.tensor({group.size()}, group.initial_values(config.seed)));
@@ -103,9 +103,8 @@ void Trainer::compile_functions() {
 Tensor Trainer::upload(const std::vector<std::int32_t>& values) const {
   const std::uint64_t context = config_.model.context;
   if (values.size() != config_.batch * context) {
-    throw Error(ErrorCode::invalid_argument,
-                std::format("A batch has {} × {} tokens; {} were given.", config_.batch, context,
-                            values.size()));
+    throw Error(ErrorCode::invalid_argument, formatted("A batch has {} × {} tokens; {} were given.",
+                                                       config_.batch, context, values.size()));
   }
   return device_.tensor({config_.batch, context}, values);
 }
@@ -118,8 +117,8 @@ Tensor Trainer::seed_of(std::uint64_t number) const {
 
 Tensor Trainer::step(std::span<const Batch> batches, double rate, std::uint64_t number) {
   if (batches.size() != config_.accumulate) {
-    throw Error(ErrorCode::invalid_argument, std::format("A step takes {} batches, not {}.",
-                                                         config_.accumulate, batches.size()));
+    throw Error(ErrorCode::invalid_argument,
+                formatted("A step takes {} batches, not {}.", config_.accumulate, batches.size()));
   }
   const Tensor rate_tensor = device_.tensor({1}, std::vector{static_cast<float>(rate)});
   if (!in_parts()) {
@@ -170,14 +169,14 @@ void Trainer::restore(const std::string& name, std::span<const float> values) {
   for (const auto& [key, tensor] : state()) {
     if (key != name) continue;
     if (tensor.size() != values.size()) {
-      throw Error(ErrorCode::invalid_argument, std::format("'{}' has {} elements; {} were given.",
-                                                           name, tensor.size(), values.size()));
+      throw Error(ErrorCode::invalid_argument, formatted("'{}' has {} elements; {} were given.",
+                                                         name, tensor.size(), values.size()));
     }
     apply({{tensor, device_.tensor(tensor.shape(), std::vector(values.begin(), values.end()))}});
     if (name == "matrices" && working_) apply({{working_, matrices_.to(config_.dtype)}});
     return;
   }
-  throw Error(ErrorCode::not_found, std::format("A trainer has no state '{}'.", name));
+  throw Error(ErrorCode::not_found, formatted("A trainer has no state '{}'.", name));
 }
 
 CompileReport Trainer::report() const { return in_parts() ? accumulate_.report() : step_.report(); }

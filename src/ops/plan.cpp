@@ -1,10 +1,10 @@
 #include "ops/plan.hpp"
 
 #include <algorithm>
-#include <format>
 #include <utility>
 #include <variant>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 
 namespace weft::ops {
@@ -12,19 +12,18 @@ namespace weft::ops {
 std::string KernelSpec::key() const {
   std::string key = source + "|" + text;
   for (const auto& [name, value] : constants) {
-    key += std::visit([&](const auto& v) { return std::format("|{}={}", name, v); }, value);
+    key += std::visit([&](const auto& v) { return formatted("|{}={}", name, v); }, value);
   }
-  key += std::format("|{}{}{}|", features.f16 ? 'h' : '-', features.subgroups ? 's' : '-',
-                     features.subgroup_matrix ? 'm' : '-');
+  key += formatted("|{}{}{}|", features.f16 ? 'h' : '-', features.subgroups ? 's' : '-',
+                   features.subgroup_matrix ? 'm' : '-');
   for (const BindingDecl& b : bindings) {
-    key += std::format("{}{}{},", b.writable ? 'w' : 'r', b.atomic ? "a" : "", b.unit);
+    key += formatted("{}{}{},", b.writable ? 'w' : 'r', b.atomic ? "a" : "", b.unit);
   }
   for (const OperandDecl& o : operands) {
     key +=
-        std::format("|{}:{}:{}:{}", o.name, name(o.dtype), std::to_underlying(o.access), o.binding);
+        formatted("|{}:{}:{}:{}", o.name, name(o.dtype), std::to_underlying(o.access), o.binding);
   }
-  for (const ParamField& p : params)
-    key += std::format("|{}:{}", p.name, std::to_underlying(p.type));
+  for (const ParamField& p : params) key += formatted("|{}:{}", p.name, std::to_underlying(p.type));
   return key;
 }
 

@@ -1,7 +1,7 @@
-#include <format>
 #include <string>
 #include <vector>
 
+#include "base/format.hpp"
 #include "ops/embedded.hpp"
 #include "ops/plan.hpp"
 
@@ -20,7 +20,7 @@ constexpr std::string_view type_name(ParamType type) {
 std::string element_type(const BindingDecl& binding) {
   if (binding.atomic) return "atomic<u32>";
   if (binding.unit == 1) return "u32";
-  return std::format("vec{}<u32>", binding.unit);
+  return formatted("vec{}<u32>", binding.unit);
 }
 
 }  // namespace
@@ -37,31 +37,31 @@ Result<wgsl::Expanded> render(const KernelSpec& kernel) {
   if (kernel.features.subgroup_matrix) text += "enable chromium_experimental_subgroup_matrix;\n";
   text += "struct Params {\n";
   for (const ParamField& field : kernel.params) {
-    text += std::format("  {}: {},\n", field.name, type_name(field.type));
+    text += formatted("  {}: {},\n", field.name, type_name(field.type));
   }
   text += "}\n";
   for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
-    text += std::format("@group(0) @binding({}) var<storage, {}> buffer_{}: array<{}>;\n", i,
-                        kernel.bindings[i].writable ? "read_write" : "read", i,
-                        element_type(kernel.bindings[i]));
+    text += formatted("@group(0) @binding({}) var<storage, {}> buffer_{}: array<{}>;\n", i,
+                      kernel.bindings[i].writable ? "read_write" : "read", i,
+                      element_type(kernel.bindings[i]));
   }
-  text += std::format("@group(0) @binding({}) var<uniform> p: Params;\n", kernel.bindings.size());
+  text += formatted("@group(0) @binding({}) var<uniform> p: Params;\n", kernel.bindings.size());
   text += "#include \"lib/prelude.wgsl\"\n";
   for (const OperandDecl& operand : kernel.operands) {
     const BindingDecl& binding = kernel.bindings[operand.binding];
     // Kernels read the blocks of quantized types as words.
     const DType type = is_quantized(operand.dtype) ? DType::u32 : operand.dtype;
-    text += std::format(
+    text += formatted(
         "#include \"lib/access.wgsl\" with NAME=\"{}\" BUFFER=\"buffer_{}\" DTYPE=\"{}\" UNIT={} "
         "WRITE={} ATOMIC={}\n",
         operand.name, operand.binding, name(type), binding.unit,
         operand.access != Access::read ? 1 : 0, binding.atomic ? 1 : 0);
     // For builtins that take a pointer to the array itself, such as subgroupMatrixStore.
-    text += std::format("#let {0}_BUFFER = \"buffer_{1}\"\n#let {0}_UNIT = {2}\n", operand.name,
-                        operand.binding, binding.unit);
+    text += formatted("#let {0}_BUFFER = \"buffer_{1}\"\n#let {0}_UNIT = {2}\n", operand.name,
+                      operand.binding, binding.unit);
   }
   text += kernel.text;
-  text += std::format("#include \"{}\"\n", kernel.source);
+  text += formatted("#include \"{}\"\n", kernel.source);
 
   const auto embedded = embedded_files();
   std::vector<wgsl::File> files(embedded.begin(), embedded.end());

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
-#include <format>
 #include <functional>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/row_jobs.hpp"
 
@@ -242,7 +242,7 @@ class Planner {
     add("splits_total", splits.total);
     add("row_chunks", chunks);
     add("row_first", splits.row_first);
-    for (std::uint32_t d = 0; d < outer; ++d) add(std::format("shape_{}", d), lead.shape[d]);
+    for (std::uint32_t d = 0; d < outer; ++d) add(formatted("shape_{}", d), lead.shape[d]);
 
     for (std::size_t i = 0; i < job.views.size(); ++i) {
       const RowOperand& mine = operand(i);
@@ -254,19 +254,19 @@ class Planner {
                              [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
       launch.constants.insert_or_assign(constant + "_KIND", std::string(kind));
       for (std::uint32_t d = 0; d < outer; ++d) {
-        add(std::format("{}_s{}", mine.name, d), view.shape[d] > 1 ? view.stride[d] : 0);
+        add(formatted("{}_s{}", mine.name, d), view.shape[d] > 1 ? view.stride[d] : 0);
       }
       if (mine.role == RowRole::number) {
-        add(std::format("{}_off", mine.name), view.offset / size_of(view.dtype));
+        add(formatted("{}_off", mine.name), view.offset / size_of(view.dtype));
         continue;
       }
       View bound = view;
       if (mine.span > 0) {
         bound.shape[outer] = mine.parts;
         bound.stride[outer] = mine.part_stride;
-        add(std::format("{}_span", mine.name), mine.span);
+        add(formatted("{}_span", mine.name), mine.span);
       }
-      add(std::format("{}_inner", mine.name), bound.stride[outer]);
+      add(formatted("{}_inner", mine.name), bound.stride[outer]);
       const bool narrow = size_of(view.dtype) < 4;
       const bool output = mine.role == RowRole::output;
       const bool wide = kind == "vec" || (output && tile.chunk >= 4);
@@ -287,7 +287,7 @@ class Planner {
     }
     launch.source = kernel_.source;
     launch.text = kernel_.text;
-    launch.label = phase == "whole" ? kernel_.label : std::format("{} {}", kernel_.label, phase);
+    launch.label = phase == "whole" ? kernel_.label : formatted("{} {}", kernel_.label, phase);
     launch.features.subgroups = tile.subgroup > 0 || tile.pairs > 0;
     launch.grid = grid_1d(blocks * my_splits, caps_);
     return push(std::move(launch));

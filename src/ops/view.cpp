@@ -1,8 +1,9 @@
 #include "ops/view.hpp"
 
-#include <format>
 #include <limits>
 #include <utility>
+
+#include "base/format.hpp"
 
 namespace weft::ops {
 
@@ -114,17 +115,17 @@ Result<View> View::broadcast_to(std::span<const std::uint64_t> target) const {
 std::string describe(std::span<const std::uint64_t> extents) {
   std::string text = "[";
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    text += std::format("{}{}", i == 0 ? "" : ",", extents[i]);
+    text += formatted("{}{}", i == 0 ? "" : ",", extents[i]);
   }
   return text + "]";
 }
 
 std::string describe(const View& view) {
-  std::string text = std::format("{}{}", name(view.dtype), describe(view.extents()));
+  std::string text = formatted("{}{}", name(view.dtype), describe(view.extents()));
   if (!view.is_dense()) {
-    text += std::format(" strides {}", describe(std::span(view.stride.data(), view.rank)));
+    text += formatted(" strides {}", describe(std::span(view.stride.data(), view.rank)));
   }
-  if (view.offset != 0) text += std::format(" offset {}", view.offset);
+  if (view.offset != 0) text += formatted(" offset {}", view.offset);
   return text;
 }
 

@@ -1,8 +1,8 @@
 #include <charconv>
 #include <cstdint>
-#include <format>
 #include <optional>
 
+#include "base/format.hpp"
 #include "wgsl/template.hpp"
 
 namespace weft::wgsl {
@@ -42,7 +42,7 @@ std::string annotate(const Expanded& expanded, std::string_view compiler_message
     const std::size_t space = rest.substr(0, colon).find_last_of(" \t\n");
     result += rest.substr(0, space == std::string_view::npos ? 0 : space + 1);
     const Origin& origin = expanded.origins[*line - 1];
-    result += std::format("{}:{}:{}", origin.file, origin.line, *column);
+    result += formatted("{}:{}:{}", origin.file, origin.line, *column);
     rest = after;
   }
   result += rest;

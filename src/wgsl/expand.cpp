@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "wgsl/expression.hpp"
 #include "wgsl/limits.hpp"
 #include "wgsl/names.hpp"
@@ -31,10 +31,10 @@ class Expander {
   /// An error at the current line, with the chain of includes behind.
   std::unexpected<Failure> error(std::string_view message) const {
     if (frames_.empty()) return fail(ErrorCode::shader, "{}", message);
-    std::string text = std::format("{}:{}: {}", frames_.back().file, frames_.back().line, message);
+    std::string text = formatted("{}:{}: {}", frames_.back().file, frames_.back().line, message);
     for (std::size_t i = frames_.size() - 1; i-- > 0;) {
-      text += std::format("{}included from {}:{}", i + 2 == frames_.size() ? " (" : ", ",
-                          frames_[i].file, frames_[i].line);
+      text += formatted("{}included from {}:{}", i + 2 == frames_.size() ? " (" : ", ",
+                        frames_[i].file, frames_[i].line);
     }
     if (frames_.size() > 1) text += ')';
     return std::unexpected(Failure{ErrorCode::shader, std::move(text)});
@@ -47,7 +47,7 @@ class Expander {
       if (frames_[i].file == name) return cycle(i);
     }
     if (frames_.size() == Limits::include_depth) {
-      return error(std::format("#include is nested more than {} deep", Limits::include_depth));
+      return error(formatted("#include is nested more than {} deep", Limits::include_depth));
     }
     auto found = sources_.find(name);
     if (found == sources_.end()) {
@@ -70,15 +70,15 @@ class Expander {
   Status cycle(std::size_t first) const {
     std::string chain;
     for (std::size_t i = first; i < frames_.size(); ++i) {
-      chain += std::format("{} -> ", frames_[i].file);
+      chain += formatted("{} -> ", frames_[i].file);
     }
-    return error(std::format("#include goes in a circle: {}{}", chain, frames_[first].file));
+    return error(formatted("#include goes in a circle: {}{}", chain, frames_[first].file));
   }
 
   Status missing(std::string_view name) const {
     std::vector<std::string_view> known;
     for (const File& file : files_) known.push_back(file.name);
-    return error(std::format("there is no template \"{}\"; known: {}", name, nearest(name, known)));
+    return error(formatted("there is no template \"{}\"; known: {}", name, nearest(name, known)));
   }
 
   /// Expands the lines [begin, end).
@@ -104,9 +104,9 @@ class Expander {
 
   Status too_much_work() const {
     return error(
-        std::format("the template does too much work (more than {} bytes of lines); is "
-                    "the range of a #for too large?",
-                    Limits::work_bytes));
+        formatted("the template does too much work (more than {} bytes of lines); is "
+                  "the range of a #for too large?",
+                  Limits::work_bytes));
   }
 
   Status text(const Line& line) {
@@ -128,7 +128,7 @@ class Expander {
 
   Status check_size() const {
     if (out_.text.size() <= Limits::output_bytes) return {};
-    return error(std::format("the generated text passes {} bytes", Limits::output_bytes));
+    return error(formatted("the generated text passes {} bytes", Limits::output_bytes));
   }
 
   Status substitute(std::string_view text) {
@@ -145,7 +145,7 @@ class Expander {
       Evaluator evaluator(text, open + 2, names_, budget_);
       const Value value = evaluator.expression();
       evaluator.expect("}}");
-      if (evaluator.failed()) return error(std::format("in {{{{…}}}}: {}", evaluator.error()));
+      if (evaluator.failed()) return error(formatted("in {{{{…}}}}: {}", evaluator.error()));
       out_.text += to_text(value);
       if (Status status = check_size(); !status) return status;
       position = evaluator.position();
@@ -162,15 +162,15 @@ class Expander {
         const std::string key(reader.name("a name after `with`"));
         reader.expect("=");
         const bool added = values.emplace(key, reader.expression()).second;
-        if (!added && !reader.failed()) reader.fail(std::format("`{}` is given twice", key));
+        if (!added && !reader.failed()) reader.fail(formatted("`{}` is given twice", key));
       } while (!reader.at_end());
     }
     reader.expect_end();
-    if (reader.failed()) return error(std::format("in #include: {}", reader.error()));
+    if (reader.failed()) return error(formatted("in #include: {}", reader.error()));
     const auto* path = std::get_if<std::string>(&name);
     if (path == nullptr) {
       return error(
-          std::format("#include needs a file name in quotes, but was given {}", to_text(name)));
+          formatted("#include needs a file name in quotes, but was given {}", to_text(name)));
     }
     if (!scoped) return file(*path);
     names_.push(std::move(values));
@@ -185,7 +185,7 @@ class Expander {
     reader.expect("=");
     Value value = reader.expression();
     reader.expect_end();
-    if (reader.failed()) return error(std::format("in #let: {}", reader.error()));
+    if (reader.failed()) return error(formatted("in #let: {}", reader.error()));
     names_.set(name, std::move(value));
     return {};
   }
@@ -194,7 +194,7 @@ class Expander {
     Evaluator reader = evaluator(line);
     const Value message = reader.expression();
     reader.expect_end();
-    if (reader.failed()) return error(std::format("in #error: {}", reader.error()));
+    if (reader.failed()) return error(formatted("in #error: {}", reader.error()));
     return error(to_text(message));
   }
 
@@ -213,7 +213,7 @@ class Expander {
           reader.expect_end();
           if (reader.failed()) {
             const std::string_view word = line.kind == LineKind::if_ ? "if" : "elif";
-            return error(std::format("in #{}: {}", word, reader.error()));
+            return error(formatted("in #{}: {}", word, reader.error()));
           }
         }
         if (done) status = block(source, index + 1, line.next);
@@ -234,7 +234,7 @@ class Expander {
     reader.expect("..");
     const std::int64_t last = reader.integer("the last value");
     reader.expect_end();
-    if (reader.failed()) return error(std::format("in #for: {}", reader.error()));
+    if (reader.failed()) return error(formatted("in #for: {}", reader.error()));
 
     const Value* outer = names_.find_local(variable);
     const Value before = outer != nullptr ? *outer : Value{};

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <format>
 #include <limits>
 #include <utility>
+
+#include "base/format.hpp"
 
 namespace weft::wgsl {
 namespace {
@@ -22,7 +23,7 @@ Value boolean(bool value) { return Value{Int{value ? 1 : 0}}; }
 /// A value as error messages show it.
 std::string shown(const Value& value) {
   const auto* text = std::get_if<std::string>(&value);
-  return text != nullptr ? std::format("the string \"{}\"", text->substr(0, 60)) : to_text(value);
+  return text != nullptr ? formatted("the string \"{}\"", text->substr(0, 60)) : to_text(value);
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ class Evaluator::Nesting {
   explicit Nesting(Evaluator& owner) : owner_(&owner) {
     if (++owner_->depth_ > Limits::expression_depth) {
       owner_->fail(
-          std::format("the expression is nested more than {} deep", Limits::expression_depth));
+          formatted("the expression is nested more than {} deep", Limits::expression_depth));
     }
   }
   ~Nesting() { --owner_->depth_; }
@@ -91,11 +92,11 @@ std::string Evaluator::found() const {
   } else {  // keep a UTF-8 character whole
     while (size < rest.size() && (static_cast<unsigned char>(rest[size]) & 0xc0U) == 0x80U) ++size;
   }
-  return std::format("`{}`", rest.substr(0, size));
+  return formatted("`{}`", rest.substr(0, size));
 }
 
 void Evaluator::expect(std::string_view symbol) {
-  if (!accept(symbol)) fail(std::format("expected `{}`, found {}", symbol, found()));
+  if (!accept(symbol)) fail(formatted("expected `{}`, found {}", symbol, found()));
 }
 
 bool Evaluator::at_end() {
@@ -104,12 +105,12 @@ bool Evaluator::at_end() {
 }
 
 void Evaluator::expect_end() {
-  if (!at_end()) fail(std::format("expected the end of the line, found {}", found()));
+  if (!at_end()) fail(formatted("expected the end of the line, found {}", found()));
 }
 
 std::string_view Evaluator::name(std::string_view what) {
   const std::string_view result = peek_name();
-  if (result.empty()) fail(std::format("expected {}, found {}", what, found()));
+  if (result.empty()) fail(formatted("expected {}, found {}", what, found()));
   position_ += result.size();
   return result;
 }
@@ -120,7 +121,7 @@ std::int64_t Evaluator::integer(std::string_view what) {
   const Value value = expression();
   const auto* number = std::get_if<Int>(&value);
   if (number != nullptr) return *number;
-  fail(std::format("{} must be an integer, but is {}", what, shown(value)));
+  fail(formatted("{} must be an integer, but is {}", what, shown(value)));
   return 0;
 }
 
@@ -133,14 +134,14 @@ Value Evaluator::read(Level level, bool live) {
 
 bool Evaluator::truth(const Value& value, std::string_view operation) {
   if (const auto* number = std::get_if<Int>(&value)) return *number != 0;
-  fail(std::format("`{}` needs integers, but was given {}", operation, shown(value)));
+  fail(formatted("`{}` needs integers, but was given {}", operation, shown(value)));
   return false;
 }
 
 bool Evaluator::integers(const Value& a, const Value& b, std::string_view operation) {
   for (const Value* value : {&a, &b}) {
     if (!std::holds_alternative<Int>(*value)) {
-      fail(std::format("`{}` needs integers, but was given {}", operation, shown(*value)));
+      fail(formatted("`{}` needs integers, but was given {}", operation, shown(*value)));
       return false;
     }
   }
@@ -185,7 +186,7 @@ Value Evaluator::equality() {
   const Value right = relation();
   // A string against an integer is always a mistake in the template, so it is not just "unequal".
   if (live_ && left.index() != right.index()) {
-    fail(std::format("`{}` compares {} with {}", same ? "==" : "!=", shown(left), shown(right)));
+    fail(formatted("`{}` compares {} with {}", same ? "==" : "!=", shown(left), shown(right)));
   }
   return boolean((left == right) == same);
 }
@@ -240,8 +241,8 @@ Value Evaluator::add(const Value& a, const Value& b) {
   }
   std::string joined = to_text(a) + to_text(b);
   if (joined.size() > Limits::string_bytes) {
-    fail(std::format("a string grew to {} bytes; at most {} are allowed", joined.size(),
-                     Limits::string_bytes));
+    fail(formatted("a string grew to {} bytes; at most {} are allowed", joined.size(),
+                   Limits::string_bytes));
     return Int{0};
   }
   if (!budget_->charge(joined.size())) fail("the template joins too many strings");
@@ -260,13 +261,13 @@ Value Evaluator::arithmetic(char operation, const Value& a, const Value& b) {
     case '*': overflow = __builtin_mul_overflow(x, y, &result); break;
     default:
       if (y == 0) {
-        fail(std::format("division by zero in `{} {} 0`", x, operation));
+        fail(formatted("division by zero in `{} {} 0`", x, operation));
         return Int{0};
       }
       overflow = y == -1 && x == std::numeric_limits<Int>::min();
       if (!overflow) result = operation == '/' ? x / y : x % y;
   }
-  if (overflow) fail(std::format("`{} {} {}` does not fit in 64 bits", x, operation, y));
+  if (overflow) fail(formatted("`{} {} {}` does not fit in 64 bits", x, operation, y));
   return result;
 }
 
@@ -293,7 +294,7 @@ Value Evaluator::primary() {
       return value;
     }
   }
-  fail(std::format("expected a value, found {}", found()));
+  fail(formatted("expected a value, found {}", found()));
   return Int{0};
 }
 
@@ -308,9 +309,9 @@ Value Evaluator::number() {
   const auto [stop, code] = std::from_chars(first, last, value, hexadecimal ? 16 : 10);
   position_ = end;
   if (code == std::errc::result_out_of_range) {
-    fail(std::format("the number {} does not fit in 64 bits", word));
+    fail(formatted("the number {} does not fit in 64 bits", word));
   } else if (code != std::errc{} || stop != last) {
-    fail(std::format("`{}` is not an integer", word));
+    fail(formatted("`{}` is not an integer", word));
   }
   return value;
 }
@@ -329,7 +330,7 @@ Value Evaluator::string() {
     } else if (position_ < text_.size()) {
       const char escaped = text_[position_++];
       if (std::string_view("\"\\n{").find(escaped) == std::string_view::npos) {
-        fail(std::format("unknown escape `\\{}` in a string", escaped));
+        fail(formatted("unknown escape `\\{}` in a string", escaped));
       }
       result += escaped == 'n' ? '\n' : escaped;
     }
@@ -353,7 +354,7 @@ Value Evaluator::name_or_call() {
   if (!live_) return Int{0};
   const Value* value = names_->find(word);
   if (value == nullptr) {
-    fail(std::format("unknown name `{}`; known: {}", word, nearest(word, names_->all())));
+    fail(formatted("unknown name `{}`; known: {}", word, nearest(word, names_->all())));
     return Int{0};
   }
   const auto* text = std::get_if<std::string>(value);

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <format>
 #include <numeric>
 #include <utility>
+
+#include "base/format.hpp"
 
 namespace weft::wgsl {
 
@@ -88,7 +89,7 @@ std::string nearest(std::string_view name, std::span<const std::string_view> can
     if (i != 0) result += ", ";
     result += ranked[i].second;
   }
-  if (ranked.size() > shown) result += std::format(" and {} more", ranked.size() - shown);
+  if (ranked.size() > shown) result += formatted(" and {} more", ranked.size() - shown);
   return result;
 }
 

@@ -1,10 +1,10 @@
 #include "wgsl/source.hpp"
 
 #include <array>
-#include <format>
 #include <optional>
 #include <utility>
 
+#include "base/format.hpp"
 #include "wgsl/limits.hpp"
 #include "wgsl/names.hpp"
 
@@ -68,8 +68,8 @@ class Scanner {
     if (open_.empty()) return std::move(lines_);
     const Line& opener = lines_[open_.back().opener];
     return std::unexpected(
-        Problem{opener.number, std::format("#{} is never closed by #{}", word_of(opener.kind),
-                                           word_of(closer(opener.kind)))});
+        Problem{opener.number, formatted("#{} is never closed by #{}", word_of(opener.kind),
+                                         word_of(closer(opener.kind)))});
   }
 
  private:
@@ -86,8 +86,8 @@ class Scanner {
     const std::string_view word = rest.substr(0, rest.find_first_of(" \t"));
     std::vector<std::string_view> known;
     for (const auto& [directive, kind] : directives) known.push_back(directive);
-    return {number, std::format("unknown directive `#{}`; known: {}", word.substr(0, 40),
-                                nearest(word, known))};
+    return {number, formatted("unknown directive `#{}`; known: {}", word.substr(0, 40),
+                              nearest(word, known))};
   }
 
   std::optional<Problem> match(const Line& line) {
@@ -95,8 +95,8 @@ class Scanner {
     if (needs_nothing(line.kind)) {
       const std::string_view rest = line.text.substr(skip_spaces(line.text, 0));
       if (!rest.empty() && !rest.starts_with("//")) {
-        return Problem{line.number, std::format("unexpected text `{}` after #{}",
-                                                rest.substr(0, 60), word_of(line.kind))};
+        return Problem{line.number, formatted("unexpected text `{}` after #{}", rest.substr(0, 60),
+                                              word_of(line.kind))};
       }
     }
     switch (line.kind) {
@@ -105,7 +105,7 @@ class Scanner {
         open_.push_back({index, index});
         if (open_.size() > Limits::block_depth) {
           return Problem{line.number,
-                         std::format("blocks are nested more than {} deep", Limits::block_depth)};
+                         formatted("blocks are nested more than {} deep", Limits::block_depth)};
         }
         return std::nullopt;
       case LineKind::elif:
@@ -121,8 +121,8 @@ class Scanner {
     Block& block = open_.back();
     Line& branch = lines_[block.branch];
     if (branch.kind == LineKind::else_ && line.kind != LineKind::endif) {
-      return Problem{line.number, std::format("#{} comes after the #else of line {}",
-                                              word_of(line.kind), branch.number)};
+      return Problem{line.number, formatted("#{} comes after the #else of line {}",
+                                            word_of(line.kind), branch.number)};
     }
     branch.next = index;
     block.branch = index;
@@ -140,13 +140,13 @@ class Scanner {
   std::optional<Problem> check_opener(const Line& line, LineKind wanted) const {
     if (open_.empty()) {
       return Problem{line.number,
-                     std::format("#{} without #{}", word_of(line.kind), word_of(wanted))};
+                     formatted("#{} without #{}", word_of(line.kind), word_of(wanted))};
     }
     const Line& opener = lines_[open_.back().opener];
     if (opener.kind == wanted) return std::nullopt;
-    return Problem{line.number, std::format("#{} inside the #{} of line {}, which needs #{} first",
-                                            word_of(line.kind), word_of(opener.kind), opener.number,
-                                            word_of(closer(opener.kind)))};
+    return Problem{line.number, formatted("#{} inside the #{} of line {}, which needs #{} first",
+                                          word_of(line.kind), word_of(opener.kind), opener.number,
+                                          word_of(closer(opener.kind)))};
   }
 
   std::vector<Line> lines_;

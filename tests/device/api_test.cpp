@@ -2,11 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <format>
 #include <source_location>
 #include <string>
 #include <vector>
 #include <weft/weft.hpp>
+
+#include "base/format.hpp"
 
 namespace weft::test {
 namespace {
@@ -95,9 +96,9 @@ TEST(DeviceApi, ErrorsSayTheValues) {
   const Tensor a = api_device().full({2, 3}, 1);
   const Tensor b = api_device().full({4}, 1);
   EXPECT_EQ(message_of([&] { (void)(a + b); }),
-            std::format("Shapes [2,3] and [4] do not broadcast: 3 and 4 differ. (add at "
-                        "api_test.cpp:{})",
-                        std::source_location::current().line()));
+            formatted("Shapes [2,3] and [4] do not broadcast: 3 and 4 differ. (add at "
+                      "api_test.cpp:{})",
+                      std::source_location::current().line()));
   EXPECT_NE(message_of([&] { (void)matmul(a, a); }).find("[2,3] and [2,3]"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)a.reshape({7}); }).find("[7]"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)map("gulp", a); }).find("gulp"), std::string::npos);

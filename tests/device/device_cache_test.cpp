@@ -1,8 +1,8 @@
 #include <filesystem>
-#include <format>
 #include <fstream>
 #include <random>
 
+#include "base/format.hpp"
 #include "device_fixture.hpp"
 #include "gpu/disk_cache.hpp"
 
@@ -19,7 +19,7 @@ using gpu::DiskCache;
 class TemporaryDirectory {
  public:
   TemporaryDirectory()
-      : path_(fs::temp_directory_path() / std::format("weft-test-{:08x}", std::random_device{}())) {
+      : path_(fs::temp_directory_path() / formatted("weft-test-{:08x}", std::random_device{}())) {
     fs::create_directories(path_);
   }
   TemporaryDirectory(const TemporaryDirectory&) = delete;

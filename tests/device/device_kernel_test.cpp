@@ -1,7 +1,7 @@
-#include <format>
 #include <limits>
 #include <numeric>
 
+#include "base/format.hpp"
 #include "device_fixture.hpp"
 
 namespace weft::test {
@@ -86,8 +86,8 @@ TEST(DeviceKernel, CompilesManyAtOnceInOrder) {
   std::vector<KernelDesc> descs;
   for (std::uint32_t i = 0; i < 12; ++i) {
     KernelDesc& desc = descs.emplace_back(scale_kernel());
-    desc.label = std::format("scale {}", i % 6);
-    desc.wgsl += std::format("// CompilesManyAtOnceInOrder {}\n", i % 6);  // Each one twice.
+    desc.label = formatted("scale {}", i % 6);
+    desc.wgsl += formatted("// CompilesManyAtOnceInOrder {}\n", i % 6);  // Each one twice.
   }
   const auto before = on.cache();
   const auto kernels = on.compile_all(descs);

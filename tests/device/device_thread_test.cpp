@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <atomic>
-#include <format>
 #include <thread>
 
+#include "base/format.hpp"
 #include "device_fixture.hpp"
 
 // Several threads on one device, and several devices at once.
@@ -16,8 +16,8 @@ using gpu::whole;
 
 gpu::KernelDesc add_kernel(std::uint32_t variant) {
   gpu::KernelDesc desc;
-  desc.label = std::format("add {}", variant);
-  desc.wgsl = std::format(R"(
+  desc.label = formatted("add {}", variant);
+  desc.wgsl = formatted(R"(
 // variant {}
 struct Params {{ count: u32, add: u32 }}
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
@@ -27,7 +27,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {{
   if (id.x < params.count) {{ data[id.x] += params.add + {}u; }}
 }}
 )",
-                          variant, variant);
+                        variant, variant);
   desc.bindings = {gpu::Access::write};
   desc.params_bytes = 8;
   return desc;
@@ -65,7 +65,7 @@ Status work(Device on, std::uint32_t thread) {
     }
     // A wrong shader in one thread must not show up in another.
     gpu::KernelDesc wrong;
-    wrong.label = std::format("wrong {}", thread);
+    wrong.label = formatted("wrong {}", thread);
     wrong.wgsl = "fn main( {";
     const Result<gpu::Kernel> refused = on.compile(wrong);
     if (refused) return fail(ErrorCode::internal, "a wrong shader was accepted");

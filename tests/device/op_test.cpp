@@ -4,10 +4,10 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <format>
 #include <string>
 #include <vector>
 
+#include "base/format.hpp"
 #include "device_fixture.hpp"
 #include "graph/executor.hpp"
 #include "ops/case.hpp"
@@ -40,7 +40,7 @@ class OpTest : public testing::Test {
   explicit OpTest(ops::Case test) : case_(std::move(test)) {}
 
   void TestBody() override {
-    SCOPED_TRACE(std::format("replay with WEFT_SEED={}", seed()));
+    SCOPED_TRACE(formatted("replay with WEFT_SEED={}", seed()));
     ops::Random random(seed() ^ std::hash<std::string>{}(case_.name));
     std::vector<ops::HostTensor> host;
     std::vector<Placed> placed;
@@ -111,7 +111,7 @@ class OpTest : public testing::Test {
             std::abs(got[i] - want[i]) <= ops::allowed_error(case_, spec.dtype, want[i]);
         if (same || close) continue;
         if (++wrong <= 5) {
-          ADD_FAILURE() << std::format(
+          ADD_FAILURE() << formatted(
               "tensor {} ({}), element {}: got {:.9g}, expected {:.9g}, allowed error {:.3g}, "
               "before {:.9g}",
               index, ops::describe(placed.view), i, got[i], want[i],
@@ -125,7 +125,7 @@ class OpTest : public testing::Test {
     if (spec.output) ops::copy_elements(placed.view, raw, expected);
     for (std::size_t i = 0; i < raw.size(); ++i) {
       if (raw[i] == expected[i]) continue;
-      ADD_FAILURE() << std::format(
+      ADD_FAILURE() << formatted(
           "tensor {} ({}): byte {} outside its elements was overwritten ({:#04x} → {:#04x})", index,
           ops::describe(placed.view), i, std::to_integer<int>(expected[i]),
           std::to_integer<int>(raw[i]));
@@ -139,7 +139,7 @@ class OpTest : public testing::Test {
 /// Registers one test per case before main() runs the tests.
 const bool registered = [] {
   for (const ops::Op& op : ops::all_ops()) {
-    const std::string suite = std::format("Op_{}", op.name);
+    const std::string suite = formatted("Op_{}", op.name);
     for (const ops::Case& test : op.cases(seed())) {
       if (!test.test) continue;
       testing::RegisterTest(suite.c_str(), test.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <format>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "../unit/file_fixture.hpp"
 #include "backends.hpp"
+#include "base/format.hpp"
 #include "formats/tokenizer.hpp"
 #include "formats/unicode_ranges.hpp"
 #include "nn/export.hpp"
@@ -153,7 +153,7 @@ std::vector<std::string> character_lines() {
   std::vector<std::string> lines;
   const auto add = [&lines](std::uint32_t point) {
     const bool surrogate = point >= 0xd800 && point <= 0xdfff;
-    if (!surrogate) lines.push_back(std::format("x{0}x1{0}1\n", utf8(point)));
+    if (!surrogate) lines.push_back(formatted("x{0}x1{0}1\n", utf8(point)));
   };
   const auto add_ends = [&add](std::span<const unicode::Range> ranges) {
     for (const auto& [first, last] : ranges) {

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <format>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "backends.hpp"
+#include "base/format.hpp"
 #include "random_model.hpp"
 #include "run_model.hpp"
 
@@ -36,7 +36,7 @@ TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
   const Variant& setup = GetParam();
   load_backends();
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
-                                     std::format("weft-{}-{}.gguf", setup.architecture, setup.type);
+                                     formatted("weft-{}-{}.gguf", setup.architecture, setup.type);
   const Status written = write_random_model(path, {setup.architecture, setup.type});
   ASSERT_TRUE(written) << written.error().message;
 
@@ -111,8 +111,8 @@ TEST(GgmlModel, SplitsOverTwoDevices) {
 }
 
 std::string setup_name(const testing::TestParamInfo<Variant>& info) {
-  return std::format("{}_{}{}", info.param.architecture, info.param.type,
-                     info.param.flash_attention ? "_flash" : "");
+  return formatted("{}_{}{}", info.param.architecture, info.param.type,
+                   info.param.flash_attention ? "_flash" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GgmlModels,

@@ -13,13 +13,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <format>
 #include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "backends.hpp"
+#include "base/format.hpp"
 #include "random_model.hpp"
 #include "run_model.hpp"
 
@@ -90,7 +90,7 @@ class GgmlProcess : public testing::Test {
  protected:
   void SetUp() override {
     load_backends();
-    model_ = fs::path(testing::TempDir()) / std::format("weft-process-{}.gguf", getpid());
+    model_ = fs::path(testing::TempDir()) / formatted("weft-process-{}.gguf", getpid());
     ASSERT_TRUE(write_random_model(model_, {.architecture = "llama", .layers = 4}));
   }
   void TearDown() override { fs::remove(model_); }
@@ -101,8 +101,8 @@ class GgmlProcess : public testing::Test {
 TEST_F(GgmlProcess, SplitsAModelOverTwoServers) {
   setenv("GGML_BACKEND_PATH", WEFT_PLUGIN, 1);
   const int port = 20000 + (getpid() % 20000);
-  const std::vector<std::string> endpoints{std::format("127.0.0.1:{}", port),
-                                           std::format("127.0.0.1:{}", port + 1)};
+  const std::vector<std::string> endpoints{formatted("127.0.0.1:{}", port),
+                                           formatted("127.0.0.1:{}", port + 1)};
   const auto server = [](int at) {
     return std::vector<std::string>{WEFT_RPC_SERVER,    "-H", "127.0.0.1", "-p",
                                     std::to_string(at), "-d", "WEFT0"};
@@ -138,36 +138,36 @@ TEST_F(GgmlProcess, SplitsAModelOverTwoServers) {
 TEST_F(GgmlProcess, PassesTheThreadTest) {
   setenv("GGML_BACKEND_PATH", WEFT_PLUGIN, 1);
   const Outcome outcome = run_command(
-      std::format("{} -m {} -ngl 99 -p 'The meaning of life is' -n 8 -c 128 -ub 32 -np 2 -t 1",
-                  WEFT_THREAD_TEST, model_.string()));
+      formatted("{} -m {} -ngl 99 -p 'The meaning of life is' -n 8 -c 128 -ub 32 -np 2 -t 1",
+                WEFT_THREAD_TEST, model_.string()));
   EXPECT_EQ(outcome.status, 0) << outcome.text;
 }
 
 TEST_F(GgmlProcess, GeneratesText) {
-  const std::string run = std::format("WEFT_LLAMA_LIB={} {} run", WEFT_GGML_LIB, WEFT_PROGRAM);
+  const std::string run = formatted("WEFT_LLAMA_LIB={} {} run", WEFT_GGML_LIB, WEFT_PROGRAM);
   const std::string same =
-      std::format("{} -m {} -p Hello -n 12 --temp 0 2>/dev/null; true", run, model_.string());
+      formatted("{} -m {} -p Hello -n 12 --temp 0 2>/dev/null; true", run, model_.string());
   const Outcome first = run_command(same);
   EXPECT_GT(first.text.size(), 4U);
   EXPECT_EQ(run_command(same).text, first.text);
-  const Outcome cpu = run_command(std::format(
+  const Outcome cpu = run_command(formatted(
       "{} -m {} -p Hello -n 12 --temp 0 --device cpu 2>/dev/null; true", run, model_.string()));
   EXPECT_EQ(cpu.text, first.text);
 }
 
 TEST_F(GgmlProcess, WritesWithTheBuiltInModel) {
-  const std::string run = std::format("WEFT_LLAMA_LIB={} WEFT_MODEL={} {} run -n 24 --temp 0",
-                                      WEFT_GGML_LIB, WEFT_BUILTIN_MODEL, WEFT_PROGRAM);
+  const std::string run = formatted("WEFT_LLAMA_LIB={} WEFT_MODEL={} {} run -n 24 --temp 0",
+                                    WEFT_GGML_LIB, WEFT_BUILTIN_MODEL, WEFT_PROGRAM);
   const Outcome outcome = run_command(run);
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_TRUE(outcome.text.contains("generated 24 tokens")) << outcome.text;
 }
 
 TEST_F(GgmlProcess, ReportsBadModelsInOneLine) {
-  const std::string run = std::format("WEFT_LLAMA_LIB={} {} run", WEFT_GGML_LIB, WEFT_PROGRAM);
+  const std::string run = formatted("WEFT_LLAMA_LIB={} {} run", WEFT_GGML_LIB, WEFT_PROGRAM);
   const fs::path bad = model_.string() + ".bad";
   const auto expect_line = [&](std::string_view wanted) {
-    const Outcome outcome = run_command(std::format("{} -m {} -p x", run, bad.string()));
+    const Outcome outcome = run_command(formatted("{} -m {} -p x", run, bad.string()));
     EXPECT_EQ(outcome.status, 1);
     EXPECT_EQ(std::ranges::count(outcome.text, '\n'), 1) << outcome.text;
     EXPECT_TRUE(outcome.text.contains(wanted)) << outcome.text;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/format.hpp"
 #include "formats/ggml_type.hpp"
 #include "formats/gguf.hpp"
 
@@ -35,7 +35,7 @@ class Builder {
  public:
   explicit Builder(const ModelSpec& spec) : spec_(spec), random_(spec.seed) {
     set("general.architecture", spec.architecture);
-    set("general.name", std::format("random {} {}", spec.architecture, spec.type));
+    set("general.name", formatted("random {} {}", spec.architecture, spec.type));
     set("general.quantization_version", std::uint32_t{2});
     number("block_count", spec.layers);
     number("context_length", 512);
@@ -117,13 +117,13 @@ class Builder {
     std::vector<std::string> tokens{"<unk>", "<s>", "</s>"};
     std::vector<std::int32_t> kinds{2, 3, 3};
     for (int byte = 0; byte < 256; ++byte) {
-      tokens.push_back(std::format("<0x{:02X}>", byte));
+      tokens.push_back(formatted("<0x{:02X}>", byte));
       kinds.push_back(6);
     }
     tokens.emplace_back("<|endoftext|>");  // llama.cpp looks for it in models of the phi family.
     kinds.push_back(3);
     while (tokens.size() < vocabulary) {
-      tokens.push_back(std::format("word{}", tokens.size()));
+      tokens.push_back(formatted("word{}", tokens.size()));
       kinds.push_back(1);
     }
     std::vector<float> scores(tokens.size());
@@ -185,7 +185,7 @@ void add_transformer(Builder& model, const ModelSpec& spec) {
   }
   if (kind != "gemma3") model.matrix("output.weight", {width, vocabulary});
   for (std::uint32_t i = 0; i < spec.layers; ++i) {
-    const std::string layer = std::format("blk.{}.", i);
+    const std::string layer = formatted("blk.{}.", i);
     add_attention(model, layer, kind.starts_with("qwen3") || kind == "gemma3", kind == "phi3");
     if (kind == "gemma3") {
       model.vector(layer + "post_attention_norm.weight", {width}, 1);
@@ -211,7 +211,7 @@ void add_mamba(Builder& model, const ModelSpec& spec) {
   model.number("attention.head_count", 0);
   model.matrix("output.weight", {width, vocabulary});
   for (std::uint32_t i = 0; i < spec.layers; ++i) {
-    const std::string layer = std::format("blk.{}.", i);
+    const std::string layer = formatted("blk.{}.", i);
     model.vector(layer + "attn_norm.weight", {width}, 1);
     model.matrix(layer + "ssm_in.weight", {width, 2 * inner});
     model.vector(layer + "ssm_conv1d.weight", {kernel, inner}, 0, 0.5F);
@@ -242,7 +242,7 @@ void add_rwkv(Builder& model, const ModelSpec& spec) {
   model.vector("token_embd_norm.bias", {width}, 0);
   model.vector("output_norm.bias", {width}, 0);
   for (std::uint32_t i = 0; i < spec.layers; ++i) {
-    const std::string layer = std::format("blk.{}.", i);
+    const std::string layer = formatted("blk.{}.", i);
     for (const char* name : {"attn_norm", "attn_norm_2", "time_mix_ln"}) {
       model.vector(layer + name + ".weight", {width}, 1);
       model.vector(layer + name + ".bias", {width}, 0);

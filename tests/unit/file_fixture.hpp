@@ -4,13 +4,14 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <format>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "base/format.hpp"
 
 namespace weft {
 
@@ -19,7 +20,7 @@ class TemporaryFolder {
  public:
   TemporaryFolder()
       : path_(std::filesystem::temp_directory_path() /
-              std::format("weft-test-{}-{}", ::getpid(), std::random_device{}())) {
+              formatted("weft-test-{}-{}", ::getpid(), std::random_device{}())) {
     std::filesystem::create_directories(path_);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;

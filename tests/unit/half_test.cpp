@@ -6,11 +6,12 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <format>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "base/format.hpp"
 
 namespace weft {
 namespace {
@@ -65,8 +66,8 @@ std::string difference(const Format& format, float value, std::uint16_t bits) {
                         ? std::isnan(actual)
                         : actual == expected && std::signbit(actual) == std::signbit(expected);
   return same ? std::string()
-              : std::format("{:a} became {:#06x} = {:a}, expected {:a}", value, bits, actual,
-                            expected);
+              : formatted("{:a} became {:#06x} = {:a}, expected {:a}", value, bits, actual,
+                          expected);
 }
 
 /// Floats where rounding goes wrong first: every 16-bit value of both formats, the ties between
@@ -126,7 +127,7 @@ std::string differences(const Format& format, std::uint16_t (*convert)(float),
       if (!text.empty() && count++ < 5) report += text + "\n";
     }
   }
-  if (count > 0) report += std::format("{} differences\n", count);
+  if (count > 0) report += formatted("{} differences\n", count);
   return report;
 }
 

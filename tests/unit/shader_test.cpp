@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
-#include <format>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -14,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/plan.hpp"
 
@@ -75,7 +75,7 @@ TEST(Shaders, EveryVariantOfTheCasesIsValidWgsl) {
           if (!fresh) continue;
           const auto expanded = ops::render(dispatch.kernel);
           ASSERT_TRUE(expanded) << op.name << " " << test.name << ": " << expanded.error().message;
-          at->second = {std::format("{} {}", op.name, test.name), expanded->text};
+          at->second = {formatted("{} {}", op.name, test.name), expanded->text};
         }
       }
     }
@@ -83,7 +83,7 @@ TEST(Shaders, EveryVariantOfTheCasesIsValidWgsl) {
   ASSERT_FALSE(shaders.empty());
 
   const auto dir =
-      std::filesystem::temp_directory_path() / std::format("weft_shaders_{}", ::getpid());
+      std::filesystem::temp_directory_path() / formatted("weft_shaders_{}", ::getpid());
   std::filesystem::create_directories(dir);
   std::vector<const Shader*> todo;
   for (const auto& [key, shader] : shaders) todo.push_back(&shader);
@@ -92,11 +92,11 @@ TEST(Shaders, EveryVariantOfTheCasesIsValidWgsl) {
   std::vector<std::string> failures;
   const auto work = [&] {
     for (std::size_t i = next++; i < todo.size(); i = next++) {
-      const auto file = dir / std::format("{}.wgsl", i);
-      const auto log = dir / std::format("{}.log", i);
+      const auto file = dir / formatted("{}.wgsl", i);
+      const auto log = dir / formatted("{}.log", i);
       std::ofstream(file) << todo[i]->text;
-      if (std::system(std::format("tint --format spirv -o /dev/null {} > {} 2>&1", file.string(),
-                                  log.string())
+      if (std::system(formatted("tint --format spirv -o /dev/null {} > {} 2>&1", file.string(),
+                                log.string())
                           .c_str()) == 0)
         continue;
       std::stringstream message;

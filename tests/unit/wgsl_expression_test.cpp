@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <format>
 #include <limits>
 #include <string>
 
+#include "base/format.hpp"
 #include "wgsl_expand.hpp"
 
 namespace weft::wgsl {
@@ -13,7 +13,7 @@ namespace {
 
 /// The value of an expression as text.
 std::string value(std::string_view expression, const Constants& constants = {}) {
-  std::string text = expanded(std::format("{{{{{}}}}}", expression), constants);
+  std::string text = expanded(formatted("{{{{{}}}}}", expression), constants);
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }
@@ -131,7 +131,7 @@ TEST(WgslExpression, NamesTheNamesNearby) {
   EXPECT_EQ(complaint("TILE_N", names), "unknown name `TILE_N`; known: TILE_M, DTYPE, WG");
   EXPECT_EQ(complaint("tile_m", names), "unknown name `tile_m`; known: TILE_M, DTYPE, WG");
   Constants many;
-  for (int i = 10; i < 30; ++i) many.emplace(std::format("N{}", i), std::int64_t{i});
+  for (int i = 10; i < 30; ++i) many.emplace(formatted("N{}", i), std::int64_t{i});
   EXPECT_EQ(complaint("N1", many),
             "unknown name `N1`; known: N10, N11, N12, N13, N14, N15, N16, N17 and 12 more");
 }

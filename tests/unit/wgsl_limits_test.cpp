@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <format>
 #include <string>
 #include <vector>
 
+#include "base/format.hpp"
 #include "wgsl/template.hpp"
 
 namespace weft::wgsl {
@@ -27,7 +27,7 @@ std::string refusal(const std::vector<File>& files, std::string_view main = "mai
   const auto start = Clock::now();
   const auto result = expand(files, main, {});
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(120));
-  if (result) return std::format("expanded to {} bytes", result->text.size());
+  if (result) return formatted("expanded to {} bytes", result->text.size());
   EXPECT_EQ(result.error().code, ErrorCode::shader);
   return result.error().message;
 }
@@ -40,9 +40,9 @@ constexpr std::string_view too_much_work =
 
 TEST(WgslLimits, EmptyLoopsEnd) {
   EXPECT_EQ(refusal("a\n#for i in 0..9223372036854775807\n#endfor"),
-            std::format("main.wgsl:2: {}", too_much_work));
+            formatted("main.wgsl:2: {}", too_much_work));
   EXPECT_EQ(refusal("#for i in 0..100000\n#for j in 0..100000\n#let A = i * j\n#endfor\n#endfor"),
-            std::format("main.wgsl:3: {}", too_much_work));
+            formatted("main.wgsl:3: {}", too_much_work));
 }
 
 TEST(WgslLimits, OutputIsBounded) {
@@ -77,8 +77,8 @@ TEST(WgslLimits, IncludesAreBounded) {
   std::vector<std::string> deep;
   std::vector<std::string> wide;
   for (int i = 0; i < 40; ++i) {
-    names.push_back(std::format("f{}", i));
-    deep.push_back(std::format("#include \"f{}\"\n", i + 1));
+    names.push_back(formatted("f{}", i));
+    deep.push_back(formatted("#include \"f{}\"\n", i + 1));
     wide.push_back(i < 30 ? repeated(deep.back(), 2) : std::string());
   }
   std::vector<File> deep_files;
@@ -103,7 +103,7 @@ TEST(WgslLimits, AllowedDepthWorks) {
 TEST(WgslLimits, ExpansionIsFast) {
   std::string text;
   for (int i = 0; i < 100; ++i) {
-    text += std::format(
+    text += formatted(
         "#let OFFSET = {} * TILE\n"
         "#if OFFSET % 2 == 0 && TYPE == \"f16\"\n"
         "  let value_{{{{OFFSET}}}} = vec{{{{TILE}}}}<{{{{TYPE}}}}>(data[index + "
@@ -123,7 +123,7 @@ TEST(WgslLimits, ExpansionIsFast) {
     ASSERT_EQ(result->origins.size(), 200U);
   }
   const std::chrono::duration<double, std::micro> micros = best;
-  RecordProperty("microseconds_for_500_lines", std::format("{:.0f}", micros.count()));
+  RecordProperty("microseconds_for_500_lines", formatted("{:.0f}", micros.count()));
   // Generous, for sanitizers and busy machines; the usual time is well under a millisecond.
   EXPECT_LT(micros.count(), 20000.0);
 }

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <format>
 #include <string>
 #include <vector>
 
+#include "base/format.hpp"
 #include "wgsl_expand.hpp"
 
 namespace weft::wgsl {
@@ -18,7 +18,7 @@ std::string origins(const Files& files, const Constants& constants = {}) {
   if (!result) return result.error().message;
   std::string text;
   for (const Origin& origin : result->origins) {
-    text += std::format("{}{}:{}", text.empty() ? "" : " ", origin.file, origin.line);
+    text += formatted("{}{}:{}", text.empty() ? "" : " ", origin.file, origin.line);
   }
   return text;
 }

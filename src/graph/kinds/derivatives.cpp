@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <numbers>
 
+#include "base/format.hpp"
 #include "graph/autodiff.hpp"
 #include "ops/map/functions.hpp"
 
@@ -177,7 +177,7 @@ Parts expressions(std::string_view function, const At& at) {
   const auto* row = std::ranges::find(table, function, &Row::function);
   if (row == std::end(table)) {
     throw Error(ErrorCode::unsupported,
-                std::format("No derivative of the function `{}` is known.", function));
+                formatted("No derivative of the function `{}` is known.", function));
   }
   return row->parts(at);
 }

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <format>
+
+#include "base/format.hpp"
 
 namespace weft::graph {
 namespace {
@@ -37,7 +38,7 @@ Result<std::vector<std::string_view>> parse_passes(std::string_view without) {
     const auto* found = std::ranges::find(list, word, &Pass::name);
     if (found == std::end(list)) {
       std::string known;
-      for (const Pass& pass : list) known += std::format(", {}", pass.name);
+      for (const Pass& pass : list) known += formatted(", {}", pass.name);
       return fail(ErrorCode::not_found, "There is no pass named `{}`; the passes are all{}.", word,
                   known);
     }
@@ -57,7 +58,7 @@ Status run_passes(Graph& graph, DeviceData& device, std::string_view without,
   for (const Pass& pass : list) {
     if (std::ranges::find(*skipped, pass.name) != skipped->end()) continue;
     if (const Status ok = pass.run(graph, device); !ok) {
-      return wrap(ok.error(), std::format("running the pass `{}`", pass.name));
+      return wrap(ok.error(), formatted("running the pass `{}`", pass.name));
     }
     if (after) after(pass.name, graph);
   }

@@ -1,6 +1,6 @@
-#include <format>
 #include <map>
 
+#include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/passes.hpp"
 
@@ -9,11 +9,11 @@ namespace {
 
 /// A text that is equal for operations with equal results.
 std::string key_of(const Operation& operation) {
-  std::string key = std::format("{}|{}", operation.rule->name, describe(operation.attributes));
-  for (const Edge& input : operation.inputs) key += std::format("|{}.{}", input.node, input.output);
+  std::string key = formatted("{}|{}", operation.rule->name, describe(operation.attributes));
+  for (const Edge& input : operation.inputs) key += formatted("|{}.{}", input.node, input.output);
   for (const Type& type : operation.types) key += "|" + describe(type);
   for (const Storage& storage : operation.storage) {
-    key += std::format("|{} {}", storage.buffer.id(), ops::describe(storage.view));
+    key += formatted("|{} {}", storage.buffer.id(), ops::describe(storage.view));
   }
   return key;
 }

@@ -1,6 +1,6 @@
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/attention/cases.hpp"
 
 namespace weft::ops::attention {
@@ -31,16 +31,16 @@ std::vector<Case> bench_cases() {
   for (const std::uint64_t keys : {512U, 4096U, 32768U}) {
     Setup decode = make_setup({.heads = 32, .keys = keys, .size = 128, .key_heads = 8}, DType::f16);
     decode.q.dtype = decode.y.dtype = DType::f32;
-    add(std::format("decode_32x{}x128_f16", keys), decode);
+    add(formatted("decode_32x{}x128_f16", keys), decode);
     if (keys == 4096) add("decode_32x4096x128_f16_tile", by(decode, "tile"));
   }
   for (const DType type : {DType::f16, DType::bf16, DType::f32}) {
     Setup gpt2 =
         make_setup({.batch = 8, .heads = 12, .queries = 1024, .keys = 1024, .size = 64}, type);
     gpt2.rules.causal = true;
-    add(std::format("gpt2_8x12x1024x64_{}", name(type)), gpt2);
+    add(formatted("gpt2_8x12x1024x64_{}", name(type)), gpt2);
     out.push_back(make_backward_bench(
-        std::format("bench_attention_gpt2_8x12x1024x64_with_backward_{}", name(type)), gpt2));
+        formatted("bench_attention_gpt2_8x12x1024x64_with_backward_{}", name(type)), gpt2));
   }
   return out;
 }

@@ -1,6 +1,6 @@
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/attention/cases.hpp"
 
 namespace weft::ops::attention {
@@ -11,7 +11,7 @@ void add_shapes(std::vector<Case>& out, std::string_view kernel) {
     Setup setup = make_setup(shape, type);
     setup.kernel = kernel;
     setup.has_lse = shape.queries % 2 == 1;
-    out.push_back(make_case(std::format("{}_{}_{}", kernel, label, name(type)), setup));
+    out.push_back(make_case(formatted("{}_{}_{}", kernel, label, name(type)), setup));
   };
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     add("plain", {.batch = 2, .heads = 3, .queries = 33, .keys = 100, .size = 64}, type);
@@ -29,7 +29,7 @@ void add_rules(std::vector<Case>& out, std::string_view kernel) {
   const auto add = [&](const std::string& label, const Setup& given) {
     Setup setup = given;
     setup.kernel = kernel;
-    out.push_back(make_case(std::format("{}_{}", kernel, label), setup));
+    out.push_back(make_case(formatted("{}_{}", kernel, label), setup));
   };
   const Shape shape{.batch = 2, .heads = 3, .queries = 40, .keys = 150, .size = 64};
   Setup causal = make_setup(shape);
@@ -73,7 +73,7 @@ void add_layouts(std::vector<Case>& out, std::string_view kernel) {
   const auto add = [&](const std::string& label, const Setup& given) {
     Setup setup = given;
     setup.kernel = kernel;
-    out.push_back(make_case(std::format("{}_{}", kernel, label), setup));
+    out.push_back(make_case(formatted("{}_{}", kernel, label), setup));
   };
   for (const DType type : {DType::f32, DType::f16}) {
     const std::string t(name(type));
@@ -146,7 +146,7 @@ void add_decode(std::vector<Case>& out) {
     setup.kernel = "decode";
     setup.has_lse = shape.keys % 2 == 1;
     change(setup);
-    out.push_back(make_case(std::format("decode_{}_{}", label, name(type)), setup));
+    out.push_back(make_case(formatted("decode_{}_{}", label, name(type)), setup));
   };
   const auto nothing = [](Setup&) {};
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
@@ -213,7 +213,7 @@ void add_edges(std::vector<Case>& out, Random& random) {
     Setup setup = make_setup(shape, random.pick<DType>({DType::f32, DType::f16, DType::bf16}));
     setup.rules.causal = n % 2 == 0;
     setup.has_lse = n % 3 == 0;
-    out.push_back(make_case(std::format("random_{}", n), setup));
+    out.push_back(make_case(formatted("random_{}", n), setup));
   }
 }
 

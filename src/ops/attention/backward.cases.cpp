@@ -1,8 +1,8 @@
 #include <cmath>
-#include <format>
 #include <limits>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/attention/cases.hpp"
 
 namespace weft::ops::attention {
@@ -188,10 +188,10 @@ std::vector<Case> backward_cases(std::uint64_t seed) {
     // y is rounded to its type between the passes.
     setup.epsilons = type == DType::f32 ? 128 : type == DType::f16 ? 4096 : 32768;
     setup.rules.causal = true;
-    add(std::format("causal_{}", name(type)), setup);
+    add(formatted("causal_{}", name(type)), setup);
     setup.rules.causal = false;
     setup.q.order = setup.k.order = setup.v.order = setup.y.order = {0, 2, 1, 3};
-    add(std::format("tokens_first_{}", name(type)), setup);
+    add(formatted("tokens_first_{}", name(type)), setup);
     Setup odd = make_setup(
         {.heads = 4, .queries = 19, .keys = 33, .size = 37, .value_size = 71, .key_heads = 2},
         type);
@@ -200,7 +200,7 @@ std::vector<Case> backward_cases(std::uint64_t seed) {
     odd.rules.max_bias = 8;
     odd.k.order = {3, 0, 2, 1};
     odd.y.offset = 1;
-    add(std::format("odd_{}", name(type)), odd);
+    add(formatted("odd_{}", name(type)), odd);
   }
   Setup wide = make_setup({.queries = 20, .keys = 80, .size = 256, .value_size = 192});
   wide.rules.window = 30;
@@ -242,7 +242,7 @@ std::vector<Case> backward_cases(std::uint64_t seed) {
     Setup setup = make_setup(shape);
     setup.rules.causal = n % 2 == 0;
     setup.epsilons = 128;
-    add(std::format("random_{}", n), setup);
+    add(formatted("random_{}", n), setup);
   }
   return out;
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/attention/check.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -41,7 +41,7 @@ Result<Dispatch> launch_delta(const Gradient& gradient, const Caps& caps) {
   params.jobs = narrow(problem.rows());
   Launch out;
   out.source = "attention/delta.wgsl";
-  out.label = std::format("attention delta {}", name(problem.y.dtype));
+  out.label = formatted("attention delta {}", name(problem.y.dtype));
   out.constants =
       constants_of(DeltaVariant{.vec = rows_aligned(problem.y, 4) && rows_aligned(gradient.dy, 4)});
   out.params = block_of(params);

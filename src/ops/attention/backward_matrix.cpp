@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/attention/backward.hpp"
 #include "ops/attention/matrix.hpp"
 
@@ -102,7 +102,7 @@ Result<Dispatch> launch_q(const Gradient& gradient, const Caps& caps) {
   variant->out_vec = rows_aligned(gradient.dq, 4);
   Launch out = backward_launch(gradient, 8);
   out.source = "attention/backward_matrix_q.wgsl";
-  out.label = std::format("attention matrix dq {}", variant->dk);
+  out.label = formatted("attention matrix dq {}", variant->dk);
   add_output(out, "dq", gradient.dq, variant->out_vec, 4);
   return finish(std::move(out), *variant, problem.queries(), problem.batches() * problem.heads(),
                 caps);
@@ -115,7 +115,7 @@ Result<Dispatch> launch_kv(const Gradient& gradient, const Caps& caps) {
   variant->out_vec = rows_aligned(gradient.dk, 4) && rows_aligned(gradient.dv, 4);
   Launch out = backward_launch(gradient, 8);
   out.source = "attention/backward_matrix_kv.wgsl";
-  out.label = std::format("attention matrix dkv {}", variant->dk);
+  out.label = formatted("attention matrix dkv {}", variant->dk);
   add_output(out, "dk", gradient.dk, variant->out_vec, 4);
   add_output(out, "dv", gradient.dv, variant->out_vec, 4);
   return finish(std::move(out), *variant, problem.keys(), problem.k.shape[0] * problem.k.shape[1],

@@ -1,6 +1,6 @@
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/attention/backward.hpp"
 
 namespace weft::ops::attention {
@@ -61,7 +61,7 @@ Result<Dispatch> launch_q(const Gradient& gradient, const Caps& caps) {
   variant.out_vec = rows_aligned(gradient.dq, 4);
   Launch out = backward_launch(gradient, 4);
   out.source = "attention/backward_q.wgsl";
-  out.label = std::format("attention dq {}", name(problem.q.dtype));
+  out.label = formatted("attention dq {}", name(problem.q.dtype));
   out.constants = constants_of(variant);
   add_output(out, "dq", gradient.dq, variant.out_vec, 4);
   set_blocks(out, ceil_div(problem.queries(), block_rows), problem.batches() * problem.heads(),
@@ -75,7 +75,7 @@ Result<Dispatch> launch_kv(const Gradient& gradient, const Caps& caps) {
   variant.out_vec = rows_aligned(gradient.dk, 4) && rows_aligned(gradient.dv, 4);
   Launch out = backward_launch(gradient, 4);
   out.source = "attention/backward_kv.wgsl";
-  out.label = std::format("attention dkv {}", name(problem.k.dtype));
+  out.label = formatted("attention dkv {}", name(problem.k.dtype));
   out.constants = constants_of(variant);
   add_output(out, "dk", gradient.dk, variant.out_vec, 4);
   add_output(out, "dv", gradient.dv, variant.out_vec, 4);

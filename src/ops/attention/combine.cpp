@@ -1,6 +1,6 @@
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/attention/problem.hpp"
 
 namespace weft::ops::attention {
@@ -26,7 +26,7 @@ Result<Dispatch> combine(const Problem& problem, const Splits& splits, const Cap
   params.jobs = narrow(problem.rows());
   Launch out;
   out.source = "attention/combine.wgsl";
-  out.label = std::format("attention combine {}", name(problem.y.dtype));
+  out.label = formatted("attention combine {}", name(problem.y.dtype));
   out.constants = constants_of(variant);
   out.params = block_of(params);
   out.operands.push_back({.name = "part", .view = splits.part, .access = Access::read, .unit = 4});

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <format>
 #include <optional>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/attention/matrix.hpp"
 
 namespace weft::ops::attention {
@@ -135,7 +135,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   params.jobs = narrow(jobs);
   Launch out;
   out.source = "attention/matrix.wgsl";
-  out.label = std::format("attention matrix {}x{}", variant.dk, variant.dv);
+  out.label = formatted("attention matrix {}x{}", variant.dk, variant.dv);
   out.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
   out.constants = constants_of(variant);
   out.params = block_of(params);

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/attention/problem.hpp"
 
 namespace weft::ops::attention {
@@ -58,7 +58,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   params.jobs = narrow(jobs);
   Launch out;
   out.source = "attention/tile.wgsl";
-  out.label = std::format("attention tile {}", name(problem.k.dtype));
+  out.label = formatted("attention tile {}", name(problem.k.dtype));
   out.constants = constants_of(variant);
   out.params = block_of(params);
   add_operands(out, problem, splits, {});

@@ -1,8 +1,8 @@
 #include "ops/border/border.hpp"
 
 #include <algorithm>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 
 namespace weft::ops::border {
@@ -90,7 +90,7 @@ void add_borders(std::vector<Case>& out) {
                                         {Mode::reflect, "reflect"}}) {
     const std::string of(mode_name);
     for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
-      out.push_back(border_case(std::format("{}_{}", of, name(type)),
+      out.push_back(border_case(formatted("{}_{}", of, name(type)),
                                 {.dtype = type, .shape = {3, 5, 6}}, {5, 9, 12}, {1, 2, 3}, mode,
                                 7));
     }
@@ -122,8 +122,8 @@ std::vector<Case> cases(std::uint64_t seed) {
   add_borders(out);
   constexpr std::int64_t far = 1LL << 40;
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
-    out.push_back(band_case(std::format("lower_{}", name(type)),
-                            {.dtype = type, .shape = {2, 7, 8}}, -far, 0, 5));
+    out.push_back(band_case(formatted("lower_{}", name(type)), {.dtype = type, .shape = {2, 7, 8}},
+                            -far, 0, 5));
   }
   out.push_back(band_case("upper", {.shape = {9, 6}}, 1, far));
   out.push_back(band_case("diagonal", {.shape = {2, 9, 9}, .repeat = {1}}, 0, 0));
@@ -141,8 +141,8 @@ std::vector<Case> cases(std::uint64_t seed) {
     }
     const DType type = random.pick<DType>({DType::f32, DType::f16});
     out.push_back(border_case(
-        std::format("random{}", i), {.dtype = type, .shape = shape, .pad = random.between(0, 2)},
-        to, low, random.pick<Mode>({Mode::value, Mode::edge, Mode::wrap, Mode::reflect}), 1,
+        formatted("random{}", i), {.dtype = type, .shape = shape, .pad = random.between(0, 2)}, to,
+        low, random.pick<Mode>({Mode::value, Mode::edge, Mode::wrap, Mode::reflect}), 1,
         {.pad = random.between(0, 2)}));
   }
   const auto bench = [&](Case test) {

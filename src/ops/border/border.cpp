@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <format>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -105,7 +105,7 @@ Status launch_part(Plan& plan, const Job& job, const Part& part, const Caps& cap
     params.first[0] = static_cast<std::int32_t>(part.first[inner - 1] - part.first[inner]);
   Launch launch;
   launch.source = "border/border.wgsl";
-  launch.label = std::format("border {} {}", job.mode, name(y.dtype));
+  launch.label = formatted("border {} {}", job.mode, name(y.dtype));
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   launch.operands = {{"x", part.x}, {"y", y, access}};

@@ -1,8 +1,8 @@
 #include "ops/conv/conv.hpp"
 
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 
 namespace weft::ops::conv {
@@ -201,7 +201,7 @@ void add_tests(std::vector<Case>& out) {
   const Axis same{.stride = 1, .pad = 1};
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     const TensorSpec of{.dtype = type};
-    add_all(out, std::format("3x3_{}", name(type)),
+    add_all(out, formatted("3x3_{}", name(type)),
             {.image = {2, 4, 9, 10},
              .channels = 6,
              .kernel = {3, 3},
@@ -311,7 +311,7 @@ std::vector<Case> cases(std::uint64_t seed) {
                   .dilation = random.between(1, 2)};
     };
     const std::uint64_t groups = random.between(1, 3);
-    add_all(out, std::format("random{}", i),
+    add_all(out, formatted("random{}", i),
             {.image = {random.between(1, 3), groups * random.between(1, 4), random.between(5, 12),
                        random.between(5, 12)},
              .channels = groups * random.between(1, 4),

@@ -1,10 +1,10 @@
 #include "ops/conv/direct.hpp"
 
 #include <algorithm>
-#include <format>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 
@@ -165,7 +165,7 @@ Result<Plan> plan_direct(const Problem& problem, Mode mode, const Caps& caps) {
     }
     launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
   }
-  launch.label = std::format("conv {} {} to {}", variant.mode, name(image.dtype), name(y.dtype));
+  launch.label = formatted("conv {} {} to {}", variant.mode, name(image.dtype), name(y.dtype));
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   auto dispatch = make_dispatch(std::move(launch), caps);

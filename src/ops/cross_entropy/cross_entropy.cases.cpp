@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/cross_entropy/cross_entropy.hpp"
 
@@ -149,13 +149,13 @@ Setup probabilities(DType type, const Shape& shape, bool back) {
 void add_cases(std::vector<Case>& out, bool back, Random& random) {
   const auto add = [&](std::string_view label, const Setup& setup) {
     out.push_back(make_case(
-        std::format("{}{}_{}", back ? "back_" : "", label, name(setup.logits.dtype)), setup));
+        formatted("{}{}_{}", back ? "back_" : "", label, name(setup.logits.dtype)), setup));
   };
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     for (const Shape& shape :
          {Shape{1, 1}, Shape{7, 3}, Shape{5, 2, 129}, Shape{4, 1000}, Shape{3, 50257}}) {
       std::string label = "classes";
-      for (const std::uint64_t extent : shape) label += std::format("_{}", extent);
+      for (const std::uint64_t extent : shape) label += formatted("_{}", extent);
       add(label, classes(type, shape, back));
     }
     add("probabilities_6_40", probabilities(type, {6, 40}, back));
@@ -211,13 +211,13 @@ void add_cases(std::vector<Case>& out, bool back, Random& random) {
   }
   for (int i = 0; i < 2; ++i) {
     const std::uint64_t rows = random.between(1, 30);
-    add(std::format("random{}", i), classes(DType::f32, {rows, random.between(1, 700)}, back));
+    add(formatted("random{}", i), classes(DType::f32, {rows, random.between(1, 700)}, back));
   }
   for (const DType type : {DType::f32, DType::bf16}) {
     Setup bench = classes(type, {8192, 50257}, back);
     bench.lse = true;
     Case test = make_case(
-        std::format("bench_cross_entropy{}_8192x50257_{}", back ? "_back" : "", name(type)), bench);
+        formatted("bench_cross_entropy{}_8192x50257_{}", back ? "_back" : "", name(type)), bench);
     test.test = false;
     test.bench = true;
     out.push_back(std::move(test));

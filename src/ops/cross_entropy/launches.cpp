@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <format>
 #include <optional>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -276,7 +276,7 @@ void Launches::launch_states(const View& x, const View& t, const View& state, st
   }
   launch.features.subgroups = variant.subgroup > 0;
   launch.grid = grid_1d(x.shape[0], caps_);
-  launch.label = std::format("cross_entropy states {}", name(x.dtype));
+  launch.label = formatted("cross_entropy states {}", name(x.dtype));
   stages_.add(make_dispatch(std::move(launch), caps_));
 }
 
@@ -323,7 +323,7 @@ void Launches::launch_back(const View& x, const View& t, const View& dx, const V
   }
   if (share.given()) launch.operands.push_back({.name = "share", .view = flat(share)});
   launch.grid = grid_1d(ceil_div<std::uint64_t>(params.count, group_size * variant.block), caps_);
-  launch.label = std::format("cross_entropy back {}", name(dx.dtype));
+  launch.label = formatted("cross_entropy back {}", name(dx.dtype));
   stages_.add(make_dispatch(std::move(launch), caps_));
 }
 

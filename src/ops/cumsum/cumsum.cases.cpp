@@ -1,8 +1,8 @@
 #include "ops/cumsum/cumsum.hpp"
 
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 
 namespace weft::ops::cumsum {
@@ -38,8 +38,8 @@ void scan_host(const Options& options, const HostTensor& x, HostTensor& y) {
 
 Case make_case(const std::string& label, TensorSpec x, TensorSpec y, Options options) {
   Case test;
-  test.name = std::format("{}{}{}", label, options.exclusive ? "_exclusive" : "",
-                          options.reverse ? "_reverse" : "");
+  test.name = formatted("{}{}{}", label, options.exclusive ? "_exclusive" : "",
+                        options.reverse ? "_reverse" : "");
   y.shape = x.shape;
   y.output = true;
   if (!is_float(x.dtype)) {
@@ -89,8 +89,8 @@ void add_cases(std::vector<Case>& out) {
   add_directions("long", {.shape = {60001}}, {}, 0);
   for (const std::uint64_t n :
        {1U, 2U, 7U, 8U, 9U, 31U, 64U, 130U, 520U, 1024U, 4096U, 4100U, 9000U}) {
-    add(std::format("length_{}", n), {.shape = {5, n}}, {}, 1);
-    add(std::format("length_{}_f16", n), {.dtype = DType::f16, .shape = {5, n}},
+    add(formatted("length_{}", n), {.shape = {5, n}}, {}, 1);
+    add(formatted("length_{}_f16", n), {.dtype = DType::f16, .shape = {5, n}},
         {.dtype = DType::f16}, 1);
   }
   add("empty", {.shape = {4, 0}}, {}, 1);
@@ -133,16 +133,16 @@ std::vector<Case> cases(std::uint64_t seed) {
       spec->step = random.between(1, 2);
     }
     out.push_back(
-        make_case(std::format("random{}", i), x, y,
+        make_case(formatted("random{}", i), x, y,
                   {.axis = static_cast<std::uint32_t>(random.between(0, shape.size() - 1)),
                    .exclusive = random.between(0, 1) == 1,
                    .reverse = random.between(0, 1) == 1}));
   }
   for (const DType type : {DType::f32, DType::f16}) {
     for (const std::uint32_t axis : {1U, 0U}) {
-      Case bench = make_case(
-          std::format("bench_{}_4096x4096_{}", axis == 1 ? "rows" : "columns", name(type)),
-          {.dtype = type, .shape = {4096, 4096}}, {.dtype = type}, {.axis = axis});
+      Case bench =
+          make_case(formatted("bench_{}_4096x4096_{}", axis == 1 ? "rows" : "columns", name(type)),
+                    {.dtype = type, .shape = {4096, 4096}}, {.dtype = type}, {.axis = axis});
       bench.test = false;
       bench.bench = true;
       out.push_back(std::move(bench));

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 
@@ -243,7 +243,7 @@ Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::stri
     launch.grid = grid_1d(params.groups, caps);
   }
   launch.source = shape.by_rows ? "cumsum/rows.wgsl" : "cumsum/columns.wgsl";
-  launch.label = std::format("cumsum {} {}", mode, name(x.dtype));
+  launch.label = formatted("cumsum {} {}", mode, name(x.dtype));
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   auto dispatch = make_dispatch(std::move(launch), caps);

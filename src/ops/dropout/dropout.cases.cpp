@@ -1,6 +1,6 @@
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/dropout/dropout.hpp"
 
@@ -37,7 +37,7 @@ std::vector<Case> cases(std::uint64_t seed) {
       x.dtype = y.dtype = type;
       y.shape = x.shape;
       out.push_back(
-          make_case(std::format("{}_{}", label, name(type)), std::move(x), std::move(y), rate));
+          make_case(formatted("{}_{}", label, name(type)), std::move(x), std::move(y), rate));
     };
     add("3_40", {.shape = {3, 40}}, {});
     add("odd", {.shape = {7, 11, 3}}, {});
@@ -53,7 +53,7 @@ std::vector<Case> cases(std::uint64_t seed) {
       make_case("mixed_types", {.dtype = DType::bf16, .shape = {4, 8}}, {.shape = {4, 8}}));
   for (const DType type : {DType::f32, DType::bf16}) {
     Case bench =
-        make_case(std::format("bench_dropout_4096x4096_{}", name(type)),
+        make_case(formatted("bench_dropout_4096x4096_{}", name(type)),
                   {.dtype = type, .shape = {4096, 4096}}, {.dtype = type, .shape = {4096, 4096}});
     bench.test = false;
     bench.bench = true;

@@ -1,11 +1,11 @@
 #include "ops/dropout/dropout.hpp"
 
 #include <array>
-#include <format>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/row_kernel.hpp"
@@ -106,7 +106,7 @@ Result<Dispatch> launch_piece(const Args& args, std::span<const View> piece, con
                       .access = shares_words ? Access::atomic : Access::write,
                       .unit = unit(y)}};
   launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, 256), caps);
-  launch.label = std::format("dropout {}", name(y.dtype));
+  launch.label = formatted("dropout {}", name(y.dtype));
   return make_dispatch(std::move(launch), caps);
 }
 

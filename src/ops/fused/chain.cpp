@@ -1,13 +1,14 @@
 #include "ops/fused/chain.hpp"
 
 #include <bit>
-#include <format>
+
+#include "base/format.hpp"
 
 namespace weft::ops::fused {
 namespace {
 
 std::string value_name(std::uint32_t number, std::size_t inputs) {
-  return number < inputs ? std::format("x{}", number) : std::format("t{}", number - inputs);
+  return number < inputs ? formatted("x{}", number) : formatted("t{}", number - inputs);
 }
 
 /// An input may share memory with the output only as the same view.
@@ -80,32 +81,32 @@ std::string text_of(const Chain& chain) {
       "#let NEEDS_ERF = 1\n#let NEEDS_EXPM1 = 1\n#let NEEDS_LOG1P = 1\n#let DOMAIN = \"f32\"\n"
       "#include \"map/helpers.wgsl\"\n";
   for (std::size_t k = 0; k < chain.steps.size(); ++k) {
-    text += std::format(
-        "#include \"map/functions.wgsl\" with FN=\"{}\" F_NAME=\"f{}\" S_NAME=\"s{}\"\n",
-        chain.steps[k].function, k, k);
+    text +=
+        formatted("#include \"map/functions.wgsl\" with FN=\"{}\" F_NAME=\"f{}\" S_NAME=\"s{}\"\n",
+                  chain.steps[k].function, k, k);
   }
   std::string parameters;
   for (std::size_t i = 0; i < chain.inputs.size(); ++i) {
-    parameters += std::format("{}x{}: V", i == 0 ? "" : ", ", i);
+    parameters += formatted("{}x{}: V", i == 0 ? "" : ", ", i);
   }
-  text += std::format("fn chain({}) -> V {{\n", parameters);
+  text += formatted("fn chain({}) -> V {{\n", parameters);
   for (std::size_t k = 0; k < chain.steps.size(); ++k) {
     std::string arguments;
     for (std::size_t i = 0; i < 3; ++i) {
       const auto& inputs = chain.steps[k].inputs;
       arguments +=
-          std::format("{}{}", i == 0 ? "" : ", ",
-                      i < inputs.size() ? value_name(inputs[i], chain.inputs.size()) : "V()");
+          formatted("{}{}", i == 0 ? "" : ", ",
+                    i < inputs.size() ? value_name(inputs[i], chain.inputs.size()) : "V()");
     }
-    text += std::format("  let t{} = f{}({});\n", k, k, arguments);
+    text += formatted("  let t{} = f{}({});\n", k, k, arguments);
   }
-  return text + std::format("  return t{};\n}}\n", chain.steps.size() - 1);
+  return text + formatted("  return t{};\n}}\n", chain.steps.size() - 1);
 }
 
 void add_scalars(ParamBlock& params, const Chain& chain) {
   for (std::size_t k = 0; k < chain.steps.size(); ++k) {
     for (std::size_t i = 0; i < 4; ++i) {
-      params.add(std::format("s{}_{}", k, i),
+      params.add(formatted("s{}_{}", k, i),
                  std::bit_cast<std::uint32_t>(static_cast<float>(chain.steps[k].scalars[i])));
     }
   }

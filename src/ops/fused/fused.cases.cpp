@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/fused/cases.hpp"
 #include "ops/fused/fused.hpp"
@@ -65,18 +65,18 @@ std::vector<Case> cases(std::uint64_t seed) {
   };
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     for (const std::uint64_t count : {1, 7, 8, 1025}) {
-      same(std::format("{}_{}", name(type), count), {count}, type);
+      same(formatted("{}_{}", name(type), count), {count}, type);
     }
-    same(std::format("{}_rows_of_7", name(type)), {9, 7}, type);
+    same(formatted("{}_rows_of_7", name(type)), {9, 7}, type);
     out.push_back(make_case(
-        std::format("{}_broadcast", name(type)),
+        formatted("{}_broadcast", name(type)),
         {dense({5, 1, 12}, type), dense({12}), dense({3, 1}, type), dense({5, 3, 12}, type)},
         gated_sum()));
     out.push_back(
-        make_case(std::format("{}_ragged_broadcast", name(type)),
+        make_case(formatted("{}_ragged_broadcast", name(type)),
                   {dense({5, 1, 7}, type), dense({7}), dense({3, 1}, type), dense({5, 3, 7}, type)},
                   gated_sum()));
-    out.push_back(make_case(std::format("{}_permuted", name(type)),
+    out.push_back(make_case(formatted("{}_permuted", name(type)),
                             {{.dtype = type, .shape = {6, 5, 8}, .order = {1, 2, 0}},
                              {.shape = {6, 5, 8}, .pad = 3},
                              {.dtype = type, .shape = {6, 5, 8}, .offset = 1},
@@ -123,7 +123,7 @@ std::vector<Case> cases(std::uint64_t seed) {
         if (k < 3 && random.between(0, 2) == 0) extent = 1;
       }
     }
-    out.push_back(make_case(std::format("random_{}", i), std::move(tensors), gated_sum()));
+    out.push_back(make_case(formatted("random_{}", i), std::move(tensors), gated_sum()));
   }
   std::ranges::move(tail_cases(), std::back_inserter(out));
   Case bench =

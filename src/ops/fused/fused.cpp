@@ -1,9 +1,9 @@
 #include "ops/fused/fused.hpp"
 
 #include <algorithm>
-#include <format>
 #include <tuple>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/aligned.hpp"
 #include "ops/iterate.hpp"
@@ -61,14 +61,14 @@ std::string kernel_text(const Chain& chain, std::span<const std::string_view> ki
   std::string wholes;
   std::string singles;
   for (std::size_t i = 0; i < chain.inputs.size(); ++i) {
-    text += std::format("#include \"fused/input.wgsl\" with NAME=\"x{}\" K={} KIND=\"{}\"\n", i, i,
-                        kinds[i]);
+    text += formatted("#include \"fused/input.wgsl\" with NAME=\"x{}\" K={} KIND=\"{}\"\n", i, i,
+                      kinds[i]);
     const std::string_view comma = i == 0 ? "" : ", ";
-    wholes += std::format("{0}load_x{1}(at.i{1}, h)", comma, i);
-    singles += std::format("{0}V(T(x{1}_at(at.i{1})))", comma, i);
+    wholes += formatted("{0}load_x{1}(at.i{1}, h)", comma, i);
+    singles += formatted("{0}V(T(x{1}_at(at.i{1})))", comma, i);
   }
-  text += std::format("fn whole(at: Place, h: u32) -> V {{ return chain({}); }}\n", wholes);
-  return text + std::format("fn single(at: Place) -> V {{ return chain({}); }}\n", singles);
+  text += formatted("fn whole(at: Place, h: u32) -> V {{ return chain({}); }}\n", wholes);
+  return text + formatted("fn single(at: Place) -> V {{ return chain({}); }}\n", singles);
 }
 
 Result<Dispatch> launch_piece(const Chain& chain, std::span<const View> views, const Caps& caps) {
@@ -84,7 +84,7 @@ Result<Dispatch> launch_piece(const Chain& chain, std::span<const View> views, c
   launch.params.add("count", static_cast<std::uint32_t>(y.count()));
   add_scalars(launch.params, chain);
   for (std::uint32_t d = 0; d < y.rank; ++d) {
-    launch.params.add(std::format("shape_{}", d), static_cast<std::uint32_t>(y.shape[d]));
+    launch.params.add(formatted("shape_{}", d), static_cast<std::uint32_t>(y.shape[d]));
   }
   for (std::size_t i = 1; i < views.size(); ++i) {
     const View& view = views[i];
@@ -94,7 +94,7 @@ Result<Dispatch> launch_piece(const Chain& chain, std::span<const View> views, c
     const bool vec = !chunking.ragged && view.stride[view.rank - 1] == 1 && aligned;
     kinds.emplace_back(vec ? "vec" : view.stride[view.rank - 1] == 0 ? "splat" : "step");
     for (std::uint32_t d = 0; d < y.rank; ++d) {
-      launch.params.add(std::format("stride{}_{}", i - 1, d),
+      launch.params.add(formatted("stride{}_{}", i - 1, d),
                         static_cast<std::uint32_t>(view.stride[d]));
     }
     launch.operands.push_back({input_names[i - 1], view, Access::read,
@@ -130,7 +130,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
     plan.dispatches.push_back(std::move(*dispatch));
     return {};
   });
-  if (!done) return wrap(done.error(), std::format("planning `{}`", label_of(chain)));
+  if (!done) return wrap(done.error(), formatted("planning `{}`", label_of(chain)));
   return plan;
 }
 

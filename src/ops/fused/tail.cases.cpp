@@ -1,8 +1,8 @@
 // Reductions, softmax and norms that read through a chain.
 #include <algorithm>
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/fused/cases.hpp"
 #include "ops/norm/norm.hpp"
 #include "ops/reduce/reduce.hpp"
@@ -165,8 +165,7 @@ std::vector<Case> tail_cases() {
   const DType f16 = DType::f16;
   const auto add = [&](const std::string& name, const Shape& shape, Function function,
                        std::uint32_t axes, std::vector<TensorSpec> inputs) {
-    out.push_back(
-        reduction(std::format("then_{}", name), shape, function, axes, std::move(inputs)));
+    out.push_back(reduction(formatted("then_{}", name), shape, function, axes, std::move(inputs)));
   };
   add("sum_rows", {9, 64}, Function::sum, 2, {f({9, 64}), f({64}), f({9, 1}, f16)});
   add("sum_rows_of_7", {9, 7}, Function::sum, 2, {f({9, 7}, f16), f({7}), f({9, 1})});

@@ -1,8 +1,8 @@
 #include "ops/gather/gather.hpp"
 
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 
 namespace weft::ops::gather {
@@ -165,7 +165,7 @@ Case add_rows_case(const std::string& label, TensorSpec table, TensorSpec indice
 void add_gather_cases(std::vector<Case>& out) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
     for (const std::uint32_t axis : {0U, 1U, 2U}) {
-      out.push_back(gather_case(std::format("axis{}_{}", axis, name(type)),
+      out.push_back(gather_case(formatted("axis{}_{}", axis, name(type)),
                                 {.dtype = type, .shape = {5, 6, 7}},
                                 {.dtype = axis == 1 ? DType::i64 : DType::i32, .shape = {5, 6, 7}},
                                 {.dtype = type}, axis));
@@ -185,7 +185,7 @@ void add_gather_cases(std::vector<Case>& out) {
 void add_scatter_cases(std::vector<Case>& out) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
     for (const std::uint32_t axis : {0U, 1U, 2U}) {
-      out.push_back(scatter_case(std::format("axis{}_{}", axis, name(type)),
+      out.push_back(scatter_case(formatted("axis{}_{}", axis, name(type)),
                                  {.dtype = type, .shape = {5, 6, 7}},
                                  {.dtype = axis == 1 ? DType::i64 : DType::i32, .shape = {5, 6, 7}},
                                  {.dtype = type}, axis));
@@ -212,10 +212,9 @@ void add_scatter_cases(std::vector<Case>& out) {
   out.back().tensors.pop_back();  // the status counts a repeated index once
   add("large", {.shape = {10, 70000}}, {.shape = {12, 70000}}, {}, 0);
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
-    out.push_back(add_rows_case(std::format("{}", name(type)), {.dtype = type, .shape = {20, 64}},
+    out.push_back(add_rows_case(formatted("{}", name(type)), {.dtype = type, .shape = {20, 64}},
                                 {.shape = {300}}, {.dtype = type, .shape = {300, 64}}));
-    out.push_back(add_rows_case(std::format("odd_{}", name(type)),
-                                {.dtype = type, .shape = {20, 65}},
+    out.push_back(add_rows_case(formatted("odd_{}", name(type)), {.dtype = type, .shape = {20, 65}},
                                 {.dtype = DType::i64, .shape = {40}}, {.shape = {40, 65}}));
   }
   out.push_back(add_rows_case("batched", {.shape = {2, 3, 9, 40}}, {.shape = {2, 3, 11}},
@@ -240,7 +239,7 @@ void add_sorted_cases(std::vector<Case>& out) {
   out.push_back(scatter_case("many_i32", {.dtype = DType::i32, .shape = {9, 7}, .order = {1, 0}},
                              {.shape = {300, 7}}, {.dtype = DType::i32}, 0));
   for (const DType type : {DType::f32, DType::f16}) {
-    out.push_back(add_rows_case(std::format("many_odd_{}", name(type)),
+    out.push_back(add_rows_case(formatted("many_odd_{}", name(type)),
                                 {.dtype = type, .shape = {500, 35}, .offset = 1}, {.shape = {900}},
                                 {.dtype = type, .shape = {900, 35}}, true));
   }
@@ -279,8 +278,8 @@ std::vector<Case> cases(std::uint64_t seed) {
                      .shape = smaller,
                      .pad = random.between(0, 2)};
     TensorSpec other{.dtype = type, .pad = random.between(0, 3), .offset = random.between(0, 3)};
-    out.push_back(gather_case(std::format("random{}", i), x, index, other, axis));
-    out.push_back(scatter_case(std::format("random{}", i), x, index, other, axis));
+    out.push_back(gather_case(formatted("random{}", i), x, index, other, axis));
+    out.push_back(scatter_case(formatted("random{}", i), x, index, other, axis));
   }
   const auto bench = [&](Case test, double bytes) {
     test.name = "bench_" + test.name;

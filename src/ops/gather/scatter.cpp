@@ -2,10 +2,10 @@
 #include "ops/gather/scatter.hpp"
 
 #include <algorithm>
-#include <format>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 
@@ -97,7 +97,7 @@ Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
   const bool shares_words = size_of(y.dtype) < 4 && variant.chunk == 1;
   Launch launch;
   launch.source = groups ? "gather/scatter_rows.wgsl" : "gather/scatter.wgsl";
-  launch.label = std::format("scatter_add {}", name(y.dtype));
+  launch.label = formatted("scatter_add {}", name(y.dtype));
   launch.operands = {{.name = "index", .view = whole_index(job)},
                      {.name = "source", .view = source, .unit = words(source)},
                      {.name = "y",

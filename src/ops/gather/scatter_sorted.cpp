@@ -1,8 +1,8 @@
 // A scatter_add whose entries are sorted by the rows that they name.
 #include <algorithm>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/cumsum/cumsum.hpp"
 #include "ops/gather/scatter.hpp"
@@ -35,7 +35,7 @@ Result<bool> launch_sorted(Plan& plan, const ScatterJob& job, ScatterVariant var
     if (variant.has_status)
       launch.operands.push_back({.name = "status", .view = job.status, .access = Access::atomic});
     launch.grid = grid_1d(groups, caps);
-    launch.label = std::format("scatter_add {}", pass);
+    launch.label = formatted("scatter_add {}", pass);
     stages.add(make_dispatch(std::move(launch), caps));
   };
   const std::uint64_t all = ceil_div<std::uint64_t>(slots, 256);

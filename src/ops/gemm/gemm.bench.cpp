@@ -1,5 +1,5 @@
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/gemm/cases.hpp"
 
 namespace weft::ops::gemm {
@@ -26,11 +26,11 @@ void add_benchmarks(std::vector<Case>& out) {
   constexpr DType f16 = DType::f16;
   constexpr DType bf16 = DType::bf16;
   for (const std::uint64_t size : {1024U, 4096U, 8192U}) {
-    add(out, square(std::format("f32_{}", size), size, f32, f32));
-    add(out, square(std::format("f16_f32_{}", size), size, f16, f32));
-    add(out, square(std::format("f16_f16_{}", size), size, f16, f16));
-    add(out, square(std::format("bf16_{}", size), size, bf16, bf16));
-    Spec turned = square(std::format("f16_f16_bt_{}", size), size, f16, f16);
+    add(out, square(formatted("f32_{}", size), size, f32, f32));
+    add(out, square(formatted("f16_f32_{}", size), size, f16, f32));
+    add(out, square(formatted("f16_f16_{}", size), size, f16, f16));
+    add(out, square(formatted("bf16_{}", size), size, bf16, bf16));
+    Spec turned = square(formatted("f16_f16_bt_{}", size), size, f16, f16);
     turned.b_turned = true;
     add(out, turned);
   }
@@ -62,8 +62,8 @@ void add_benchmarks(std::vector<Case>& out) {
   vector("thin16_f16_4096x14336_bt", 16, 4096, 14336, true);
   for (const VectorTile& tile : vector_sweep()) {
     for (const bool turned : {true, false}) {
-      vector(std::format("sweep_matvec_t{}_team{}_ky{}_u{}{}", tile.threads, tile.team, tile.ky,
-                         tile.unroll, turned ? "_bt" : ""),
+      vector(formatted("sweep_matvec_t{}_team{}_ky{}_u{}{}", tile.threads, tile.team, tile.ky,
+                       tile.unroll, turned ? "_bt" : ""),
              1, 16384, 16384, turned, tile);
     }
   }
@@ -76,8 +76,8 @@ void add_benchmarks(std::vector<Case>& out) {
   // How much the direction of the operands in memory matters.
   for (const auto& [a_turned, b_turned] : {std::pair{false, true}, {true, false}, {true, true}}) {
     Spec spec =
-        square(std::format("sweep_matrix_a{}_b{}", a_turned ? 't' : 'n', b_turned ? 't' : 'n'),
-               4096, f16, f32);
+        square(formatted("sweep_matrix_a{}_b{}", a_turned ? 't' : 'n', b_turned ? 't' : 'n'), 4096,
+               f16, f32);
     spec.kernel = "matrix";
     spec.a_turned = a_turned;
     spec.b_turned = b_turned;
@@ -94,8 +94,8 @@ void add_benchmarks(std::vector<Case>& out) {
     add(out, spec);
   }
   for (const RegisterTile& tile : register_sweep()) {
-    Spec spec = square(std::format("sweep_tile_{}x{}x{}_{}x{}_s{}_u{}", tile.bm, tile.bn, tile.bk,
-                                   tile.tm, tile.tn, tile.stages, tile.unroll),
+    Spec spec = square(formatted("sweep_tile_{}x{}x{}_{}x{}_s{}_u{}", tile.bm, tile.bn, tile.bk,
+                                 tile.tm, tile.tn, tile.stages, tile.unroll),
                        4096, f32, f32);
     spec.kernel = "tile";
     spec.register_tile = tile;

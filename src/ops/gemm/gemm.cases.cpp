@@ -1,6 +1,6 @@
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/gemm/cases.hpp"
 
@@ -14,9 +14,9 @@ void add_layouts(std::vector<Case>& out, std::string_view kernel, DType a, DType
     spec.a_turned = (turned & 1) != 0;
     spec.b_turned = (turned & 2) != 0;
     spec.c_turned = (turned & 4) != 0;
-    const std::string label = std::format("{}_{}_{}_{}_{}{}{}", kernel, name(a), name(b), name(c),
-                                          spec.a_turned ? 't' : 'n', spec.b_turned ? 't' : 'n',
-                                          spec.c_turned ? 't' : 'n');
+    const std::string label =
+        formatted("{}_{}_{}_{}_{}{}{}", kernel, name(a), name(b), name(c),
+                  spec.a_turned ? 't' : 'n', spec.b_turned ? 't' : 'n', spec.c_turned ? 't' : 'n');
     spec.name = label + "_odd";
     out.push_back(make_case(spec));
     // c is turned by turning the whole product, so one such case of the other sizes is enough.
@@ -39,7 +39,7 @@ void add_layouts(std::vector<Case>& out, std::string_view kernel, DType a, DType
 void add_sizes(std::vector<Case>& out, std::string_view kernel, DType type,
                const std::vector<std::array<std::uint64_t, 3>>& sizes) {
   for (const auto& [m, n, k] : sizes) {
-    out.push_back(make_case({.name = std::format("{}_{}_{}x{}x{}", kernel, name(type), m, n, k),
+    out.push_back(make_case({.name = formatted("{}_{}_{}x{}x{}", kernel, name(type), m, n, k),
                              .m = m,
                              .n = n,
                              .k = k,
@@ -56,7 +56,7 @@ void add_epilogues(std::vector<Case>& out, std::string_view kernel, DType in, DT
   for (const std::uint64_t n : {64U, 43U}) {
     const Spec base{.m = 35, .n = n, .k = 24, .a = in, .b = in, .c = type, .kernel = kernel};
     const auto add = [&](std::string_view label, Spec spec) {
-      spec.name = std::format("{}_{}_{}_{}_n{}", kernel, label, name(in), name(type), n);
+      spec.name = formatted("{}_{}_{}_{}_n{}", kernel, label, name(in), name(type), n);
       out.push_back(make_case(spec));
     };
     Spec spec = base;
@@ -90,7 +90,7 @@ void add_batches(std::vector<Case>& out, std::string_view kernel, DType type) {
     spec.batch = std::move(c);
     spec.a = spec.b = spec.c = type;
     spec.kernel = kernel;
-    spec.name = std::format("{}_{}_{}", kernel, label, name(type));
+    spec.name = formatted("{}_{}_{}", kernel, label, name(type));
     out.push_back(make_case(spec));
   };
   const Spec size{.m = 17, .n = 20, .k = 19};
@@ -115,7 +115,7 @@ void add_views(std::vector<Case>& out, std::string_view kernel, const std::vecto
     const auto add = [&](std::string_view label, Spec spec) {
       spec.a = spec.b = spec.c = type;
       spec.kernel = kernel;
-      spec.name = std::format("{}_{}_{}", kernel, label, name(type));
+      spec.name = formatted("{}_{}_{}", kernel, label, name(type));
       out.push_back(make_case(spec));
     };
     add("odd_offset", {.m = 33, .n = 34, .k = 20, .offset = 1});
@@ -129,7 +129,7 @@ void add_rounded(std::vector<Case>& out) {
   for (const auto& [a, b] : {std::pair{DType::f32, DType::f16}, {DType::bf16, DType::f32}}) {
     for (const bool turned : {false, true}) {
       out.push_back(make_case(
-          {.name = std::format("matrix_rounded_{}_{}{}", name(a), name(b), turned ? "_bt" : ""),
+          {.name = formatted("matrix_rounded_{}_{}{}", name(a), name(b), turned ? "_bt" : ""),
            .m = 40,
            .n = 48,
            .k = 29,
@@ -146,7 +146,7 @@ void add_rounded(std::vector<Case>& out) {
 void add_tiles(std::vector<Case>& out) {
   MatrixTile small{.bm = 32, .bn = 32, .bk = 16, .sm = 2, .sn = 2, .mm = 8, .mn = 8, .mk = 8};
   const auto matrix = [&](std::string_view label, const MatrixTile& forced, bool turned) {
-    out.push_back(make_case({.name = std::format("matrix_tile_{}", label),
+    out.push_back(make_case({.name = formatted("matrix_tile_{}", label),
                              .m = 64,
                              .n = 96,
                              .k = 80,
@@ -173,14 +173,14 @@ void add_tiles(std::vector<Case>& out) {
   const MatrixTile large{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2};
   for (const bool turned : {false, true}) {
     const std::string_view suffix = turned ? "_turned" : "";
-    matrix(std::format("128{}", suffix), large, turned);
+    matrix(formatted("128{}", suffix), large, turned);
     tile = large;
     tile.mn = 8;
-    matrix(std::format("128_16x8{}", suffix), tile, turned);
+    matrix(formatted("128_16x8{}", suffix), tile, turned);
   }
   for (const std::uint32_t unroll : {1U, 2U}) {
     out.push_back(make_case(
-        {.name = std::format("tile_tile_staged_u{}", unroll),
+        {.name = formatted("tile_tile_staged_u{}", unroll),
          .m = 70,
          .n = 129,
          .k = 45,
@@ -226,15 +226,15 @@ void add_vectors(std::vector<Case>& out, Random& random) {
           std::swap(spec.a_turned, spec.b_turned);
         }
         spec.kernel = few.rows == 1 ? "matvec" : "thin";
-        spec.name = std::format("{}_{}_{}_{}_{}x{}x{}{}", spec.kernel, name(spec.a), name(spec.b),
-                                name(spec.c), spec.m, spec.n, spec.k, turned ? "_turned" : "");
+        spec.name = formatted("{}_{}_{}_{}_{}x{}x{}{}", spec.kernel, name(spec.a), name(spec.b),
+                              name(spec.c), spec.m, spec.n, spec.k, turned ? "_turned" : "");
         if (random.between(0, 1) == 1) spec.bias = Shape{spec.n};
         out.push_back(make_case(spec));
       }
     }
   }
   for (const bool turned : {false, true}) {
-    out.push_back(make_case({.name = std::format("matvec_batch{}", turned ? "_turned" : ""),
+    out.push_back(make_case({.name = formatted("matvec_batch{}", turned ? "_turned" : ""),
                              .m = 1,
                              .n = 40,
                              .k = 48,
@@ -246,7 +246,7 @@ void add_vectors(std::vector<Case>& out, Random& random) {
                              .beta = 1,
                              .activation = "silu",
                              .kernel = "matvec"}));
-    out.push_back(make_case({.name = std::format("matvec_wide{}", turned ? "_turned" : ""),
+    out.push_back(make_case({.name = formatted("matvec_wide{}", turned ? "_turned" : ""),
                              .m = 1,
                              .n = 600,
                              .k = 1030,
@@ -308,7 +308,7 @@ void add_large(std::vector<Case>& out) {
 void add_random(std::vector<Case>& out, Random& random) {
   const std::vector<DType> types{DType::f32, DType::f16, DType::bf16};
   for (int i = 0; i < 24; ++i) {
-    Spec spec{.name = std::format("random{}", i),
+    Spec spec{.name = formatted("random{}", i),
               .m = random.between(1, random.pick(std::vector<std::uint64_t>{1, 9, 20, 130})),
               .n = random.between(1, random.pick(std::vector<std::uint64_t>{1, 9, 20, 130})),
               .k = random.between(1, 150),

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/gemm/problem.hpp"
 #include "ops/gemm/shape.hpp"
 #include "ops/iterate.hpp"
@@ -44,7 +44,7 @@ Result<const Kernel*> choose_kernel(const Problem& problem, const Context& conte
                   forced);
     }
     if (const Status can = kernel->can(problem, context); !can) {
-      return wrap(can.error(), std::format("choosing kernel `{}`", forced));
+      return wrap(can.error(), formatted("choosing kernel `{}`", forced));
     }
     if (kernel == &matvec_kernel || kernel == &thin_kernel) parts = kernel->parts(problem, context);
     return kernel;
@@ -148,8 +148,8 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   for (const Problem& problem : *problems) {
     const Status ok = emit_pieces(out, problem, {caps, args});
     if (!ok) {
-      return wrap(ok.error(), std::format("planning the product of {} and {}", describe(args.a),
-                                          describe(args.b)));
+      return wrap(ok.error(), formatted("planning the product of {} and {}", describe(args.a),
+                                        describe(args.b)));
     }
   }
   return out;

@@ -1,5 +1,5 @@
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/gemm/problem.hpp"
 
 namespace weft::ops::gemm {
@@ -98,7 +98,7 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
                         .b_f16 = problem.b.dtype == DType::f16};
   Launch out = launch_of(problem, traits, load_width);
   out.source = "gemm/matrix.wgsl";
-  out.label = std::format("gemm matrix {}x{}x{}", tile.bm, tile.bn, tile.bk);
+  out.label = formatted("gemm matrix {}x{}x{}", tile.bm, tile.bn, tile.bk);
   out.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
   out.constants = merged(traits, variant);
   out.grid = {static_cast<std::uint32_t>(ceil_div<std::uint64_t>(problem.n(), tile.bn)),

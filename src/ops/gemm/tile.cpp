@@ -1,5 +1,5 @@
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/gemm/problem.hpp"
 
 namespace weft::ops::gemm {
@@ -83,7 +83,7 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
                         .edge = problem.m() % tile.bm != 0 || problem.n() % tile.bn != 0};
   Launch out = launch_of(problem, traits, load_width);
   out.source = "gemm/tile.wgsl";
-  out.label = std::format("gemm tile {}x{}x{}", tile.bm, tile.bn, tile.bk);
+  out.label = formatted("gemm tile {}x{}x{}", tile.bm, tile.bn, tile.bk);
   out.constants = merged(traits, variant);
   out.grid = {static_cast<std::uint32_t>(ceil_div<std::uint64_t>(problem.n(), tile.bn)),
               static_cast<std::uint32_t>(ceil_div<std::uint64_t>(problem.m(), tile.bm)),

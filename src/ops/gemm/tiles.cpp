@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <format>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 
 namespace weft::ops::gemm {
@@ -147,7 +147,7 @@ bool MatrixTile::valid(const Caps& caps) const {
 }
 
 std::string MatrixTile::label() const {
-  return std::format("{}x{}x{}_{}x{}_n{}_g{}", bm, bn, bk, sm, sn, mn, band);
+  return formatted("{}x{}x{}_{}x{}_n{}_g{}", bm, bn, bk, sm, sn, mn, band);
 }
 
 std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,

@@ -1,8 +1,8 @@
 // The kernels for one row (matvec) or a few rows (thin) of a: bound by reading b, which they read once.
 #include <algorithm>
 #include <bit>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/gemm/problem.hpp"
 
 namespace weft::ops::gemm {
@@ -110,7 +110,7 @@ Result<Dispatch> launch_rows(const Problem& problem, const Context& context, con
     out.features.subgroups = true;
   }
   out.source = "gemm/rows.wgsl";
-  out.label = std::format("gemm rows {}", variant.cols);
+  out.label = formatted("gemm rows {}", variant.cols);
   out.constants = merged(traits, variant);
   return make_dispatch(std::move(out), caps);
 }
@@ -128,7 +128,7 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
                                .unroll = tile.unroll * (problem.m() == 1 ? 4 : 2),
                                .cols = accumulators(problem)};
   out.source = "gemm/columns.wgsl";
-  out.label = std::format("gemm columns {}", variant.cols);
+  out.label = formatted("gemm columns {}", variant.cols);
   out.constants = merged(traits, variant);
   return make_dispatch(std::move(out), context.caps);
 }

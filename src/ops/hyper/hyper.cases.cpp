@@ -1,8 +1,8 @@
 #include <array>
 #include <cmath>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/hyper/hyper.hpp"
 
@@ -64,7 +64,7 @@ Case combine_case(std::string name, TensorSpec mixes, TensorSpec y, std::uint32_
 
 Case read_case(std::string name, TensorSpec x, TensorSpec y, bool gated) {
   Case test;
-  test.name = std::format("read_{}{}", gated ? "gated_" : "", name);
+  test.name = formatted("read_{}{}", gated ? "gated_" : "", name);
   TensorSpec weights{.shape = x.shape, .low = gated ? -4.0 : 0.0, .high = gated ? 4.0 : 1.0};
   if (!gated) weights.shape.pop_back();
   y.shape = {x.shape[0], x.shape[2]};
@@ -94,7 +94,7 @@ Case read_case(std::string name, TensorSpec x, TensorSpec y, bool gated) {
 
 Case write_case(std::string name, TensorSpec residual, TensorSpec y, bool mixed) {
   Case test;
-  test.name = std::format("write_{}{}", mixed ? "mixed_" : "", name);
+  test.name = formatted("write_{}{}", mixed ? "mixed_" : "", name);
   const auto [tokens, streams, width] =
       std::array{residual.shape[0], residual.shape[1], residual.shape[2]};
   y.shape = residual.shape;

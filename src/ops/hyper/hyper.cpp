@@ -1,7 +1,6 @@
 #include "ops/hyper/hyper.hpp"
 
 #include <algorithm>
-#include <format>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/row_kernel.hpp"
@@ -81,7 +81,7 @@ Result<Plan> launch_tokens(const std::vector<Tensor>& tensors, const Caps& caps,
     for (const Tensor& tensor : tensors) {
       View view = tensor.per_token ? tensor.view.slice(0, first, count) : tensor.view;
       for (std::size_t i = 0; i < tensor.strides.size(); ++i) {
-        launch.params.add(std::format("{}_{}", tensor.name, tensor.strides[i]),
+        launch.params.add(formatted("{}_{}", tensor.name, tensor.strides[i]),
                           static_cast<std::uint32_t>(view.stride[i]));
       }
       launch.operands.push_back({.name = tensor.name,
@@ -105,7 +105,7 @@ void finish_streams(Launch& launch, const Variant& variant, std::uint64_t tokens
   launch.params.add("width", static_cast<std::uint32_t>(width));
   launch.params.add("streams", static_cast<std::uint32_t>(streams));
   launch.grid = grid_1d(ceil_div<std::uint64_t>(tokens * width, 256), caps);
-  launch.label = std::format("hyper {}", variant.mode);
+  launch.label = formatted("hyper {}", variant.mode);
 }
 
 Status check_rank(const View& view, std::string_view name, std::uint32_t rank) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/indexer/indexer.hpp"
 
@@ -80,7 +80,7 @@ std::vector<Case> cases(std::uint64_t seed) {
     out.push_back(make_case(std::move(name), setup));
   };
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::q8_0}) {
-    add(std::format("keys_{}", name(type)), {.k = type});
+    add(formatted("keys_{}", name(type)), {.k = type});
   }
   add("one", {.tokens = 1, .heads = 1, .keys = 1, .size = 1});
   add("odd", {.streams = 2, .tokens = 5, .heads = 67, .keys = 65, .size = 19});

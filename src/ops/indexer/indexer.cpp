@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -90,7 +90,7 @@ void launch(Stages& stages, const Args& args, std::uint64_t first_stream, const 
   const auto tensor = [&](std::string_view name, const View& view, std::string_view strides,
                           Access access = Access::read) {
     for (std::size_t i = 0; i < strides.size(); ++i) {
-      add(std::format("{}_{}", name, strides[i]), view.stride[i]);
+      add(formatted("{}_{}", name, strides[i]), view.stride[i]);
     }
     launch.operands.push_back({.name = name, .view = view, .access = access});
   };

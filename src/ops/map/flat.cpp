@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <string>
 #include <tuple>
 #include <utility>
+
+#include "base/format.hpp"
 
 namespace weft::ops::map {
 namespace {
@@ -78,7 +79,7 @@ Result<std::optional<Dispatch>> plan_flat(std::span<const View> views, std::stri
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   launch.grid = {.x = static_cast<std::uint32_t>(groups)};
-  launch.label = std::format("{} {} flat", function, name(y.dtype));
+  launch.label = formatted("{} {} flat", function, name(y.dtype));
   auto dispatch = make_dispatch(std::move(launch), caps);
   if (!dispatch) return std::unexpected(dispatch.error());
   return std::optional(std::move(*dispatch));

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/map/map.hpp"
 
@@ -15,7 +15,7 @@ using Shape = std::vector<std::uint64_t>;
 /// A case of `function`: inputs as given, one output of `y`.
 Case make_case(const Function& function, std::string name, std::vector<TensorSpec> tensors) {
   Case test;
-  test.name = std::format("{}_{}", function.name, name);
+  test.name = formatted("{}_{}", function.name, name);
   for (std::size_t i = 0; i + 1 < tensors.size(); ++i) {
     // Ranges that the type cannot hold (negative values in unsigned tensors) are cut to what it can.
     TensorSpec& spec = tensors[i];
@@ -83,7 +83,7 @@ void add_function_cases(std::vector<Case>& out, const Function& function) {
     if (type == DType::u32 && function.low < 0 && function.name == "scale") continue;
     // 1027 elements: whole chunks and a tail, of every chunk width.
     out.push_back(
-        make_case(function, std::format("{}", name(type)), same_shape(function, type, {1027})));
+        make_case(function, formatted("{}", name(type)), same_shape(function, type, {1027})));
   }
 }
 
@@ -97,48 +97,48 @@ void add_layout_cases(std::vector<Case>& out, Random& random) {
       for (const Shape& shape : {Shape{}, Shape{1}, Shape{3}, Shape{0}, Shape{4, 0, 3}, Shape{7, 5},
                                  Shape{2, 3, 4, 5}, Shape{2, 1, 3, 2, 2, 1, 3, 5}}) {
         std::string label = "shape";
-        for (const std::uint64_t extent : shape) label += std::format("_{}", extent);
-        out.push_back(make_case(function, std::format("{}_{}", label, t), base(shape)));
+        for (const std::uint64_t extent : shape) label += formatted("_{}", extent);
+        out.push_back(make_case(function, formatted("{}_{}", label, t), base(shape)));
       }
       auto offset = base({259});
       for (TensorSpec& spec : offset) spec.offset = 1;
-      out.push_back(make_case(function, std::format("odd_offset_{}", t), offset));
+      out.push_back(make_case(function, formatted("odd_offset_{}", t), offset));
       auto offset_in = base({260});
       offset_in.front().offset = 3;
-      out.push_back(make_case(function, std::format("odd_input_offset_{}", t), offset_in));
+      out.push_back(make_case(function, formatted("odd_input_offset_{}", t), offset_in));
       auto padded = base({9, 16});
       for (TensorSpec& spec : padded) spec.pad = 3;
-      out.push_back(make_case(function, std::format("padded_rows_{}", t), padded));
+      out.push_back(make_case(function, formatted("padded_rows_{}", t), padded));
       auto padded_in = base({9, 16});
       padded_in.front().pad = 8;
-      out.push_back(make_case(function, std::format("padded_input_{}", t), padded_in));
+      out.push_back(make_case(function, formatted("padded_input_{}", t), padded_in));
       auto stepped = base({6, 10});
       for (TensorSpec& spec : stepped) spec.step = 2;
-      out.push_back(make_case(function, std::format("stepped_{}", t), stepped));
+      out.push_back(make_case(function, formatted("stepped_{}", t), stepped));
       auto turned = base({6, 7, 8});
       turned.front().order = {2, 0, 1};
-      out.push_back(make_case(function, std::format("permuted_input_{}", t), turned));
+      out.push_back(make_case(function, formatted("permuted_input_{}", t), turned));
       auto turned_out = base({6, 7, 9});
       turned_out.back().order = {1, 2, 0};
-      out.push_back(make_case(function, std::format("permuted_output_{}", t), turned_out));
+      out.push_back(make_case(function, formatted("permuted_output_{}", t), turned_out));
       auto in_place = base({5, 37});
       in_place.back().same_as = 0;
-      out.push_back(make_case(function, std::format("in_place_{}", t), in_place));
+      out.push_back(make_case(function, formatted("in_place_{}", t), in_place));
       auto repeated = base({6, 8, 4});
       repeated.front().repeat = {1};
-      out.push_back(make_case(function, std::format("repeated_{}", t), repeated));
+      out.push_back(make_case(function, formatted("repeated_{}", t), repeated));
       if (inputs > 1) {
         for (const Shape& small : {Shape{}, Shape{1}, Shape{12}, Shape{5, 1}, Shape{1, 12},
                                    Shape{3, 1, 12}, Shape{3, 5, 1}}) {
           auto broadcast = base({3, 5, 12});
           broadcast[1].shape = small;
           std::string label = "broadcast";
-          for (const std::uint64_t extent : small) label += std::format("_{}", extent);
-          out.push_back(make_case(function, std::format("{}_{}", label, t), broadcast));
+          for (const std::uint64_t extent : small) label += formatted("_{}", extent);
+          out.push_back(make_case(function, formatted("{}_{}", label, t), broadcast));
         }
         auto ragged = base({5, 7, 11});
         ragged[1].shape = {7, 1};
-        out.push_back(make_case(function, std::format("broadcast_ragged_{}", t), ragged));
+        out.push_back(make_case(function, formatted("broadcast_ragged_{}", t), ragged));
       }
       for (int i = 0; i < 4; ++i) {
         Shape shape(random.between(1, 5));
@@ -152,7 +152,7 @@ void add_layout_cases(std::vector<Case>& out, Random& random) {
             spec.shape[random.between(0, shape.size() - 1)] = 1;
         }
         mixed.back().shape = shape;
-        out.push_back(make_case(function, std::format("random{}_{}", i, t), mixed));
+        out.push_back(make_case(function, formatted("random{}_{}", i, t), mixed));
       }
     }
   }
@@ -167,8 +167,8 @@ void add_cast_cases(std::vector<Case>& out) {
         tensors[0] = {.dtype = from, .shape = shape};
         tensors[1] = {.dtype = to, .shape = shape};
         if (shape.size() == 2) tensors[0].order = {1, 0};
-        Case test = make_case(copy, std::format("{}_to_{}_{}", name(from), name(to), shape.size()),
-                              tensors);
+        Case test =
+            make_case(copy, formatted("{}_to_{}_{}", name(from), name(to), shape.size()), tensors);
         test.tensors[0].low = is_float(from) && to != DType::u8 && to != DType::u32 ? -90 : 0;
         test.tensors[0].high = 120;
         out.push_back(std::move(test));
@@ -185,7 +185,7 @@ void add_i64_cases(std::vector<Case>& out) {
     for (std::uint32_t i = static_cast<std::uint32_t>(shape.size()); i-- > 0;) {
       tensors[0].order.push_back(i);
     }
-    Case test = make_case(copy, std::format("i64_values_rank{}", shape.size()), tensors);
+    Case test = make_case(copy, formatted("i64_values_rank{}", shape.size()), tensors);
     test.tensors[0].low = -0x1p45;
     test.tensors[0].high = 0x1p45;
     out.push_back(std::move(test));
@@ -199,7 +199,7 @@ void add_packed_cases(std::vector<Case>& out) {
     for (const DType type : {DType::f32, DType::f16}) {
       constexpr std::uint64_t half = 24;
       Case test =
-          make_case(function, std::format("packed_{}", name(type)),
+          make_case(function, formatted("packed_{}", name(type)),
                     {{.dtype = type, .shape = {7, 2 * half}}, {.dtype = type, .shape = {7, half}}});
       test.plan = [&function](std::span<const View> views, const Caps& caps) {
         return plan({.function = function.name,
@@ -230,11 +230,11 @@ void add_transpose_cases(std::vector<Case>& out) {
         tensors[0].order.push_back(i);
       }
       std::string label = "transpose";
-      for (const std::uint64_t extent : shape) label += std::format("_{}", extent);
-      out.push_back(make_case(copy, std::format("{}_{}", label, name(type)), tensors));
+      for (const std::uint64_t extent : shape) label += formatted("_{}", extent);
+      out.push_back(make_case(copy, formatted("{}_{}", label, name(type)), tensors));
       tensors[0].dtype = type == DType::f32 ? DType::bf16 : DType::f32;
       tensors[0].offset = 1;
-      out.push_back(make_case(copy, std::format("{}_cast_to_{}", label, name(type)), tensors));
+      out.push_back(make_case(copy, formatted("{}_cast_to_{}", label, name(type)), tensors));
     }
   }
 }
@@ -256,14 +256,14 @@ void add_large_cases(std::vector<Case>& out) {
   const Function& copy = *find_function("copy");
   for (const DType type : {DType::f32, DType::f16, DType::u8}) {
     out.push_back(
-        make_case(add, std::format("flat_{}", name(type)), same_shape(add, type, {million})));
+        make_case(add, formatted("flat_{}", name(type)), same_shape(add, type, {million})));
   }
   out.push_back(make_case(add, "flat_and_one_f16", same_shape(add, DType::f16, {million + 1})));
   for (const auto& [from, to] :
        {std::pair(DType::f16, DType::f32), std::pair(DType::f32, DType::f16),
         std::pair(DType::u8, DType::f32)}) {
     out.push_back(
-        make_case(copy, std::format("flat_{}_to_{}", name(from), name(to)),
+        make_case(copy, formatted("flat_{}_to_{}", name(from), name(to)),
                   {{.dtype = from, .shape = {1024, 1024}}, {.dtype = to, .shape = {1024, 1024}}}));
   }
   const Function& clamp = *find_function("clamp");
@@ -285,15 +285,15 @@ void add_benchmarks(std::vector<Case>& out) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     for (const std::string_view function :
          {"copy", "gelu", "silu", "exp", "add", "mul", "swiglu", "fill"}) {
-      bench(function, std::format("16M_{}", name(type)),
+      bench(function, formatted("16M_{}", name(type)),
             same_shape(*find_function(function), type, {n}));
     }
     auto row = same_shape(*find_function("add"), type, {4096, 4096});
     row[1].shape = {4096};
-    bench("add", std::format("broadcast_row_4096x4096_{}", name(type)), row);
+    bench("add", formatted("broadcast_row_4096x4096_{}", name(type)), row);
     auto turned = same_shape(*find_function("copy"), type, {4096, 4096});
     turned[0].order = {1, 0};
-    bench("copy", std::format("transpose_4096x4096_{}", name(type)), turned);
+    bench("copy", formatted("transpose_4096x4096_{}", name(type)), turned);
   }
   bench("copy", "cast_f32_to_f16_16M",
         {{.dtype = DType::f32, .shape = {n}}, {.dtype = DType::f16, .shape = {n}}});

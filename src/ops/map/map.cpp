@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <format>
 #include <string>
 #include <tuple>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/flat.hpp"
@@ -279,7 +279,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   std::vector<View> views{args.y};
   for (std::size_t i = 0; i < args.inputs.size(); ++i) {
     const auto input = args.inputs[i].broadcast_to(args.y.extents());
-    if (!input) return wrap(input.error(), std::format("planning `{}`", args.function));
+    if (!input) return wrap(input.error(), formatted("planning `{}`", args.function));
     if (const Status ok = check_overlap(*input, args.y, input_names[i]); !ok) {
       return std::unexpected(ok.error());
     }
@@ -376,7 +376,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
          .access = chunking.atomic ? Access::atomic : Access::write,
          .unit = chunking.chunk > 1 && !chunking.ragged && y.dtype != DType::i64 ? words(y) : 1});
     launch.source = "map/map.wgsl";
-    launch.label = std::format("{} {}", mine.function, name(args.y.dtype));
+    launch.label = formatted("{} {}", mine.function, name(args.y.dtype));
     launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, group_size), caps);
     launch.constants = constants_of(mine);
     launch.params = block_of(params);
@@ -385,7 +385,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
     plan.dispatches.push_back(std::move(*dispatch));
     return {};
   });
-  if (!done) return wrap(done.error(), std::format("planning `{}`", args.function));
+  if (!done) return wrap(done.error(), formatted("planning `{}`", args.function));
   return plan;
 }
 

@@ -1,6 +1,6 @@
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/gemm/tiles.hpp"
 #include "ops/mul_mat/ids.hpp"
 #include "ops/quant/job.hpp"
@@ -68,7 +68,7 @@ Result<Dispatch> launch_grouped_matrix(const IdProblem& problem, const Assignmen
   params.w_row *= size_of(weights.dtype);
   Launch out;
   out.source = "mul_mat/grouped_matrix.wgsl";
-  out.label = std::format("mul_mat {} matrix by id", name(weights.dtype));
+  out.label = formatted("mul_mat {} matrix by id", name(weights.dtype));
   out.constants = constants_of(variant);
   out.params = block_of(params);
   out.operands = {{.name = "w", .view = weights, .unit = is_quantized(weights.dtype) ? 1U : 4U},

@@ -1,8 +1,8 @@
 // Products whose matrices are named by ids: row by row, or with the rows of each matrix together.
 #include <algorithm>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/fields.hpp"
 #include "ops/iterate.hpp"
@@ -110,7 +110,7 @@ Result<Dispatch> launch_grouped(const IdProblem& problem, const Assignment& assi
   const GroupedParams params = grouped_params(problem, assignment, caps);
   Launch out;
   out.source = "mul_mat/grouped.wgsl";
-  out.label = std::format("mul_mat {} grouped", name(weights.dtype));
+  out.label = formatted("mul_mat {} grouped", name(weights.dtype));
   out.constants = constants_of(
       GroupedVariant{.type = weights.dtype,
                      .aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights)});

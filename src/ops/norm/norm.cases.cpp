@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/norm/norm.hpp"
 
@@ -169,7 +169,7 @@ Setup with_residual(Kind kind, DType type, const Shape& shape, bool sum = true) 
 
 std::string join(const Shape& shape) {
   std::string text;
-  for (const std::uint64_t extent : shape) text += std::format("_{}", extent);
+  for (const std::uint64_t extent : shape) text += formatted("_{}", extent);
   return text;
 }
 
@@ -177,7 +177,7 @@ void add_shape_cases(std::vector<Case>& out) {
   for (const Kind kind : {Kind::layer, Kind::rms, Kind::l2}) {
     for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
       const auto add = [&](std::string_view label, Setup setup) {
-        out.push_back(make_case(std::format("{}_{}_{}", name(kind), label, name(type)), setup));
+        out.push_back(make_case(formatted("{}_{}_{}", name(kind), label, name(type)), setup));
       };
       add("shape_5_12", plain(kind, type, {5, 12}));
       add("residual_2_3_640", with_residual(kind, type, {2, 3, 640}));
@@ -194,8 +194,8 @@ void add_shape_cases(std::vector<Case>& out) {
       add("long_2_70000", with_residual(kind, type, {2, 70000}));
       add("long_odd_2_50257", affine(kind, type, {2, 50257}));
     }
-    out.push_back(make_case(std::format("{}_wide_2_16384", name(kind)),
-                            affine(kind, DType::f32, {2, 16384})));
+    out.push_back(
+        make_case(formatted("{}_wide_2_16384", name(kind)), affine(kind, DType::f32, {2, 16384})));
   }
   // A mean far larger than the spread: one-pass sums of squares would lose everything.
   for (const std::uint64_t length : {640U, 70000U}) {
@@ -203,7 +203,7 @@ void add_shape_cases(std::vector<Case>& out) {
     shifted.x.low = 1000;
     shifted.x.high = 1001;
     shifted.epsilons = 4000;  // an epsilon of x is that much of its spread
-    out.push_back(make_case(std::format("layer_large_mean_{}", length), shifted));
+    out.push_back(make_case(formatted("layer_large_mean_{}", length), shifted));
   }
   Setup tiny = plain(Kind::l2, DType::f32, {4, 20});
   tiny.eps = 100;
@@ -214,7 +214,7 @@ void add_group_cases(std::vector<Case>& out) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     const auto add = [&](std::string_view label, std::uint64_t groups, Setup setup) {
       setup.groups = groups;
-      out.push_back(make_case(std::format("group_{}_{}", label, name(type)), setup));
+      out.push_back(make_case(formatted("group_{}_{}", label, name(type)), setup));
     };
     add("2_8_4_4", 2, affine(Kind::group, type, {2, 8, 4, 4}));
     add("residual", 4, with_residual(Kind::group, type, {2, 8, 6, 6}));
@@ -242,7 +242,7 @@ void add_layout_cases(std::vector<Case>& out, Random& random) {
   // bf16 differs from f16 in packing alone, which the shapes cover.
   for (const DType type : {DType::f32, DType::f16}) {
     const auto add = [&](std::string_view label, const Setup& setup) {
-      out.push_back(make_case(std::format("{}_{}_{}", name(setup.kind), label, name(type)), setup));
+      out.push_back(make_case(formatted("{}_{}_{}", name(setup.kind), label, name(type)), setup));
     };
     Setup offset = affine(Kind::layer, type, {6, 40});
     offset.x.offset = 3;
@@ -304,7 +304,7 @@ void add_layout_cases(std::vector<Case>& out, Random& random) {
         spec->pad = random.between(0, 9);
         spec->step = random.between(1, 2);
       }
-      add(std::format("random{}", i), mixed);
+      add(formatted("random{}", i), mixed);
     }
   }
   for (const auto& [from, to] : {std::pair{DType::f16, DType::f32}, {DType::f32, DType::f16}}) {
@@ -313,7 +313,7 @@ void add_layout_cases(std::vector<Case>& out, Random& random) {
       setup.y.dtype = to;
       setup.weight.dtype = DType::f32;
       setup.sum.dtype = DType::f32;
-      out.push_back(make_case(std::format("rms_{}_to_{}_{}", name(from), name(to), length), setup));
+      out.push_back(make_case(formatted("rms_{}_to_{}_{}", name(from), name(to), length), setup));
     }
   }
 }
@@ -344,16 +344,15 @@ void add_benchmarks(std::vector<Case>& out) {
   };
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     const std::string_view t = name(type);
-    bench(std::format("rms_4096x4096_{}", t), affine(Kind::rms, type, {4096, 4096}));
-    bench(std::format("layer_4096x4096_{}", t), affine(Kind::layer, type, {4096, 4096}));
-    bench(std::format("rms_residual_4096x4096_{}", t),
-          with_residual(Kind::rms, type, {4096, 4096}));
-    bench(std::format("l2_4096x4096_{}", t), plain(Kind::l2, type, {4096, 4096}));
-    bench(std::format("rms_short_65536x64_{}", t), affine(Kind::rms, type, {65536, 64}));
-    bench(std::format("layer_long_16x131072_{}", t), affine(Kind::layer, type, {16, 131072}));
+    bench(formatted("rms_4096x4096_{}", t), affine(Kind::rms, type, {4096, 4096}));
+    bench(formatted("layer_4096x4096_{}", t), affine(Kind::layer, type, {4096, 4096}));
+    bench(formatted("rms_residual_4096x4096_{}", t), with_residual(Kind::rms, type, {4096, 4096}));
+    bench(formatted("l2_4096x4096_{}", t), plain(Kind::l2, type, {4096, 4096}));
+    bench(formatted("rms_short_65536x64_{}", t), affine(Kind::rms, type, {65536, 64}));
+    bench(formatted("layer_long_16x131072_{}", t), affine(Kind::layer, type, {16, 131072}));
     Setup groups = affine(Kind::group, type, {8, 256, 28, 28});
     groups.groups = 32;
-    bench(std::format("group_8x256x28x28_{}", t), groups);
+    bench(formatted("group_8x256x28x28_{}", t), groups);
   }
   Setup large = affine(Kind::group, DType::f16, {1, 128, 512, 512});
   large.groups = 32;

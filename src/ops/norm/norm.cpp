@@ -1,13 +1,13 @@
 #include "ops/norm/norm.hpp"
 
 #include <algorithm>
-#include <format>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/format.hpp"
 #include "ops/map/map.hpp"
 #include "ops/norm/groups.hpp"
 #include "ops/row_kernel.hpp"
@@ -109,7 +109,7 @@ Result<Plan> plan_by_copies(const Args& args, const Caps& caps) {
 }  // namespace
 
 Result<Plan> plan(const Args& given, const Caps& caps) {
-  const std::string doing = std::format("planning {} norm", name(given.kind));
+  const std::string doing = formatted("planning {} norm", name(given.kind));
   Args args = given;
   std::vector<View> chained;
   if (args.chain.given()) {
@@ -129,8 +129,8 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
   RowKernel kernel;
   kernel.source = "norm/norm.wgsl";
   kernel.label =
-      std::format("{} norm {}", name(args.kind),
-                  chained.empty() ? std::string(name(args.x.dtype)) : fused::label_of(args.chain));
+      formatted("{} norm {}", name(args.kind),
+                chained.empty() ? std::string(name(args.x.dtype)) : fused::label_of(args.chain));
   kernel.constants = constants_of(Variant{.norm = grouped ? "layer" : name(args.kind),
                                           .chain = static_cast<std::uint32_t>(chained.size())});
   kernel.state_words = grouped || args.kind == Kind::layer ? 3 : 1;

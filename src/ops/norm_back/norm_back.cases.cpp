@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/norm_back/norm_back.hpp"
 
@@ -142,12 +142,11 @@ void add_benchmarks(std::vector<Case>& out) {
     out.push_back(std::move(test));
   };
   for (const DType type : {DType::f32, DType::f16}) {
-    bench(std::format("rms_norm_back_4096x4096_{}", name(type)),
-          bare(Kind::rms, type, {4096, 4096}));
+    bench(formatted("rms_norm_back_4096x4096_{}", name(type)), bare(Kind::rms, type, {4096, 4096}));
     Setup rms = plain(Kind::rms, type, {4096, 4096});
     rms.dbias = false;
-    bench(std::format("rms_norm_back_weight_4096x4096_{}", name(type)), rms);
-    bench(std::format("layer_norm_back_8192x768_{}", name(type)),
+    bench(formatted("rms_norm_back_weight_4096x4096_{}", name(type)), rms);
+    bench(formatted("layer_norm_back_8192x768_{}", name(type)),
           plain(Kind::layer, type, {8192, 768}));
   }
 }
@@ -157,7 +156,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   std::vector<Case> out;
   const auto add = [&](std::string_view label, const Setup& setup) {
     out.push_back(
-        make_case(std::format("{}_{}_{}", name(setup.kind), label, name(setup.x.dtype)), setup));
+        make_case(formatted("{}_{}_{}", name(setup.kind), label, name(setup.x.dtype)), setup));
   };
   for (const Kind kind : {Kind::layer, Kind::rms, Kind::l2}) {
     for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
@@ -202,7 +201,7 @@ std::vector<Case> cases(std::uint64_t seed) {
     const std::uint64_t rows = random.between(1, 40);
     Setup setup = plain(Kind::layer, DType::f32, {rows, random.between(1, 600)});
     setup.dbias = i == 1;
-    add(std::format("random{}", i), setup);
+    add(formatted("random{}", i), setup);
   }
   add_benchmarks(out);
   return out;

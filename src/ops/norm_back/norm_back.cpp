@@ -1,11 +1,11 @@
 #include "ops/norm_back/norm_back.hpp"
 
-#include <format>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/map/map.hpp"
 #include "ops/norm/groups.hpp"
 #include "ops/reduce/reduce.hpp"
@@ -78,7 +78,7 @@ Result<Plan> plan_dx(const Args& args, const View& terms, const Caps& caps) {
   const bool grouped = args.kind == Kind::group;
   RowKernel kernel;
   kernel.source = "norm_back/norm_back.wgsl";
-  kernel.label = std::format("{} norm_back {}", name(args.kind), name(args.x.dtype));
+  kernel.label = formatted("{} norm_back {}", name(args.kind), name(args.x.dtype));
   kernel.constants = constants_of(Variant{.norm = grouped ? "layer" : name(args.kind)});
   kernel.state_words = grouped || args.kind == Kind::layer ? 5 : 2;
   for (const auto& [operand_name, view, role] : {std::tuple{"x", args.x, RowRole::input},
@@ -108,7 +108,7 @@ Result<Plan> plan_dx(const Args& args, const View& terms, const Caps& caps) {
 }  // namespace
 
 Result<Plan> plan(const Args& given, const Caps& caps) {
-  const std::string doing = std::format("planning the backward of {} norm", name(given.kind));
+  const std::string doing = formatted("planning the backward of {} norm", name(given.kind));
   if (const Status ok = check(given); !ok) return wrap(ok.error(), doing);
   Stages stages({given.x, given.dy, given.weight, given.dx, given.dweight, given.dbias});
   Args args = given;

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <limits>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/optimizer/optimizer.hpp"
 
@@ -165,9 +165,9 @@ std::vector<Case> cases(std::uint64_t seed) {
   add("adamw_not_finite", {.shape = {70}, .working = DType::bf16, .scale = true, .infinite = true});
   add("adamw_past_one_binding", {.shape = {300001}, .working = DType::f16});
   for (const DType type : {DType::f16, DType::bf16}) {
-    add(std::format("adamw_working_{}", name(type)),
+    add(formatted("adamw_working_{}", name(type)),
         {.shape = {random.between(100, 2000)}, .gradients = type, .working = type, .scale = true});
-    add(std::format("adamw_working_offset_{}", name(type)),
+    add(formatted("adamw_working_offset_{}", name(type)),
         {.shape = {259}, .gradients = type, .working = type, .offset = 1});
   }
   add("sgd", {.shape = {3, 4, 5, 10}, .adam = false});
@@ -187,7 +187,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   infinite[1].fill = Fill::masked;
   out.push_back(clip_case("clip_not_finite", infinite, 0.5F));
   for (const DType type : {DType::f32, DType::bf16}) {
-    Case bench = make_case(std::format("bench_adamw_124M_{}", name(type)),
+    Case bench = make_case(formatted("bench_adamw_124M_{}", name(type)),
                            {.shape = {124'000'000}, .gradients = type, .working = type});
     bench.test = false;
     bench.bench = true;

@@ -1,8 +1,8 @@
 #include "ops/pool/pool.hpp"
 
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 
 namespace weft::ops::pool {
@@ -159,7 +159,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   std::vector<Case> out;
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     const TensorSpec of{.dtype = type};
-    add_both(out, std::format("3x3_{}", name(type)),
+    add_both(out, formatted("3x3_{}", name(type)),
              {.image = {2, 3, 8, 10},
               .kernel = {3, 3},
               .axes = {{.stride = 1, .pad = 1}, {.stride = 1, .pad = 1}}},
@@ -198,7 +198,7 @@ std::vector<Case> cases(std::uint64_t seed) {
                   .pad = static_cast<std::int64_t>(random.between(0, 2)),
                   .dilation = random.between(1, 2)};
     };
-    add_both(out, std::format("random{}", i),
+    add_both(out, formatted("random{}", i),
              {.image = {random.between(1, 3), random.between(1, 4), random.between(5, 12),
                         random.between(5, 12)},
               .kernel = {random.between(1, 3), random.between(1, 3)},

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -123,7 +123,7 @@ Status launch_job(Plan& plan, const Job& job, const Caps& caps) {
   }
   launch.operands.push_back({"y", y, access});
   launch.source = "pool/pool.wgsl";
-  launch.label = std::format("pool {} {} {}", variant.function, variant.mode, name(y.dtype));
+  launch.label = formatted("pool {} {} {}", variant.function, variant.mode, name(y.dtype));
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);

@@ -1,6 +1,6 @@
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/map/map.hpp"
 #include "ops/quant/job.hpp"
@@ -32,7 +32,7 @@ Result<Dispatch> launch(const Job& job, const Caps& caps) {
   const bool shares_words = size_of(job.flat.dtype) < 4 && !variant.vector;
   Launch out;
   out.source = "quant/decode.wgsl";
-  out.label = std::format("decode {}", name(job.table.dtype));
+  out.label = formatted("decode {}", name(job.table.dtype));
   out.constants = constants_of(variant);
   out.params = block_of(params);
   out.operands = {{.name = "table", .view = job.table},

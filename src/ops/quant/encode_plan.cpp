@@ -1,6 +1,6 @@
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/quant/codec.hpp"
 #include "ops/quant/job.hpp"
@@ -34,7 +34,7 @@ Result<Dispatch> launch(const Job& job, const Caps& caps) {
                         .refine = !caps.software};
   Launch out;
   out.source = "quant/encode.wgsl";
-  out.label = std::format("encode {}", name(type));
+  out.label = formatted("encode {}", name(type));
   out.constants = constants_of(variant);
   out.params = block_of(params);
   out.params.add("zero", std::uint32_t{0});

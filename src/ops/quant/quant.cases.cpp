@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/quant/codec.hpp"
 #include "ops/quant/quant.hpp"
@@ -59,7 +59,7 @@ Case get_case(std::string name, TensorSpec table, TensorSpec index, TensorSpec y
 Case copy_case(DType type) {
   const std::uint64_t block = block_elements(type);
   Case test;
-  test.name = std::format("copy_{}", name(type));
+  test.name = formatted("copy_{}", name(type));
   test.tensors = {{.dtype = type, .shape = {3, 4, block * 3}, .order = {1, 0, 2}},
                   {.dtype = type, .shape = {3, 4, block * 3}, .output = true, .pad = block}};
   test.plan = [](std::span<const View> v, const Caps& caps) {
@@ -139,7 +139,7 @@ void add_encode_cases(std::vector<Case>& out) {
   for (const DType type : quantized_dtypes) {
     if (!can_quantize(type)) continue;
     const std::uint64_t block = block_elements(type);
-    out.push_back(encode_case(std::format("{}", name(type)), {.shape = {3, block * 3}},
+    out.push_back(encode_case(formatted("{}", name(type)), {.shape = {3, block * 3}},
                               {.dtype = type, .pad = block, .offset = block}));
   }
   out.push_back(encode_case(
@@ -171,17 +171,17 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
   for (const DType type : quantized_dtypes) {
     const std::uint64_t block = block_elements(type);
     out.push_back(
-        decode_case(std::format("{}", name(type)), {.dtype = type, .shape = {5, block * 3}}, {}));
-    out.push_back(get_case(std::format("{}", name(type)),
+        decode_case(formatted("{}", name(type)), {.dtype = type, .shape = {5, block * 3}}, {}));
+    out.push_back(get_case(formatted("{}", name(type)),
                            {.dtype = type, .shape = {7, block * 3}, .offset = block},
                            {.dtype = DType::i32, .shape = {9}}, {}));
     out.push_back(copy_case(type));
   }
   for (const DType to : {DType::f16, DType::bf16}) {
-    out.push_back(decode_case(std::format("q4_0_to_{}", name(to)),
+    out.push_back(decode_case(formatted("q4_0_to_{}", name(to)),
                               {.dtype = DType::q4_0, .shape = {3, 2, 96}, .order = {1, 0, 2}},
                               {.dtype = to}));
-    out.push_back(decode_case(std::format("q6_K_to_turned_{}", name(to)),
+    out.push_back(decode_case(formatted("q6_K_to_turned_{}", name(to)),
                               {.dtype = DType::q6_k, .shape = {3, 5, 256}, .pad = 256},
                               {.dtype = to, .order = {2, 0, 1}, .offset = 1}));
   }
@@ -198,7 +198,7 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
                          {.dtype = DType::i32, .shape = {300}}, {}));
   add_encode_cases(out);
   const auto bench = [&](DType type, DType to) {
-    Case test = decode_case(std::format("bench_{}_to_{}_4096x14336", name(type), name(to)),
+    Case test = decode_case(formatted("bench_{}_to_{}_4096x14336", name(type), name(to)),
                             {.dtype = type, .shape = {4096, 14336}}, {.dtype = to});
     test.test = false;
     test.bench = true;

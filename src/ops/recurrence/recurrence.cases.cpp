@@ -1,7 +1,7 @@
 #include <cmath>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/recurrence/recurrence.hpp"
 
@@ -108,7 +108,7 @@ void reference(const Setup& setup, std::span<HostTensor> t) {
 
 Case make_case(std::string name, const Setup& setup) {
   Case test;
-  test.name = std::format("{}_{}", recurrence::name(setup.kind), name);
+  test.name = formatted("{}_{}", recurrence::name(setup.kind), name);
   const std::uint64_t shared = setup.shared_heads == 0 ? setup.heads : setup.shared_heads;
   const Shape lead{setup.sequences, setup.tokens};
   const auto tensor = [&](std::uint64_t heads, std::uint64_t inner) {
@@ -256,21 +256,21 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
     out.push_back(std::move(test));
   };
   for (const std::uint64_t tokens : {1U, 512U}) {
-    bench(std::format("32x128_{}", tokens), {.kind = Kind::delta,
-                                             .tokens = tokens,
-                                             .heads = 32,
-                                             .values = 128,
-                                             .keys = 128,
-                                             .scalar_decay = true});
-    bench(std::format("48x64x128_{}", tokens), {.kind = Kind::ssm,
-                                                .tokens = tokens,
-                                                .heads = 48,
-                                                .values = 64,
-                                                .keys = 128,
-                                                .shared_heads = 1,
-                                                .interleaved = true,
-                                                .scalar_decay = true});
-    bench(std::format("32x64_{}", tokens),
+    bench(formatted("32x128_{}", tokens), {.kind = Kind::delta,
+                                           .tokens = tokens,
+                                           .heads = 32,
+                                           .values = 128,
+                                           .keys = 128,
+                                           .scalar_decay = true});
+    bench(formatted("48x64x128_{}", tokens), {.kind = Kind::ssm,
+                                              .tokens = tokens,
+                                              .heads = 48,
+                                              .values = 64,
+                                              .keys = 128,
+                                              .shared_heads = 1,
+                                              .interleaved = true,
+                                              .scalar_decay = true});
+    bench(formatted("32x64_{}", tokens),
           {.kind = Kind::wkv7, .tokens = tokens, .heads = 32, .values = 64, .keys = 64});
   }
   return out;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <format>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -172,9 +172,9 @@ class Launcher {
     launch_.params.add("scale", args_.scale);
     for (const auto& [operand, view] : {std::pair{"q", args_.q}, {"k", args_.k}}) {
       const std::uint64_t heads = view.shape[2];
-      add(std::format("{}_share", operand), v.shape[0] / view.shape[0]);
-      add(std::format("{}_div", operand), args_.interleaved ? v.shape[2] / heads : 1);
-      add(std::format("{}_heads", operand), heads);
+      add(formatted("{}_share", operand), v.shape[0] / view.shape[0]);
+      add(formatted("{}_div", operand), args_.interleaved ? v.shape[2] / heads : 1);
+      add(formatted("{}_heads", operand), heads);
       keyed(operand, view);
     }
     if (!variant_.scalar_decay) keyed("decay", decay);
@@ -218,7 +218,7 @@ class Launcher {
     launch_.constants = constants_of(variant_);
     launch_.features.subgroups = variant_.shuffle;
     launch_.grid = grid_1d(ceil_div<std::uint64_t>(rows, group_size / variant_.lanes), caps_);
-    launch_.label = std::format("recurrence {}", variant_.kind);
+    launch_.label = formatted("recurrence {}", variant_.kind);
     return make_dispatch(std::move(launch_), caps_);
   }
 
@@ -250,9 +250,9 @@ class Launcher {
   }
 
   void strides(std::string_view name, const View& view) {
-    add(std::format("{}_s", name), view.stride[0]);
-    add(std::format("{}_t", name), view.stride[1]);
-    add(std::format("{}_h", name), view.stride[2]);
+    add(formatted("{}_s", name), view.stride[0]);
+    add(formatted("{}_t", name), view.stride[1]);
+    add(formatted("{}_h", name), view.stride[2]);
   }
 
   void keyed(std::string_view name, const View& view) {
@@ -348,7 +348,7 @@ void emit(Stages& stages, const Args& args, std::uint64_t tokens_after, const Ca
 }  // namespace
 
 Result<Plan> plan(const Args& given, const Caps& caps) {
-  const std::string doing = std::format("planning the recurrence {}", name(given.kind));
+  const std::string doing = formatted("planning the recurrence {}", name(given.kind));
   if (const Status ok = check(given); !ok) return wrap(ok.error(), doing);
   if (given.v.shape[0] * given.v.shape[2] * given.v.shape[3] == 0) return Plan{};
   Stages stages({given.q, given.k, given.v, given.decay, given.a, given.b, given.bonus, given.step,

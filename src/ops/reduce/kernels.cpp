@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <format>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/reduce/problem.hpp"
 
@@ -159,7 +159,7 @@ Params start_params(const Problem& problem) {
 /// innermost kept or reduced dimension.
 void add_inputs(Launch& launch, const Problem& problem, std::uint32_t chunk, bool along_kept) {
   for (std::size_t k = 0; k < fused::max_inputs; ++k) {
-    const std::string constant = std::format("X{}_KIND", k);
+    const std::string constant = formatted("X{}_KIND", k);
     if (k >= problem.inputs.size()) {
       launch.constants.emplace(constant, std::string("none"));
       continue;
@@ -180,12 +180,12 @@ void add_inputs(Launch& launch, const Problem& problem, std::uint32_t chunk, boo
     launch.operands.push_back({.name = fused::input_names[k],
                                .view = Problem::whole(kept, reduced),
                                .unit = vec ? std::max(1U, chunk * size_of(kept.dtype) / 4) : 1});
-    launch.params.add(std::format("along{}", k), narrow(step));
+    launch.params.add(formatted("along{}", k), narrow(step));
     for (std::uint32_t d = 0; d < kept.rank; ++d) {
-      launch.params.add(std::format("kept{}_{}", k, d), narrow(kept.stride[d]));
+      launch.params.add(formatted("kept{}_{}", k, d), narrow(kept.stride[d]));
     }
     for (std::uint32_t d = 0; d < reduced.rank; ++d) {
-      launch.params.add(std::format("reduced{}_{}", k, d), narrow(reduced.stride[d]));
+      launch.params.add(formatted("reduced{}_{}", k, d), narrow(reduced.stride[d]));
     }
   }
   if (problem.chain == nullptr) return;
@@ -246,9 +246,9 @@ Status finish(Plan& plan, const Problem& problem, Variant variant, Params params
         {.name = "yi", .view = yi, .access = Access::write, .unit = out_words});
   }
   launch.source = source;
-  launch.label = std::format(
-      "reduce {} {}", variant.combine,
-      mine.chain == nullptr ? std::string(name(x.dtype)) : fused::label_of(*mine.chain));
+  launch.label =
+      formatted("reduce {} {}", variant.combine,
+                mine.chain == nullptr ? std::string(name(x.dtype)) : fused::label_of(*mine.chain));
   launch.features.subgroups = variant.shuffle;
   launch.grid = grid_1d(params.groups, caps);
   launch.constants.merge(constants_of(variant));

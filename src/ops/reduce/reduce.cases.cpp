@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <limits>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 
 namespace weft::ops::reduce {
@@ -78,7 +78,7 @@ void reduce_host(Function function, std::uint32_t axes, const HostTensor& x, Hos
 Case make_case(Function function, const std::string& label, TensorSpec x, std::uint32_t axes,
                TensorSpec y = {}, bool keep = false) {
   Case test;
-  test.name = std::format("{}_{}", name(function), label);
+  test.name = formatted("{}_{}", name(function), label);
   double count = 1;
   y.shape.clear();
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
@@ -137,8 +137,7 @@ TensorSpec result(Function function, DType type) {
 
 std::string text(const Shape& shape) {
   std::string out;
-  for (const std::uint64_t extent : shape)
-    out += std::format("{}{}", out.empty() ? "" : "x", extent);
+  for (const std::uint64_t extent : shape) out += formatted("{}{}", out.empty() ? "" : "x", extent);
   return out;
 }
 
@@ -147,8 +146,8 @@ void add_function_cases(std::vector<Case>& out) {
     for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::u32}) {
       const bool wraps = !is_float(type) && (f == Function::mean || f == Function::norm);
       const TensorSpec y = result(f, wraps ? DType::f32 : type);
-      out.push_back(make_case(f, std::format("rows_{}", name(type)),
-                              {.dtype = type, .shape = {9, 77}}, 2, y));
+      out.push_back(
+          make_case(f, formatted("rows_{}", name(type)), {.dtype = type, .shape = {9, 77}}, 2, y));
       if (type != DType::f32) continue;
       out.push_back(make_case(f, "columns_f32", {.shape = {77, 12}}, 1, y));
       out.push_back(make_case(f, "all_f32", {.shape = {13, 7}}, 3, y));
@@ -188,17 +187,17 @@ void add_shape_cases(std::vector<Case>& out) {
       out.push_back(std::move(test));
     };
     for (std::uint32_t axes = 0; axes < 16; ++axes) {
-      add(std::format("axes_{}", axes), {.shape = {3, 4, 5, 6}}, axes, {}, axes % 2 == 0);
-      add(std::format("permuted_axes_{}", axes),
+      add(formatted("axes_{}", axes), {.shape = {3, 4, 5, 6}}, axes, {}, axes % 2 == 0);
+      add(formatted("permuted_axes_{}", axes),
           {.dtype = DType::f16, .shape = {3, 4, 5, 8}, .order = {2, 0, 3, 1}}, axes);
     }
     for (const std::uint64_t n :
          {1U, 2U, 3U, 4U, 5U, 8U, 31U, 128U, 129U, 516U, 1024U, 1027U, 5000U}) {
       for (const DType type : {DType::f32, DType::f16}) {
-        add(std::format("row_of_{}_{}", n, name(type)), {.dtype = type, .shape = {3, n}}, 2,
+        add(formatted("row_of_{}_{}", n, name(type)), {.dtype = type, .shape = {3, n}}, 2,
             {.dtype = type});
         if (n > 600) continue;
-        add(std::format("columns_of_{}_{}", n, name(type)), {.dtype = type, .shape = {n, 24}}, 1,
+        add(formatted("columns_of_{}_{}", n, name(type)), {.dtype = type, .shape = {n, 24}}, 1,
             {.dtype = type});
       }
     }
@@ -230,15 +229,15 @@ void add_shape_cases(std::vector<Case>& out) {
                                  {DType::bf16, DType::f32},
                                  {DType::i32, DType::f32},
                                  {DType::f16, DType::i32}}) {
-    out.push_back(make_case(Function::sum, std::format("{}_to_{}", name(from), name(to)),
+    out.push_back(make_case(Function::sum, formatted("{}_to_{}", name(from), name(to)),
                             {.dtype = from, .shape = {16, 40}}, 1, {.dtype = to}));
     out.back().tensors[0].fill = Fill::integers;
     out.back().tensors[0].low = -8;
     out.back().tensors[0].high = 8;
   }
   for (const DType to : {DType::i64, DType::u32, DType::f32}) {
-    out.push_back(make_case(Function::argmin, std::format("to_{}", name(to)), {.shape = {16, 40}},
-                            2, {.dtype = to}));
+    out.push_back(make_case(Function::argmin, formatted("to_{}", name(to)), {.shape = {16, 40}}, 2,
+                            {.dtype = to}));
   }
   out.push_back(make_case(Function::sum, "many_workgroups", {.shape = {66000, 8, 8}}, 2));
   out.push_back(make_case(Function::norm, "long_f16", {.dtype = DType::f16, .shape = {300001}}, 1));
@@ -271,14 +270,14 @@ void add_random_cases(std::vector<Case>& out, Random& random) {
       spec->step = random.between(1, 2);
     }
     const auto axes = static_cast<std::uint32_t>(random.between(0, (1U << shape.size()) - 1));
-    out.push_back(make_case(f, std::format("random{}", i), x, axes, y));
+    out.push_back(make_case(f, formatted("random{}", i), x, axes, y));
   }
 }
 
 void add_benchmarks(std::vector<Case>& out) {
   const auto bench = [&](Function f, const std::string& label, DType type, const Shape& shape,
                          std::uint32_t axes) {
-    Case test = make_case(f, std::format("{}_{}_{}", label, text(shape), name(type)),
+    Case test = make_case(f, formatted("{}_{}_{}", label, text(shape), name(type)),
                           {.dtype = type, .shape = shape}, axes, result(f, type));
     test.name = "bench_" + test.name;
     test.test = false;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <format>
 #include <limits>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -217,7 +217,7 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
     target = View::dense(y->dtype, y->extents());
     target.slot = plan.add_scratch(round_up<std::uint64_t>(target.bytes().size(), 16));
   }
-  const auto doing = [&] { return std::format("planning `{}`", name(args.function)); };
+  const auto doing = [&] { return formatted("planning `{}`", name(args.function)); };
   Problem problem = describe_problem(args, target, count);
   if (args.chain.given()) {
     if (const Status ok = add_chain(problem, args); !ok) return wrap(ok.error(), doing());

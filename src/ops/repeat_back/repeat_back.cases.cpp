@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/repeat_back/repeat_back.hpp"
 
@@ -42,8 +42,7 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
   for (const DType type : {DType::f32, DType::f16}) {
     const auto add = [&](std::string_view label, TensorSpec dy, TensorSpec dx) {
       dy.dtype = dx.dtype = type;
-      out.push_back(
-          make_case(std::format("{}_{}", label, name(type)), std::move(dy), std::move(dx)));
+      out.push_back(make_case(formatted("{}_{}", label, name(type)), std::move(dy), std::move(dx)));
     };
     add("none", {.shape = {2, 4, 6, 8}}, {.shape = {2, 4, 6, 8}});
     add("inner", {.shape = {2, 4, 6, 16}}, {.shape = {2, 4, 6, 8}});

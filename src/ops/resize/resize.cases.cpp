@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 
 namespace weft::ops::resize {
@@ -104,7 +104,7 @@ void add_modes(std::vector<Case>& out, const std::string& label, Setup setup,
   for (const auto& [mode, name] :
        {std::pair{Mode::nearest, "nearest"}, {Mode::linear, "linear"}, {Mode::cubic, "cubic"}}) {
     setup.mode = mode;
-    out.push_back(resize_case(std::format("{}_{}", name, label), setup, x, y));
+    out.push_back(resize_case(formatted("{}_{}", name, label), setup, x, y));
   }
 }
 
@@ -112,8 +112,8 @@ std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
-    add_modes(out, std::format("double_{}", name(type)),
-              {.from = {2, 3, 5, 7}, .to = {2, 3, 10, 14}}, {.dtype = type}, {.dtype = type});
+    add_modes(out, formatted("double_{}", name(type)), {.from = {2, 3, 5, 7}, .to = {2, 3, 10, 14}},
+              {.dtype = type}, {.dtype = type});
   }
   add_modes(out, "odd", {.from = {1, 2, 9, 11}, .to = {1, 2, 5, 23}});
   add_modes(out, "corners", {.from = {1, 2, 6, 7}, .to = {1, 2, 11, 4}, .align_corners = true});
@@ -135,7 +135,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   for (int i = 0; i < 3; ++i) {
     const auto extent = [&] { return random.between(1, 20); };
     const std::uint64_t n = random.between(1, 3);
-    add_modes(out, std::format("random{}", i),
+    add_modes(out, formatted("random{}", i),
               {.from = {n, 2, extent(), extent()}, .to = {n, 2, extent(), extent()}});
   }
   const auto bench = [&](Case test) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 
@@ -132,7 +132,7 @@ Status launch_part(Plan& plan, const Args& args, const Part& part, const Caps& c
   params.total = narrow(y.count() / variant.chunk);
   Launch launch;
   launch.source = "resize/resize.wgsl";
-  launch.label = std::format("resize {} {}", variant.mode, name(y.dtype));
+  launch.label = formatted("resize {} {}", variant.mode, name(y.dtype));
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   launch.operands = {{"x", part.x}, {"y", y, access}};

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <tuple>
 
+#include "base/format.hpp"
 #include "ops/row_kernel.hpp"
 
 namespace weft::ops::rope {
@@ -19,11 +19,11 @@ Status check_tables(const Args& args) {
                           ? view.rank == 2 && view.shape[0] == 4 && view.shape[1] == tokens
                           : view.rank == 1 && view.shape[0] == tokens;
     if (!fits || view.dtype != DType::i32) {
-      return fail(
-          ErrorCode::invalid_argument,
-          "The positions of rope in mode {} must be i32{} for x {}; they are {}.", name(args.mode),
-          has_sections(args.mode) ? std::format("[4,{}]", tokens) : std::format("[{}]", tokens),
-          describe(args.x), describe(view));
+      return fail(ErrorCode::invalid_argument,
+                  "The positions of rope in mode {} must be i32{} for x {}; they are {}.",
+                  name(args.mode),
+                  has_sections(args.mode) ? formatted("[4,{}]", tokens) : formatted("[{}]", tokens),
+                  describe(args.x), describe(view));
     }
   }
   if (args.factors.given()) {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <format>
 #include <numbers>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/map/map.hpp"
 #include "ops/rope/rope.hpp"
@@ -151,7 +151,7 @@ void add_modes(std::vector<Case>& out) {
        {Mode::pairs, Mode::halves, Mode::sections, Mode::interleaved, Mode::vision}) {
     const bool vision = mode == Mode::vision;
     for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
-      const std::string tail = std::format("{}_{}", name(mode), name(type));
+      const std::string tail = formatted("{}_{}", name(mode), name(type));
       out.push_back(make_case("plain_" + tail, plain(mode, type, 64, vision ? 32 : 64)));
       out.push_back(make_case("odd_" + tail, plain(mode, type, 36, vision ? 18 : 22)));
     }
@@ -163,20 +163,20 @@ void add_modes(std::vector<Case>& out) {
     yarn.options.magnitude = 1.3F;
     yarn.options.trained_context = 256;
     yarn.options.base = 500;
-    out.push_back(make_case(std::format("yarn_{}", name(mode)), yarn));
+    out.push_back(make_case(formatted("yarn_{}", name(mode)), yarn));
     yarn.options.backward = true;
     yarn.options.trained_context = 0;
-    out.push_back(make_case(std::format("backward_{}", name(mode)), yarn));
+    out.push_back(make_case(formatted("backward_{}", name(mode)), yarn));
     Setup in_place = plain(mode, DType::f16, 80, vision ? 40 : 32);
     in_place.y.same_as = 0;
-    out.push_back(make_case(std::format("in_place_{}", name(mode)), in_place));
+    out.push_back(make_case(formatted("in_place_{}", name(mode)), in_place));
   }
 }
 
 void add_layouts(std::vector<Case>& out) {
   for (const Mode mode : {Mode::pairs, Mode::halves}) {
     for (const DType type : {DType::f32, DType::f16}) {
-      const std::string tail = std::format("{}_{}", name(mode), name(type));
+      const std::string tail = formatted("{}_{}", name(mode), name(type));
       Setup counted = plain(mode, type, 64, 64);
       counted.has_positions = false;
       counted.options.first_position = 7;
@@ -232,7 +232,7 @@ void set_rows(const Setup& setup, HostTensor x, const HostTensor& positions, con
 /// Queries, keys into rows of a table, and values that do not turn into rows of another one, in one launch.
 Case together(Mode mode, std::uint64_t tokens, std::uint64_t size, DType cache, double first_row) {
   Case test;
-  test.name = std::format("together_{}_{}x{}_{}", name(mode), tokens, size, name(cache));
+  test.name = formatted("together_{}_{}x{}_{}", name(mode), tokens, size, name(cache));
   if (first_row < 0) test.name += "_nowhere";
   Setup setup = plain(mode, DType::f32, size, static_cast<std::uint32_t>(size));
   const TensorSpec rows{.dtype = tokens > 1 ? DType::i32 : DType::i64,
@@ -298,10 +298,10 @@ void add_benchmarks(std::vector<Case>& out) {
       setup.x.shape = {8, 2048, 32, 128};
       setup.bench = true;
       out.push_back(
-          make_case(std::format("bench_rope_{}_8x2048x32x128_{}", name(mode), name(type)), setup));
+          make_case(formatted("bench_rope_{}_8x2048x32x128_{}", name(mode), name(type)), setup));
       setup.x.shape = {1, 1, 32, 128};
       out.push_back(
-          make_case(std::format("bench_rope_{}_token_32x128_{}", name(mode), name(type)), setup));
+          make_case(formatted("bench_rope_{}_token_32x128_{}", name(mode), name(type)), setup));
     }
   }
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <numbers>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/aligned.hpp"
 #include "ops/iterate.hpp"
@@ -187,8 +187,8 @@ Result<Dispatch> launch(std::span<const Args> streams, const Caps& caps) {
                         .factors = args.factors.given()};
   Launch out;
   out.source = "rope/rope.wgsl";
-  out.label = std::format("rope {} {}", name(args.mode), name(args.x.dtype));
-  if (streams.size() > 1) out.label += std::format(" of {}", streams.size());
+  out.label = formatted("rope {} {}", name(args.mode), name(args.x.dtype));
+  if (streams.size() > 1) out.label += formatted(" of {}", streams.size());
   if (streams.back().rows.given()) out.label += " to rows";
   std::uint64_t jobs = 0;
   for (std::uint32_t s = 0; s < streams.size(); ++s) {
@@ -198,8 +198,8 @@ Result<Dispatch> launch(std::span<const Args> streams, const Caps& caps) {
   out.constants = constants_of(variant);
   out.params = block_of(params);
   for (std::uint32_t s = 0; s < streams.size(); ++s) {
-    add_strides(out.params, std::format("x{}", s), streams[s].x);
-    add_strides(out.params, std::format("y{}", s), streams[s].y);
+    add_strides(out.params, formatted("x{}", s), streams[s].x);
+    add_strides(out.params, formatted("y{}", s), streams[s].y);
   }
   if (variant.positions) out.operands.push_back({.name = "positions", .view = args.positions});
   if (variant.factors) out.operands.push_back({.name = "factors", .view = args.factors});

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/map/map.hpp"
 
@@ -121,14 +121,14 @@ void add_get_cases(std::vector<Case>& out) {
   for (const DType from : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
     for (const DType to : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
       if (to == DType::i32 && from != DType::i32) continue;
-      out.push_back(get_case(std::format("{}_to_{}", name(from), name(to)),
+      out.push_back(get_case(formatted("{}_to_{}", name(from), name(to)),
                              {.dtype = from, .shape = {20, 64}}, {.shape = {7}},
                              {.dtype = to, .shape = {7, 64}}));
     }
   }
   for (const std::uint64_t c : {1U, 2U, 3U, 6U, 12U, 257U}) {
     for (const DType type : {DType::f32, DType::f16}) {
-      out.push_back(get_case(std::format("columns_{}_{}", c, name(type)),
+      out.push_back(get_case(formatted("columns_{}_{}", c, name(type)),
                              {.dtype = type, .shape = {20, c}}, {.dtype = DType::i64, .shape = {9}},
                              {.dtype = type, .shape = {9, c}}, true));
     }
@@ -169,7 +169,7 @@ void add_set_cases(std::vector<Case>& out) {
   // One index per batch keeps random indices free of duplicates.
   for (const DType from : {DType::f32, DType::f16}) {
     for (const DType to : {DType::f32, DType::f16, DType::bf16}) {
-      add(std::format("{}_to_{}", name(from), name(to)), {.dtype = to, .shape = {6, 9, 32}},
+      add(formatted("{}_to_{}", name(from), name(to)), {.dtype = to, .shape = {6, 9, 32}},
           {.dtype = DType::i64, .shape = {6, 1}}, {.dtype = from, .shape = {6, 1, 32}}, true);
     }
   }
@@ -177,7 +177,7 @@ void add_set_cases(std::vector<Case>& out) {
       {.dtype = DType::i32, .shape = {6, 1, 5}});
   out.back().tensors[2].low = -50;
   for (const std::uint64_t c : {1U, 2U, 3U, 6U, 257U}) {
-    add(std::format("columns_{}_f16", c), {.dtype = DType::f16, .shape = {8, 4, c}},
+    add(formatted("columns_{}_f16", c), {.dtype = DType::f16, .shape = {8, 4, c}},
         {.shape = {8, 1}}, {.shape = {8, 1, c}}, true);
   }
   add("shared_indices", {.shape = {2, 3, 10, 16}}, {.shape = {1, 3, 1}}, {.shape = {2, 3, 1, 16}},
@@ -233,11 +233,11 @@ void add_random_cases(std::vector<Case>& out, Random& random) {
       spec->offset = random.between(0, 3);
       spec->pad = random.between(0, 3);
     }
-    out.push_back(get_case(std::format("random{}", i), table, indices, y, true));
+    out.push_back(get_case(formatted("random{}", i), table, indices, y, true));
     table.dtype = to;
     y.dtype = from;
     y.repeat = {static_cast<std::uint32_t>(y.shape.size() - 2)};
-    out.push_back(set_case(std::format("random{}", i), table, indices, y, true));
+    out.push_back(set_case(formatted("random{}", i), table, indices, y, true));
   }
 }
 

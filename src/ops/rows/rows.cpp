@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 
@@ -171,7 +171,7 @@ Status launch_job(Plan& plan, Job job, const Caps& caps) {
       size_of(target.dtype) < 4 && variant.chunk == 1 ? Access::atomic : Access::write;
   Launch launch;
   launch.source = "rows/rows.wgsl";
-  launch.label = std::format("{} {}", job.set ? "set_rows" : "get_rows", name(table.dtype));
+  launch.label = formatted("{} {}", job.set ? "set_rows" : "get_rows", name(table.dtype));
   launch.operands = {
       {.name = "index", .view = job.index()},
       {.name = "flat", .view = flat, .access = job.set ? Access::read : write, .unit = words(flat)},
@@ -316,7 +316,7 @@ Result<Plan> plan_rows(bool set, const View& table, const View& flat, const View
   shape[batches] = count;
   const std::span<const std::uint64_t> space(shape.data(), batches + 1);
 
-  const auto doing = [&] { return std::format("planning {}", op); };
+  const auto doing = [&] { return formatted("planning {}", op); };
   const auto index_space = indices.broadcast_to(space);
   if (!index_space) return wrap(index_space.error(), doing());
   if (indices.rank > 0 && indices.shape[indices.rank - 1] != count) {

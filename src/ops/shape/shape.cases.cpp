@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <format>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/shape/shape.hpp"
 
@@ -47,7 +47,7 @@ Case exact(std::string name, std::vector<TensorSpec> tensors) {
 
 std::string label(const Shape& shape) {
   std::string text;
-  for (const std::uint64_t extent : shape) text += std::format("_{}", extent);
+  for (const std::uint64_t extent : shape) text += formatted("_{}", extent);
   return text;
 }
 
@@ -176,7 +176,7 @@ void add_slice_cases(std::vector<Case>& out) {
 void add_concat_cases(std::vector<Case>& out) {
   for (const DType type : all_dtypes) {
     for (const std::uint32_t dim : {0U, 1U, 2U}) {
-      out.push_back(concat_case(std::format("dim{}_{}", dim, name(type)),
+      out.push_back(concat_case(formatted("dim{}_{}", dim, name(type)),
                                 concat_tensors(type, {3, 5, 7}, dim, {3, 1, 4}), dim));
     }
   }
@@ -222,12 +222,11 @@ void add_pad_cases(std::vector<Case>& out) {
   turned.pad = 1;
   for (const auto& [name, border] :
        {std::pair{"value", Border::constant}, {"edge", Border::edge}}) {
-    out.push_back(
-        pad_case(std::format("turned_{}_f16", name), turned, {{1, 2}, {3, 0}}, border, 5));
-    out.push_back(pad_case(std::format("rank8_{}_f16", name),
+    out.push_back(pad_case(formatted("turned_{}_f16", name), turned, {{1, 2}, {3, 0}}, border, 5));
+    out.push_back(pad_case(formatted("rank8_{}_f16", name),
                            spec(DType::f16, {2, 1, 3, 2, 2, 1, 2, 3}),
                            {{1, 0, 0, 0, 0, 1, 0, 1}, {0, 0, 0, 1, 0, 0, 0, 2}}, border, -3));
-    out.push_back(pad_case(std::format("large_{}_f32", name), spec(DType::f32, {500, 700}),
+    out.push_back(pad_case(formatted("large_{}_f32", name), spec(DType::f32, {500, 700}),
                            {{3, 100}, {40, 1}}, border, 1.5));
   }
 }
@@ -295,15 +294,15 @@ void add_random_cases(std::vector<Case>& out, Random& random) {
       more.push_back(extent * random.between(1, 3));
     }
     const Border border = random.between(0, 1) == 0 ? Border::constant : Border::edge;
-    out.push_back(pad_case(std::format("random{}", k), x, margins, border, 4));
+    out.push_back(pad_case(formatted("random{}", k), x, margins, border, 4));
     TensorSpec y = spec(type, more);
     y.offset = random.between(0, 3);
     y.pad = random.between(0, 2);
-    out.push_back(repeat_case(std::format("random{}", k), x, y));
+    out.push_back(repeat_case(formatted("random{}", k), x, y));
     const auto dim = static_cast<std::uint32_t>(random.between(0, shape.size() - 1));
     auto tensors = concat_tensors(type, shape, dim, {random.between(0, 4), random.between(1, 9)});
     for (TensorSpec& tensor : tensors) tensor.offset = random.between(0, 3);
-    out.push_back(concat_case(std::format("random{}", k), tensors, dim));
+    out.push_back(concat_case(formatted("random{}", k), tensors, dim));
   }
 }
 

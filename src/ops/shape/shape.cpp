@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/map/map.hpp"
 
 namespace weft::ops::shape {
@@ -126,7 +126,7 @@ Status add_concat(Plan& plan, const Concat& args, const Caps& caps) {
   std::uint64_t total = 0;
   for (std::size_t k = 0; k < args.inputs.size(); ++k) {
     const View& x = args.inputs[k];
-    const std::string name = std::format("inputs[{}]", k);
+    const std::string name = formatted("inputs[{}]", k);
     if (const Status ok = validate(x, name); !ok) return ok;
     bool fits = x.rank == y.rank;
     for (std::uint32_t i = 0; fits && i < y.rank; ++i) {
@@ -151,7 +151,7 @@ Status add_concat(Plan& plan, const Concat& args, const Caps& caps) {
     const View& x = args.inputs[k];
     places.push_back(y.slice(args.dim, first, x.shape[args.dim]));
     first += x.shape[args.dim];
-    if (const Status ok = check_apart(x, std::format("inputs[{}]", k), y, places.back()); !ok) {
+    if (const Status ok = check_apart(x, formatted("inputs[{}]", k), y, places.back()); !ok) {
       return ok;
     }
   }

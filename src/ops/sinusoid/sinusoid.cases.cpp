@@ -1,8 +1,8 @@
 #include "ops/sinusoid/sinusoid.hpp"
 
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 
 namespace weft::ops::sinusoid {
@@ -43,7 +43,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   std::vector<Case> out;
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     out.push_back(
-        sinusoid_case(std::format("{}", name(type)), 5, 64, {.dtype = type}, {.dtype = type}));
+        sinusoid_case(formatted("{}", name(type)), 5, 64, {.dtype = type}, {.dtype = type}));
   }
   out.push_back(sinusoid_case("of_integers", 6, 33, {.dtype = DType::i32}));
   out.push_back(sinusoid_case("one_column", 3, 1));

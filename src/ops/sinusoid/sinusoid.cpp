@@ -1,10 +1,10 @@
 #include "ops/sinusoid/sinusoid.hpp"
 
 #include <cmath>
-#include <format>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 
@@ -85,7 +85,7 @@ Status split(Plan& plan, const Args& args, const Caps& caps) {
   params.y_step = narrow(y.stride[1]);
   Launch launch;
   launch.source = "sinusoid/sinusoid.wgsl";
-  launch.label = std::format("sinusoid {}", name(y.dtype));
+  launch.label = formatted("sinusoid {}", name(y.dtype));
   launch.params = block_of(params);
   launch.operands = {{"x", args.x},
                      {"y", y, size_of(y.dtype) < 4 ? Access::atomic : Access::write}};

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <format>
 #include <limits>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/softmax/softmax.hpp"
 
@@ -131,7 +131,7 @@ void add_sinks(Setup& setup, std::uint64_t heads) {
 
 std::string join(const Shape& shape) {
   std::string text;
-  for (const std::uint64_t extent : shape) text += std::format("_{}", extent);
+  for (const std::uint64_t extent : shape) text += formatted("_{}", extent);
   return text;
 }
 
@@ -142,15 +142,14 @@ void add_shape_cases(std::vector<Case>& out) {
           Shape{33, 64}, Shape{9, 130}, Shape{3, 333}, Shape{2, 3, 2, 512}, Shape{3, 1000},
           Shape{2, 4096}, Shape{2, 5000}}) {
       out.push_back(
-          make_case(std::format("shape{}_{}", join(shape), name(type)), plain(type, shape)));
+          make_case(formatted("shape{}_{}", join(shape), name(type)), plain(type, shape)));
     }
-    out.push_back(make_case(std::format("log_4_640_{}", name(type)), plain(type, {4, 640}, true)));
-    out.push_back(make_case(std::format("log_3_77_{}", name(type)), plain(type, {3, 77}, true)));
+    out.push_back(make_case(formatted("log_4_640_{}", name(type)), plain(type, {4, 640}, true)));
+    out.push_back(make_case(formatted("log_3_77_{}", name(type)), plain(type, {3, 77}, true)));
     // Rows that one workgroup holds only when it is wide, and rows that are split.
-    out.push_back(make_case(std::format("wide_2_16384_{}", name(type)), plain(type, {2, 16384})));
-    out.push_back(make_case(std::format("long_3_70000_{}", name(type)), plain(type, {3, 70000})));
-    out.push_back(
-        make_case(std::format("long_odd_2_50257_{}", name(type)), plain(type, {2, 50257})));
+    out.push_back(make_case(formatted("wide_2_16384_{}", name(type)), plain(type, {2, 16384})));
+    out.push_back(make_case(formatted("long_3_70000_{}", name(type)), plain(type, {3, 70000})));
+    out.push_back(make_case(formatted("long_odd_2_50257_{}", name(type)), plain(type, {2, 50257})));
   }
   out.push_back(make_case("log_long_2_70000_f32", plain(DType::f32, {2, 70000}, true)));
   for (const auto& [from, to] : {std::pair{DType::f16, DType::f32},
@@ -160,7 +159,7 @@ void add_shape_cases(std::vector<Case>& out) {
     for (const std::uint64_t length : {96U, 90U, 91U}) {
       Setup setup = plain(from, {5, length});
       setup.y.dtype = to;
-      out.push_back(make_case(std::format("{}_to_{}_{}", name(from), name(to), length), setup));
+      out.push_back(make_case(formatted("{}_to_{}_{}", name(from), name(to), length), setup));
     }
   }
 }
@@ -169,7 +168,7 @@ void add_layout_cases(std::vector<Case>& out, Random& random) {
   // bf16 differs from f16 in packing alone, which the shapes cover.
   for (const DType type : {DType::f32, DType::f16}) {
     const auto add = [&](std::string_view label, const Setup& setup) {
-      out.push_back(make_case(std::format("{}_{}", label, name(type)), setup));
+      out.push_back(make_case(formatted("{}_{}", label, name(type)), setup));
     };
     Setup offset = plain(type, {6, 40});
     offset.x.offset = 3;
@@ -223,7 +222,7 @@ void add_layout_cases(std::vector<Case>& out, Random& random) {
         spec->step = random.between(1, 2);
       }
       mixed.axis = static_cast<std::uint32_t>(random.between(0, shape.size() - 1));
-      add(std::format("random{}", i), mixed);
+      add(formatted("random{}", i), mixed);
     }
   }
 }
@@ -232,7 +231,7 @@ void add_mask_cases(std::vector<Case>& out) {
   for (const DType mask : {DType::f32, DType::f16, DType::bf16}) {
     const auto add = [&](std::string_view label, Setup setup) {
       setup.scale = 0.25F;
-      out.push_back(make_case(std::format("mask_{}_{}", label, name(mask)), std::move(setup)));
+      out.push_back(make_case(formatted("mask_{}_{}", label, name(mask)), std::move(setup)));
     };
     const auto with = [&](const Shape& x, const Shape& shape) {
       Setup setup = plain(DType::f32, x);
@@ -312,13 +311,13 @@ void add_benchmarks(std::vector<Case>& out) {
     out.push_back(make_case("bench_" + std::move(label), std::move(setup)));
   };
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
-    bench(std::format("softmax_4096x4096_{}", name(type)), plain(type, {4096, 4096}));
-    bench(std::format("log_softmax_4096x4096_{}", name(type)), plain(type, {4096, 4096}, true));
-    bench(std::format("softmax_short_65536x64_{}", name(type)), plain(type, {65536, 64}));
-    bench(std::format("softmax_long_16x131072_{}", name(type)), plain(type, {16, 131072}));
+    bench(formatted("softmax_4096x4096_{}", name(type)), plain(type, {4096, 4096}));
+    bench(formatted("log_softmax_4096x4096_{}", name(type)), plain(type, {4096, 4096}, true));
+    bench(formatted("softmax_short_65536x64_{}", name(type)), plain(type, {65536, 64}));
+    bench(formatted("softmax_long_16x131072_{}", name(type)), plain(type, {16, 131072}));
     Setup mask = plain(type, {32, 512, 512});
     add_mask(mask, DType::f16, {512, 512});
-    bench(std::format("softmax_mask_32x512x512_{}", name(type)), mask);
+    bench(formatted("softmax_mask_32x512x512_{}", name(type)), mask);
   }
   bench("softmax_odd_4096x4095_f32", plain(DType::f32, {4096, 4095}));
   bench("softmax_odd_96x197x197_f16", plain(DType::f16, {96, 197, 197}));
@@ -326,7 +325,7 @@ void add_benchmarks(std::vector<Case>& out) {
   for (const DType type : {DType::f32, DType::f16}) {
     Setup columns = plain(type, {4096, 4096});
     columns.axis = 0;
-    bench(std::format("softmax_columns_4096x4096_{}", name(type)), columns);
+    bench(formatted("softmax_columns_4096x4096_{}", name(type)), columns);
   }
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <format>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/row_kernel.hpp"
 
 namespace weft::ops::softmax {
@@ -145,8 +145,8 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
   RowKernel kernel;
   kernel.source = "softmax/softmax.wgsl";
   kernel.label =
-      std::format("{} {}", args.log ? "log_softmax" : "softmax",
-                  chained.empty() ? std::string(name(args.x.dtype)) : fused::label_of(args.chain));
+      formatted("{} {}", args.log ? "log_softmax" : "softmax",
+                chained.empty() ? std::string(name(args.x.dtype)) : fused::label_of(args.chain));
   kernel.constants =
       constants_of(Variant{.log = args.log, .chain = static_cast<std::uint32_t>(chained.size())});
   kernel.state_words = 2;

@@ -1,7 +1,7 @@
 #include <cmath>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/softmax_back/softmax_back.hpp"
 
@@ -81,20 +81,20 @@ std::vector<Case> cases(std::uint64_t seed) {
     for (const Shape& shape : {Shape{1}, Shape{3, 0}, Shape{7, 1}, Shape{5, 12}, Shape{9, 131},
                                Shape{2, 3, 2, 512}, Shape{2, 4100}}) {
       std::string label = "shape";
-      for (const std::uint64_t extent : shape) label += std::format("_{}", extent);
-      add(std::format("{}_{}", label, t), plain(type, shape));
+      for (const std::uint64_t extent : shape) label += formatted("_{}", extent);
+      add(formatted("{}_{}", label, t), plain(type, shape));
     }
-    add(std::format("log_4_640_{}", t), plain(type, {4, 640}, true));
+    add(formatted("log_4_640_{}", t), plain(type, {4, 640}, true));
     Setup offset = plain(type, {6, 40});
     offset.y.offset = 3;
     offset.dx.offset = 1;
-    add(std::format("odd_offset_{}", t), offset);
+    add(formatted("odd_offset_{}", t), offset);
     Setup in_place = plain(type, {6, 201});
     in_place.dx.same_as = 1;
-    add(std::format("in_place_{}", t), in_place);
+    add(formatted("in_place_{}", t), in_place);
     Setup columns = plain(type, {33, 40});
     columns.columns = true;
-    add(std::format("columns_{}", t), columns);
+    add(formatted("columns_{}", t), columns);
   }
   Setup mixed = plain(DType::f16, {5, 96});
   mixed.dy.dtype = DType::f32;
@@ -110,10 +110,10 @@ std::vector<Case> cases(std::uint64_t seed) {
   add("past_one_binding_row_f32", plain(DType::f32, {1, 300000}));
   for (int i = 0; i < 3; ++i) {
     const std::uint64_t rows = random.between(1, 9);
-    add(std::format("random{}", i), plain(DType::f32, {rows, random.between(1, 900)}, i == 2));
+    add(formatted("random{}", i), plain(DType::f32, {rows, random.between(1, 900)}, i == 2));
   }
   for (const DType type : {DType::f32, DType::f16}) {
-    Case bench = make_case(std::format("bench_softmax_back_4096x4096_{}", name(type)),
+    Case bench = make_case(formatted("bench_softmax_back_4096x4096_{}", name(type)),
                            plain(type, {4096, 4096}));
     bench.test = false;
     bench.bench = true;

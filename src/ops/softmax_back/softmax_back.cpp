@@ -1,10 +1,10 @@
 #include "ops/softmax_back/softmax_back.hpp"
 
-#include <format>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/row_kernel.hpp"
 
 namespace weft::ops::softmax_back {
@@ -43,7 +43,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   if (args.y.empty()) return Plan{};
   RowKernel kernel;
   kernel.source = "softmax_back/softmax_back.wgsl";
-  kernel.label = std::format("{}softmax_back {}", args.log ? "log_" : "", name(args.dx.dtype));
+  kernel.label = formatted("{}softmax_back {}", args.log ? "log_" : "", name(args.dx.dtype));
   kernel.constants = constants_of(Variant{.log = args.log});
   kernel.params = block_of(Params{.scale = args.scale});
   kernel.operands = {{.name = "y", .view = args.y},

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <numeric>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/sort/sort.hpp"
 
@@ -76,16 +76,16 @@ TensorSpec with_ties(std::vector<std::uint64_t> shape, DType type = DType::f32) 
 
 void add_tests(std::vector<Case>& out) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::u32}) {
-    out.push_back(sort_case(std::format("ascending_{}", name(type)), with_ties({3, 5, 70}, type),
+    out.push_back(sort_case(formatted("ascending_{}", name(type)), with_ties({3, 5, 70}, type),
                             {.values = true}));
-    out.push_back(sort_case(std::format("descending_{}", name(type)), with_ties({2, 3000}, type),
+    out.push_back(sort_case(formatted("descending_{}", name(type)), with_ties({2, 3000}, type),
                             {.descending = true, .values = true}));
   }
   for (const DType type : {DType::i8, DType::u8}) {
-    out.push_back(sort_case(std::format("bytes_{}", name(type)), with_ties({7, 33}, type), {}));
+    out.push_back(sort_case(formatted("bytes_{}", name(type)), with_ties({7, 33}, type), {}));
   }
   for (const std::uint64_t count : {1, 2, 3, 7, 8, 9, 63, 64, 65, 1023, 2047, 2048, 2049, 4097}) {
-    out.push_back(sort_case(std::format("length_{}", count), {.shape = {3, count}},
+    out.push_back(sort_case(formatted("length_{}", count), {.shape = {3, count}},
                             {.descending = count % 2 == 0}));
   }
   out.push_back(sort_case("infinities", {.shape = {5, 300}, .fill = Fill::masked}, {}));
@@ -135,7 +135,7 @@ std::vector<Case> cases(std::uint64_t seed) {
     TensorSpec x = with_ties({random.between(1, 5), random.between(1, 3), random.between(1, 5000)});
     x.pad = random.between(0, 3);
     x.offset = random.between(0, 3);
-    out.push_back(sort_case(std::format("random{}", i), x,
+    out.push_back(sort_case(formatted("random{}", i), x,
                             {.descending = random.between(0, 1) == 1,
                              .values = random.between(0, 1) == 1,
                              .keep = random.between(1, 5000)},

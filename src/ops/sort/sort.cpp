@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <format>
 #include <optional>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/gather/gather.hpp"
 #include "ops/iterate.hpp"
@@ -121,7 +121,7 @@ struct Sorter {
     }
     launch.source = source;
     launch.label =
-        std::format("{} {} to {}", source.substr(0, source.find('.')), variant.from, variant.to);
+        formatted("{} {} to {}", source.substr(0, source.find('.')), variant.from, variant.to);
     launch.constants = constants_of(variant);
     launch.grid = grid_1d(params.groups, caps);
     launch.params = block_of(params);

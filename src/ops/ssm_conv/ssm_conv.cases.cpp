@@ -1,7 +1,7 @@
 #include <cmath>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/ssm_conv/ssm_conv.hpp"
 
@@ -83,7 +83,7 @@ std::vector<Case> cases(std::uint64_t seed) {
                  .channels = random.between(1, 90),
                  .taps = random.between(1, 12)});
   for (const std::uint64_t tokens : {1U, 512U}) {
-    Case bench = make_case(std::format("bench_ssm_conv_{}x8192", tokens),
+    Case bench = make_case(formatted("bench_ssm_conv_{}x8192", tokens),
                            {.tokens = tokens, .channels = 8192, .bias = true, .silu = true});
     bench.test = false;
     bench.bench = true;

@@ -1,7 +1,6 @@
 #include "ops/triangle/triangle.hpp"
 
-#include <format>
-
+#include "base/format.hpp"
 #include "ops/case.hpp"
 
 namespace weft::ops::triangle {
@@ -53,8 +52,8 @@ std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
   for (const std::uint64_t n : {1, 2, 15, 16, 17, 33}) {
-    out.push_back(solve_case(std::format("n{}", n), {2}, n, 5));
-    out.push_back(solve_case(std::format("upper_n{}", n), {}, n, 70, true));
+    out.push_back(solve_case(formatted("n{}", n), {2}, n, 5));
+    out.push_back(solve_case(formatted("upper_n{}", n), {}, n, 70, true));
   }
   out.push_back(solve_case("batched", {2, 3}, 20, 64));
   out.push_back(solve_case("shared_matrix", {2, 3}, 20, 9, false, {.shape = {20, 20}}));
@@ -65,7 +64,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   out.push_back(solve_case("no_columns", {2}, 18, 0));
   out.push_back(solve_case("large", {3}, 40, 3000));
   for (int i = 0; i < 3; ++i) {
-    out.push_back(solve_case(std::format("random{}", i), {random.between(1, 3)},
+    out.push_back(solve_case(formatted("random{}", i), {random.between(1, 3)},
                              random.between(1, 50), random.between(1, 80),
                              random.between(0, 1) == 1));
   }

@@ -1,6 +1,6 @@
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/unfold/unfold.hpp"
 
@@ -134,7 +134,7 @@ std::vector<Case> cases(std::uint64_t seed) {
                   .dilation = random.between(1, 2)};
     };
     const DType type = random.pick<DType>({DType::f32, DType::f16, DType::bf16});
-    both(std::format("random{}", i),
+    both(formatted("random{}", i),
          {.dtype = type,
           .shape = {random.between(1, 3), random.between(1, 5), random.between(1, 12),
                     random.between(1, 12)},

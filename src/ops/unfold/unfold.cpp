@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <tuple>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -71,8 +71,8 @@ Status emit(Plan& plan, std::string_view source, const Variant& variant, const P
             const Operand& from, const Operand& to, const Caps& caps) {
   Launch launch;
   launch.source = source;
-  launch.label = std::format("{} {} to {}", source.substr(0, source.find('.')),
-                             name(from.view.dtype), name(to.view.dtype));
+  launch.label = formatted("{} {} to {}", source.substr(0, source.find('.')), name(from.view.dtype),
+                           name(to.view.dtype));
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   launch.operands = {from, to};
@@ -211,7 +211,7 @@ Result<Plan> plan_windows(std::string_view op, const View& image, const View& co
   if (from.empty()) return map::plan({.function = "fill", .y = to, .scalars = {0.0}}, caps);
   Plan plan;
   if (const Status ok = split(plan, *windows, fold, caps); !ok)
-    return wrap(ok.error(), std::format("planning {}", op));
+    return wrap(ok.error(), formatted("planning {}", op));
   return plan;
 }
 
