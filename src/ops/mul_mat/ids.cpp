@@ -33,7 +33,10 @@ Status check(const IdArgs& args) {
   if (const Status ok = validate(args.x, "x"); !ok) return ok;
   if (const Status ok = validate(args.ids, "ids"); !ok) return ok;
   if (const Status ok = validate(args.y, "y"); !ok) return ok;
-  const auto& [weights, x, ids, y, kernel] = args;
+  const View& weights = args.weights;
+  const View& x = args.x;
+  const View& ids = args.ids;
+  const View& y = args.y;
   const bool ranks = weights.rank == 3 && x.rank == 3 && ids.rank == 2 && y.rank == 3;
   const bool shapes = ranks && weights.shape[2] == x.shape[2] && weights.shape[1] == y.shape[2] &&
                       x.shape[0] == y.shape[0] && ids.shape[0] == y.shape[0] &&
@@ -159,7 +162,19 @@ bool can_vector(const IdProblem& problem, const Caps& caps) {
          (is_quantized(weights.dtype) || quant::rows_in_chunks(weights, 8));
 }
 
+/// Few rows meet few matrices twice.
+bool is_few(const IdArgs& args) {
+  return args.ids.count() <= std::max<std::uint64_t>(16, args.weights.shape[0] / 2);
+}
+
 }  // namespace
+
+bool wants_packed(const IdArgs& args, const Caps& caps) {
+  if (args.weights.rank != 3 || args.y.empty() || args.weights.empty()) return false;
+  const bool open = args.kernel.empty() && args.allow_q8 && is_few(args);
+  return (open || args.kernel == "packed") && args.ids.count() <= caps.max_workgroups &&
+         args.y.bytes().size() <= binding_budget(caps) && can_pack(args.weights, args.x, caps);
+}
 
 GroupedParams grouped_params(const IdProblem& problem, const Assignment& assignment,
                              const Caps& caps) {
@@ -206,7 +221,8 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
                               .x = args.x.slice(0, first, count),
                               .ids = args.ids.slice(0, first, count),
                               .y = args.y.slice(0, first, count),
-                              .kernel = args.kernel},
+                              .kernel = args.kernel,
+                              .allow_q8 = args.allow_q8},
                        caps);
       if (!part) return part;
       whole.append(std::move(*part));
@@ -218,7 +234,19 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
                     .ids = args.ids,
                     .y = args.y,
                     .all_experts = args.weights.shape[0]};
-  Stages stages{args.weights, args.x, args.ids, args.y};
+  Stages stages{args.weights, args.x, args.ids, args.y, args.packed};
+  if (wants_packed(args, caps)) {
+    if (const Status ok = check_packed(args.packed, args.x); !ok) {
+      return std::unexpected(ok.error());
+    }
+    problem.x = args.packed.given() ? args.packed : add_pack(stages, args.x, caps);
+    const Status ok = for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
+      stages.add(launch_packed(part, caps));
+      return {};
+    });
+    if (!ok) return std::unexpected(ok.error());
+    return std::move(stages).finish();
+  }
   if (problem.x.dtype != DType::f32 || !quant::rows_in_chunks(problem.x, 4)) {
     problem.x = stages.scratch(DType::f32, problem.x.extents());
     stages.add(map::plan({.function = "copy", .inputs = {args.x}, .y = problem.x}, caps));
@@ -226,8 +254,7 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
   const std::uint64_t rows = problem.ids.count();
   std::string_view kernel = args.kernel;
   if (kernel.empty()) {
-    // Few rows meet few matrices twice.
-    const bool few = rows <= std::max<std::uint64_t>(16, problem.all_experts / 2);
+    const bool few = is_few(args);
     const bool matrices = !caps.software && matrix_width(problem, caps) != 0;
     kernel = matrices ? "matrix" : "grouped";
     if ((few && can_vector(problem, caps)) || problem.all_experts > most_experts) kernel = "vector";

@@ -2,28 +2,11 @@
 #include <cmath>
 #include <format>
 
-#include "ops/case.hpp"
+#include "ops/mul_mat/cases.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 
 namespace weft::ops::mul_mat {
 namespace {
-
-using Shape = std::vector<std::uint64_t>;
-
-/// How a product is tested.
-struct Spec {
-  std::string name;
-  DType type = DType::q4_0;
-  std::uint64_t m = 1;
-  std::uint64_t n = 1;
-  std::uint64_t k = 1;
-  Shape weight_batch{};
-  Shape batch{};
-  std::string_view kernel{};
-  DType x = DType::f32;
-  double x_high = 1;
-  double precision = 1;  ///< Epsilons, in units of what sums in f32 lose.
-};
 
 Shape shape_of(Shape batch, std::uint64_t rows, std::uint64_t columns) {
   batch.push_back(rows);
@@ -46,6 +29,8 @@ std::uint64_t weight_batch_of(const HostTensor& weights, const HostTensor& y, st
   }
   return place;
 }
+
+}  // namespace
 
 Case make_case(const Spec& spec) {
   Case test;
@@ -77,6 +62,8 @@ Case make_case(const Spec& spec) {
   test.epsilons = 16 * spec.precision;
   return test;
 }
+
+namespace {
 
 /// What rounding weights and x to f16 costs.
 constexpr double halves = 1024;
@@ -180,7 +167,8 @@ void add_layout_cases(std::vector<Case>& out) {
   out.push_back(std::move(empty));
 }
 
-/// T rows of x with U ids each, of E matrices; some ids are no matrix.
+}  // namespace
+
 Case id_case(std::string name, DType type, Shape sizes, std::uint64_t x_slots,
              std::string_view kernel) {
   const auto [experts, m, k, tokens, used] =
@@ -215,6 +203,8 @@ Case id_case(std::string name, DType type, Shape sizes, std::uint64_t x_slots,
   test.epsilons = 16;
   return test;
 }
+
+namespace {
 
 void add_id_cases(std::vector<Case>& out) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::q4_0, DType::mxfp4,
@@ -298,6 +288,7 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
   add_vector_cases(out);
   add_layout_cases(out);
   add_id_cases(out);
+  add_packed_cases(out);
   add_benchmarks(out);
   return out;
 }

@@ -25,7 +25,9 @@ Status check(const Args& args) {
   if (const Status ok = validate(args.weights, "weights", Types::quantized_too); !ok) return ok;
   if (const Status ok = validate(args.x, "x"); !ok) return ok;
   if (const Status ok = validate(args.y, "y"); !ok) return ok;
-  const auto& [weights, x, y, kernel] = args;
+  const View& weights = args.weights;
+  const View& x = args.x;
+  const View& y = args.y;
   if (weights.rank < 2 || x.rank < 2 || y.rank < 2 || y.rank > 6) {
     return fail(ErrorCode::invalid_argument,
                 "A product needs two to six dimensions; weights are {}, x is {} and y is {}.",
@@ -147,7 +149,27 @@ Status add_vector(Stages& stages, const Problem& problem, std::uint32_t rows, co
   });
 }
 
+/// Multiplies x rounded to 8 bits; `packed` is x in that form, of rank 6.
+Status add_packed(Stages& stages, Problem problem, const View& packed, const Caps& caps) {
+  problem.x = packed;
+  fold_batches(problem);
+  const auto fits = [&](const Problem& part) {
+    return part.n() <= vector_columns && fits_device(part, caps);
+  };
+  return for_each_part(problem, fits, [&](const Problem& part) -> Status {
+    stages.add(launch_packed(part, caps));
+    return {};
+  });
+}
+
 }  // namespace
+
+bool wants_packed(const Args& args, const Caps& caps) {
+  if (args.y.rank < 2 || args.y.empty() || args.weights.rank < 2) return false;
+  const bool open =
+      args.kernel.empty() && args.allow_q8 && args.y.shape[args.y.rank - 2] <= most_vector_columns;
+  return (open || args.kernel == "packed") && can_pack(args.weights, args.x, caps);
+}
 
 Result<Plan> plan(const Args& args, const Caps& caps) {
   if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
@@ -158,6 +180,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   if (kernel.empty()) {
     const std::uint64_t columns = args.y.shape[args.y.rank - 2];
     kernel = columns <= most_vector_columns ? "vector" : "decode";
+    if (wants_packed(args, caps)) kernel = "packed";
   }
   // Matrix units multiply f16.
   const bool matrices = caps.subgroup_matrix && caps.f16 && !caps.software;
@@ -178,7 +201,22 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
     if (!*view) return std::unexpected(view->error());
   }
   Problem problem{*weights, *x, *y};
-  Stages stages{args.weights, args.x, args.y};
+  Stages stages{args.weights, args.x, args.y, args.packed};
+  Status ok;
+  if (kernel == "packed") {
+    if (!wants_packed(args, caps)) {
+      return fail(ErrorCode::unsupported,
+                  "Weights {} cannot be multiplied by x ({}) in 8 bits on this device.",
+                  describe(args.weights), describe(args.x));
+    }
+    if (ok = check_packed(args.packed, args.x); !ok) return std::unexpected(ok.error());
+    const View mine = args.packed.given() ? args.packed : add_pack(stages, args.x, caps);
+    const auto packed = with_batches(mine, args.y);
+    if (!packed) return std::unexpected(packed.error());
+    ok = add_packed(stages, problem, *packed, caps);
+    if (!ok) return std::unexpected(ok.error());
+    return std::move(stages).finish();
+  }
   if (problem.x.dtype != DType::f32 || !quant::rows_in_chunks(problem.x, 4)) {
     const View packed = stages.scratch(DType::f32, problem.x.extents());
     stages.add(map::plan({.function = "copy", .inputs = {problem.x}, .y = packed}, caps));
@@ -186,7 +224,6 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   }
   fold_batches(problem);
 
-  Status ok;
   if (kernel.starts_with("vector")) {
     const std::uint32_t rows =
         kernel.size() > 7 ? static_cast<std::uint32_t>(kernel.back() - '0') : 0;

@@ -13,9 +13,14 @@ struct Args {
   View x;  ///< […, N, K] of f32, f16 or bf16, any strides.
   View y;  ///< […, N, M] of f32.
   /// Forces how quantized weights are multiplied: "vector" (few columns at a time, straight from the blocks), also
-  /// with the rows that a team of invocations works on ("vector_1", "vector_2", "vector_4", "vector_8"), "decode" (to
-  /// f16 in scratch, then as any matrix) or "halve" (also x as f16). Empty: by the number of columns.
+  /// with the rows that a team of invocations works on ("vector_1", "vector_2", "vector_4", "vector_8"), "packed" (as
+  /// integers, x rounded to 8 bits), "decode" (to f16 in scratch, then as any matrix) or "halve" (also x as f16).
+  /// Empty: by the number of columns.
   std::string_view kernel = {};
+  /// Lets x be rounded to 8 bits, in blocks of 32 with a scale, where that makes products of few columns faster.
+  bool allow_q8 = false;
+  /// x as the plan of PackArgs made it, where there is such a plan already; only looked at where wants_packed() says so.
+  View packed = {};
 };
 
 /// y[t, u, m] = Σ x[t, u or 0, k] · weights[ids[t, u], m, k]: each row of x has a matrix of its own. Rows whose id is
@@ -25,13 +30,29 @@ struct IdArgs {
   View x;        ///< [T, U or 1, K] of f32, f16 or bf16.
   View ids;      ///< [T, U] of i32.
   View y;        ///< [T, U, M] of f32.
-  /// Forces "vector" (one row of x at a time), "grouped" (rows of one matrix together) or "matrix" (the same by matrix
-  /// units). Empty: by their number.
+  /// Forces "vector" (one row of x at a time), "packed" (the same, x rounded to 8 bits), "grouped" (rows of one matrix
+  /// together) or "matrix" (the same by matrix units). Empty: by their number.
   std::string_view kernel = {};
+  bool allow_q8 = false;  ///< As in Args.
+  View packed = {};       ///< As in Args.
 };
+
+/// packed = x rounded to 8 bits, for several products with the same x.
+struct PackArgs {
+  View x;       ///< […, K] of f32, f16 or bf16, K a multiple of 32, at most six dimensions.
+  View packed;  ///< As packed_view() says.
+};
+
+/// Shape and type of packed x; the slot and the offset (a multiple of 16) are the caller's.
+View packed_view(const View& x);
+
+/// True where plan() multiplies packed x, which it makes itself if none is given.
+bool wants_packed(const Args& args, const Caps& caps);
+bool wants_packed(const IdArgs& args, const Caps& caps);
 
 /// The launches for `args`, or why there are none.
 Result<Plan> plan(const Args& args, const Caps& caps);
 Result<Plan> plan(const IdArgs& args, const Caps& caps);
+Result<Plan> plan(const PackArgs& args, const Caps& caps);
 
 }  // namespace weft::ops::mul_mat

@@ -6,6 +6,7 @@
 
 #include "ops/mul_mat/mul_mat.hpp"
 #include "ops/plan.hpp"
+#include "ops/stages.hpp"
 #include "ops/view.hpp"
 
 namespace weft::ops::mul_mat {
@@ -42,6 +43,18 @@ inline constexpr std::uint64_t vector_columns = 8;
 /// team, 0 leaves it open.
 Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps);
 
+/// True for weights that can be multiplied with packed x, which fits the device's bindings.
+bool can_pack(const View& weights, const View& x, const Caps& caps);
+
+/// Checks that packed x, where it is given, has the form of packed_view(x).
+Status check_packed(const View& packed, const View& x);
+
+/// Adds what makes packed x, in scratch.
+View add_pack(Stages& stages, const View& x, const Caps& caps);
+
+/// The launch of the kernel for packed x and at most `vector_columns` columns; problem.x is packed.
+Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps);
+
 /// halves · scales = x row by row: x [.., K] of rank 6 with contiguous rows, dense `halves` of f16, one scale per row.
 Result<Dispatch> launch_halve(const View& x, const View& halves, const View& scales,
                               const Caps& caps);
@@ -56,5 +69,6 @@ struct IdProblem {
   std::uint64_t all_experts = 0;
 };
 Result<Dispatch> launch_vector(const IdProblem& problem, const Caps& caps);
+Result<Dispatch> launch_packed(const IdProblem& problem, const Caps& caps);
 
 }  // namespace weft::ops::mul_mat

@@ -6,14 +6,12 @@
 
 #include "base/math.hpp"
 #include "ops/fields.hpp"
-#include "ops/mul_mat/problem.hpp"
+#include "ops/mul_mat/vector.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/tables.hpp"
 
 namespace weft::ops::mul_mat {
 namespace {
-
-constexpr std::uint32_t piece_elements = 16;
 
 struct Variant {
   DType type = DType::q4_0;
@@ -32,46 +30,6 @@ struct Variant {
                  field("COLS", &Variant::columns), field("SG", &Variant::subgroup)};
 
   [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
-};
-
-struct Params {
-  std::uint32_t m = 0;
-  std::uint32_t n = 0;
-  std::uint32_t pieces = 0;
-  std::array<std::uint32_t, 4> batch{};
-  std::array<std::uint32_t, 4> w{};  // bytes
-  std::array<std::uint32_t, 4> x{};
-  std::array<std::uint32_t, 4> y{};
-  std::uint32_t w_row = 0;
-  std::uint32_t x_column = 0;
-  std::uint32_t y_column = 0;
-  std::uint32_t y_row = 0;
-  std::uint32_t used = 0;  // with ids, from here on
-  std::uint32_t x_slots = 0;
-  std::uint32_t ids_token = 0;
-  std::uint32_t ids_slot = 0;
-  std::uint32_t first_expert = 0;
-  std::uint32_t experts = 0;
-  std::uint32_t all_experts = 0;
-
-  static constexpr auto fields = std::tuple{field("m", &Params::m),
-                                            field("n", &Params::n),
-                                            field("pieces", &Params::pieces),
-                                            field("batch", &Params::batch),
-                                            field("w", &Params::w),
-                                            field("x", &Params::x),
-                                            field("y", &Params::y),
-                                            field("w_row", &Params::w_row),
-                                            field("x_column", &Params::x_column),
-                                            field("y_column", &Params::y_column),
-                                            field("y_row", &Params::y_row),
-                                            field("used", &Params::used),
-                                            field("x_slots", &Params::x_slots),
-                                            field("ids_token", &Params::ids_token),
-                                            field("ids_slot", &Params::ids_slot),
-                                            field("first_expert", &Params::first_expert),
-                                            field("experts", &Params::experts),
-                                            field("all_experts", &Params::all_experts)};
 };
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
@@ -116,8 +74,8 @@ Variant choose(const View& weights, std::uint64_t m, std::uint64_t n, std::uint6
   return variant;
 }
 
-Launch launch_with(const Variant& variant, const Params& params, const View& weights, const View& x,
-                   const View& y) {
+Launch launch_with(const Variant& variant, const VectorParams& params, const View& weights,
+                   const View& x, const View& y) {
   Launch out;
   out.source = "mul_mat/vector.wgsl";
   out.label = std::format("mul_mat {} vector {}", name(weights.dtype), variant.columns);
@@ -132,24 +90,48 @@ Launch launch_with(const Variant& variant, const Params& params, const View& wei
 
 }  // namespace
 
-Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps) {
+VectorParams vector_params(const Problem& problem) {
   const auto& [weights, x, y] = problem;
-  const Variant variant =
-      choose(weights, problem.m(), problem.n(), problem.k(), problem.batches(), rows, caps);
-  Params params{.m = u32(problem.m()),
-                .n = u32(problem.n()),
-                .pieces = u32(problem.k() / piece_elements),
-                .w_row = weight_bytes(weights, 4),
-                .x_column = u32(x.stride[4]),
-                .y_column = u32(y.stride[4]),
-                .y_row = u32(y.stride[5])};
+  VectorParams params{.m = u32(problem.m()),
+                      .n = u32(problem.n()),
+                      .pieces = u32(problem.k() / piece_elements),
+                      .w_row = weight_bytes(weights, 4),
+                      .x_column = u32(x.stride[4]),
+                      .y_column = u32(y.stride[4]),
+                      .y_row = u32(y.stride[5])};
   for (std::uint32_t i = 0; i < 4; ++i) {
     params.batch[i] = u32(y.shape[i]);
     params.w[i] = weight_bytes(weights, i);
     params.x[i] = u32(x.stride[i]);
     params.y[i] = u32(y.stride[i]);
   }
-  Launch out = launch_with(variant, params, weights, x, y);
+  return params;
+}
+
+VectorParams vector_params(const IdProblem& problem) {
+  const auto& [weights, x, ids, y, first_expert, all_experts] = problem;
+  return {.m = u32(y.shape[2]),
+          .n = 1,
+          .pieces = u32(x.shape[2] / piece_elements),
+          .w = {0, 0, 0, weight_bytes(weights, 0)},
+          .x = {0, 0, u32(x.stride[0]), u32(x.stride[1])},
+          .y = {0, 0, u32(y.stride[0]), u32(y.stride[1])},
+          .w_row = weight_bytes(weights, 1),
+          .y_row = u32(y.stride[2]),
+          .used = u32(y.shape[1]),
+          .x_slots = u32(x.shape[1]),
+          .ids_token = u32(ids.stride[0]),
+          .ids_slot = u32(ids.stride[1]),
+          .first_expert = u32(first_expert),
+          .experts = u32(weights.shape[0]),
+          .all_experts = u32(all_experts)};
+}
+
+Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps) {
+  const auto& [weights, x, y] = problem;
+  const Variant variant =
+      choose(weights, problem.m(), problem.n(), problem.k(), problem.batches(), rows, caps);
+  Launch out = launch_with(variant, vector_params(problem), weights, x, y);
   add_codebook(out, weights.dtype);
   out.grid = grid_1d(ceil_div<std::uint64_t>(problem.m(), variant.rows_per_group()), caps);
   out.grid.z = u32(problem.batches());
@@ -161,22 +143,7 @@ Result<Dispatch> launch_vector(const IdProblem& problem, const Caps& caps) {
   const std::uint64_t pairs = y.shape[0] * y.shape[1];
   Variant variant = choose(weights, y.shape[2], 1, x.shape[2], pairs, 0, caps);
   variant.ids = true;
-  const Params params{.m = u32(y.shape[2]),
-                      .n = 1,
-                      .pieces = u32(x.shape[2] / piece_elements),
-                      .w = {0, 0, 0, weight_bytes(weights, 0)},
-                      .x = {0, 0, u32(x.stride[0]), u32(x.stride[1])},
-                      .y = {0, 0, u32(y.stride[0]), u32(y.stride[1])},
-                      .w_row = weight_bytes(weights, 1),
-                      .y_row = u32(y.stride[2]),
-                      .used = u32(y.shape[1]),
-                      .x_slots = u32(x.shape[1]),
-                      .ids_token = u32(ids.stride[0]),
-                      .ids_slot = u32(ids.stride[1]),
-                      .first_expert = u32(first_expert),
-                      .experts = u32(weights.shape[0]),
-                      .all_experts = u32(all_experts)};
-  Launch out = launch_with(variant, params, weights, x, y);
+  Launch out = launch_with(variant, vector_params(problem), weights, x, y);
   out.label += " by id";
   out.operands.push_back({.name = "ids", .view = ids});
   add_codebook(out, weights.dtype);

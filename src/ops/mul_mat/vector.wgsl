@@ -19,29 +19,7 @@ var<workgroup> shared_id: i32;
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let first_row = group_index(group, groups) * {{TEAMS * ROWS}}u;
-#if IDS
-  let token = group.z / p.used;
-  let slot = group.z - token * p.used;
-  if (lane == 0u) { shared_id = ids_at(p.ids_off + token * p.ids_token + slot * p.ids_slot); }
-  let id = workgroupUniformLoad(&shared_id);
-  let expert = bitcast<u32>(id) - p.first_expert;
-  let known = expert < p.experts && id >= 0i;
-  // Another launch has this matrix; the first one takes care of those that do not exist.
-  if (!known && (p.first_expert != 0u || (id >= 0i && bitcast<u32>(id) < p.all_experts))) { return; }
-  let w_start = p.w_off * w_unit + select(0u, expert, known) * p.w_3;
-  let x_start = p.x_off + token * p.x_2 + (slot % p.x_slots) * p.x_3;
-  let y_start = p.y_off + token * p.y_2 + slot * p.y_3;
-#else
-  let q3 = group.z / p.batch_3;
-  let q2 = q3 / p.batch_2;
-  let b3 = group.z - q3 * p.batch_3;
-  let b2 = q3 - q2 * p.batch_2;
-  let b0 = q2 / p.batch_1;
-  let b1 = q2 - b0 * p.batch_1;
-  let w_start = p.w_off * w_unit + b0 * p.w_0 + b1 * p.w_1 + b2 * p.w_2 + b3 * p.w_3;
-  let x_start = p.x_off + b0 * p.x_0 + b1 * p.x_1 + b2 * p.x_2 + b3 * p.x_3;
-  let y_start = p.y_off + b0 * p.y_0 + b1 * p.y_1 + b2 * p.y_2 + b3 * p.y_3;
-#endif
+#include "mul_mat/place.wgsl"
   let team = lane / {{TEAM}}u;
   let row = first_row + team * {{ROWS}}u;
 #for r in 0..ROWS
@@ -75,40 +53,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #endfor
   }
-#let STEP = 1
-#for level in 0..7
-#if STEP < SG
-#for r in 0..ROWS
-#for c in 0..COLS
-  sum{{r}}_{{c}} += subgroupShuffleXor(sum{{r}}_{{c}}, {{STEP}}u);
-#endfor
-#endfor
-#let STEP = STEP * 2
-#endif
-#endfor
-  if (lane % {{SG}}u == 0u) {
-    let at = lane / {{SG}}u * {{VALUES}}u;
-#for r in 0..ROWS
-#for c in 0..COLS
-    sums[at + {{r * COLS + c}}u] = sum{{r}}_{{c}};
-#endfor
-#endfor
-  }
-  workgroupBarrier();
-  for (var i = lane; i < {{TEAMS * VALUES}}u; i += {{THREADS}}u) {
-    let mine = i / {{VALUES}}u;
-    let value = i - mine * {{VALUES}}u;
-    let r = first_row + mine * {{ROWS}}u + value / {{COLS}}u;
-    let c = value % {{COLS}}u;
-    if (r < p.m && c < p.n) {
-      var total = 0.0;
-      for (var part = 0u; part < {{PARTS}}u; part++) {
-        total += sums[(mine * {{PARTS}}u + part) * {{VALUES}}u + value];
-      }
-#if IDS
-      total = select(0.0, total, known);
-#endif
-      y_put(y_start + c * p.y_column + r * p.y_row, total);
-    }
-  }
+#include "mul_mat/finish.wgsl"
 }

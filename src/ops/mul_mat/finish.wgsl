@@ -1,0 +1,38 @@
+// Adds up sum{{r}}_{{c}} of ROWS rows and COLS columns over each team and stores them; expanded at the end of main. SG
+// invocations add by shuffles, the rest through `sums`.
+#let STEP = 1
+#for level in 0..7
+#if STEP < SG
+#for r in 0..ROWS
+#for c in 0..COLS
+  sum{{r}}_{{c}} += subgroupShuffleXor(sum{{r}}_{{c}}, {{STEP}}u);
+#endfor
+#endfor
+#let STEP = STEP * 2
+#endif
+#endfor
+  if (lane % {{SG}}u == 0u) {
+    let at = lane / {{SG}}u * {{VALUES}}u;
+#for r in 0..ROWS
+#for c in 0..COLS
+    sums[at + {{r * COLS + c}}u] = sum{{r}}_{{c}};
+#endfor
+#endfor
+  }
+  workgroupBarrier();
+  for (var i = lane; i < {{TEAMS * VALUES}}u; i += {{THREADS}}u) {
+    let mine = i / {{VALUES}}u;
+    let value = i - mine * {{VALUES}}u;
+    let r = first_row + mine * {{ROWS}}u + value / {{COLS}}u;
+    let c = value % {{COLS}}u;
+    if (r < p.m && c < p.n) {
+      var total = 0.0;
+      for (var part = 0u; part < {{PARTS}}u; part++) {
+        total += sums[(mine * {{PARTS}}u + part) * {{VALUES}}u + value];
+      }
+#if IDS
+      total = select(0.0, total, known);
+#endif
+      y_put(y_start + c * p.y_column + r * p.y_row, total);
+    }
+  }

@@ -1,0 +1,233 @@
+// Products of x in 8 bits, by integer dot products.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "base/format.hpp"
+#include "base/math.hpp"
+#include "ops/fields.hpp"
+#include "ops/iterate.hpp"
+#include "ops/map/map.hpp"
+#include "ops/mul_mat/vector.hpp"
+#include "ops/quant/job.hpp"
+#include "ops/stages.hpp"
+
+namespace weft::ops::mul_mat {
+namespace {
+
+constexpr std::uint32_t group_elements = 32;  // of x, with a scale
+constexpr std::uint32_t unit_elements = 64;
+
+struct Variant {
+  DType type = DType::q4_0;
+  bool ids = false;
+  std::uint32_t threads = 64;
+  std::uint32_t team = 32;
+  std::uint32_t rows = 2;
+  std::uint32_t columns = 1;
+  std::uint32_t subgroup = 1;  // invocations that add up by shuffles
+
+  static constexpr auto fields =
+      std::tuple{field("QTYPE", &Variant::type),      field("IDS", &Variant::ids),
+                 field("THREADS", &Variant::threads), field("TEAM", &Variant::team),
+                 field("ROWS", &Variant::rows),       field("COLS", &Variant::columns),
+                 field("SG", &Variant::subgroup)};
+
+  [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
+};
+
+struct PackParams {
+  std::array<std::uint32_t, 5> shape{};
+  std::array<std::uint32_t, 5> x{};
+  std::uint32_t rows = 0;
+  std::uint32_t groups = 0;  // workgroups per row
+  std::uint32_t blocks = 0;
+  std::uint32_t row_words = 0;
+
+  static constexpr auto fields =
+      std::tuple{field("shape", &PackParams::shape),   field("x", &PackParams::x),
+                 field("rows", &PackParams::rows),     field("groups", &PackParams::groups),
+                 field("blocks", &PackParams::blocks), field("row_words", &PackParams::row_words)};
+};
+
+std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+
+Variant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& caps) {
+  Variant variant{.type = type};
+  variant.columns = std::bit_ceil(u32(n));
+  // Measured on an H200: few rows at a time, and as many invocations as a row has units, are fastest.
+  variant.team = std::clamp<std::uint32_t>(std::bit_floor(u32(k / unit_elements)),
+                                           caps.software ? 8 : 32, caps.software ? 16 : 128);
+  variant.threads = std::max<std::uint32_t>(64, variant.team);
+  if (caps.software && variant.columns >= 4) variant.rows = 1;  // compiles in half the time
+  if (caps.subgroups && caps.subgroup_min >= 2) {
+    variant.subgroup = std::min(std::bit_floor(caps.subgroup_min), variant.team);
+  }
+  return variant;
+}
+
+Launch launch_with(const Variant& variant, VectorParams params, const View& weights, const View& x,
+                   const View& y) {
+  const std::uint64_t k = weights.shape[weights.rank - 1];
+  params.blocks = u32(k / group_elements);
+  params.units = u32(k / unit_elements);
+  Launch out;
+  out.source = "mul_mat/packed.wgsl";
+  out.label = formatted("mul_mat {} packed {}", name(weights.dtype), variant.columns);
+  out.constants = constants_of(variant);
+  out.params = block_of(params);
+  out.operands = {{.name = "w", .view = weights},
+                  {.name = "x", .view = x, .unit = 4},
+                  {.name = "y", .view = y, .access = Access::write}};
+  out.features.subgroups = variant.subgroup > 1;
+  return out;
+}
+
+/// Bytes that rows of units must be aligned to; 0 for types that have no units (lib/quant/unit.wgsl).
+std::uint64_t unit_alignment(DType type) {
+  switch (type) {
+    case DType::q4_0:
+    case DType::q4_1:
+    case DType::q5_0:
+    case DType::q5_1:
+    case DType::q8_0:
+    case DType::q2_k:
+    case DType::q4_k:
+    case DType::q5_k:
+    case DType::iq4_nl:
+    case DType::iq4_xs:
+    case DType::nvfp4: return 4;
+    case DType::q3_k:
+    case DType::q6_k:
+    case DType::mxfp4: return 1;
+    default: return 0;
+  }
+}
+
+bool has_units(const View& weights) {
+  const std::uint64_t alignment = unit_alignment(weights.dtype);
+  const std::uint64_t k = weights.shape[weights.rank - 1];
+  if (alignment == 0 || k == 0 || k % unit_elements != 0 || weights.offset % alignment != 0) {
+    return false;
+  }
+  for (std::uint32_t i = 0; i + 1 < weights.rank; ++i) {
+    const std::uint64_t bytes =
+        weights.stride[i] / block_elements(weights.dtype) * block_bytes(weights.dtype);
+    if (weights.shape[i] > 1 && bytes % alignment != 0) return false;
+  }
+  return true;
+}
+
+std::uint64_t packed_words(std::uint64_t k) {
+  return round_up<std::uint64_t>(k / group_elements * 9, 4);
+}
+
+/// x [.., K] of rank 6 with contiguous rows as signed bytes; `packed` is dense.
+Result<Dispatch> launch_pack(const View& x, const View& packed, const Caps& caps) {
+  PackParams params;
+  std::uint64_t rows = 1;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    params.shape[i] = u32(x.shape[i]);
+    params.x[i] = u32(x.stride[i]);
+    rows *= x.shape[i];
+  }
+  params.rows = u32(rows);
+  params.blocks = u32(x.shape[5] / group_elements);
+  params.groups = u32(ceil_div<std::uint64_t>(x.shape[5], 1024));
+  params.row_words = u32(packed_words(x.shape[5]));
+  Launch out;
+  out.source = "mul_mat/pack.wgsl";
+  out.label = "mul_mat pack";
+  out.params = block_of(params);
+  out.operands = {{.name = "x", .view = x, .unit = 4},
+                  {.name = "packed", .view = packed, .access = Access::write}};
+  out.grid = grid_1d(rows * params.groups, caps);
+  return make_dispatch(std::move(out), caps);
+}
+
+/// Adds what packs x of any layout.
+void add_pack_to(Stages& stages, const View& x, const View& packed, const Caps& caps) {
+  View rows = x;
+  if (x.dtype != DType::f32 || !quant::rows_in_chunks(x, 4)) {
+    rows = stages.scratch(DType::f32, x.extents());
+    stages.add(map::plan({.function = "copy", .inputs = {x}, .y = rows}, caps));
+  }
+  while (rows.rank < 6) rows = rows.unsqueeze(0);
+  stages.add(launch_pack(rows, packed, caps));
+}
+
+}  // namespace
+
+View packed_view(const View& x) {
+  std::vector<std::uint64_t> shape(x.extents().begin(), x.extents().end());
+  if (!shape.empty()) shape.back() = packed_words(shape.back());
+  return View::dense(DType::u32, shape);
+}
+
+bool can_pack(const View& weights, const View& x, const Caps& caps) {
+  const std::uint64_t largest =
+      std::max(View::dense(DType::f32, x.extents()).bytes().size(), x.bytes().size());
+  return is_quantized(weights.dtype) && has_units(weights) && x.rank <= 6 &&
+         largest <= binding_budget(caps);
+}
+
+View add_pack(Stages& stages, const View& x, const Caps& caps) {
+  const View packed = stages.scratch(DType::u32, packed_view(x).extents());
+  add_pack_to(stages, x, packed, caps);
+  return packed;
+}
+
+Status check_packed(const View& packed, const View& x) {
+  if (!packed.given()) return {};
+  if (const Status ok = validate(packed, "packed"); !ok) return ok;
+  const View wanted = packed_view(x);
+  if (x.shape[x.rank - 1] % group_elements != 0 || packed.dtype != DType::u32 ||
+      !packed.is_dense() || packed.offset % 16 != 0 ||
+      !std::ranges::equal(packed.extents(), wanted.extents())) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "x […, K] with K a multiple of 32 is packed to a dense {}; x is {} and packed is {}.",
+        describe(wanted), describe(x), describe(packed));
+  }
+  return {};
+}
+
+Result<Plan> plan(const PackArgs& args, const Caps& caps) {
+  if (const Status ok = validate(args.x, "x"); !ok) return std::unexpected(ok.error());
+  if (args.x.rank < 1 || args.x.rank > 6 || !is_float(args.x.dtype) || !args.packed.given()) {
+    return fail(ErrorCode::invalid_argument,
+                "Floats of one to six dimensions can be packed, to a view that is given; x is {} "
+                "and packed is {}.",
+                describe(args.x), describe(args.packed));
+  }
+  if (const Status ok = check_packed(args.packed, args.x); !ok) return std::unexpected(ok.error());
+  if (args.x.empty()) return Plan{};
+  Stages stages{args.x, args.packed};
+  add_pack_to(stages, args.x, args.packed, caps);
+  return std::move(stages).finish();
+}
+
+Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps) {
+  const auto& [weights, x, y] = problem;
+  const Variant variant = choose(weights.dtype, problem.n(), weights.shape[5], caps);
+  Launch out = launch_with(variant, vector_params(problem), weights, x, y);
+  out.grid = grid_1d(ceil_div<std::uint64_t>(problem.m(), variant.rows_per_group()), caps);
+  out.grid.z = u32(problem.batches());
+  return make_dispatch(std::move(out), caps);
+}
+
+Result<Dispatch> launch_packed(const IdProblem& problem, const Caps& caps) {
+  const View& y = problem.y;
+  Variant variant = choose(problem.weights.dtype, 1, problem.weights.shape[2], caps);
+  variant.ids = true;
+  Launch out = launch_with(variant, vector_params(problem), problem.weights, problem.x, y);
+  out.label += " by id";
+  out.operands.push_back({.name = "ids", .view = problem.ids});
+  out.grid = grid_1d(ceil_div<std::uint64_t>(y.shape[2], variant.rows_per_group()), caps);
+  out.grid.z = u32(y.shape[0] * y.shape[1]);
+  return make_dispatch(std::move(out), caps);
+}
+
+}  // namespace weft::ops::mul_mat

@@ -1,0 +1,25 @@
+// Where a workgroup of the kernels for few columns works; expanded inside of main. With IDS group.z numbers a row of x,
+// whose matrix the ids name, else a batch. Defines w_start (bytes), x_start and y_start, with IDS also `known`.
+#if IDS
+  let token = group.z / p.used;
+  let slot = group.z - token * p.used;
+  if (lane == 0u) { shared_id = ids_at(p.ids_off + token * p.ids_token + slot * p.ids_slot); }
+  let id = workgroupUniformLoad(&shared_id);
+  let expert = bitcast<u32>(id) - p.first_expert;
+  let known = expert < p.experts && id >= 0i;
+  // Another launch has this matrix; the first one takes care of those that do not exist.
+  if (!known && (p.first_expert != 0u || (id >= 0i && bitcast<u32>(id) < p.all_experts))) { return; }
+  let w_start = p.w_off * w_unit + select(0u, expert, known) * p.w_3;
+  let x_start = p.x_off + token * p.x_2 + (slot % p.x_slots) * p.x_3;
+  let y_start = p.y_off + token * p.y_2 + slot * p.y_3;
+#else
+  let q3 = group.z / p.batch_3;
+  let q2 = q3 / p.batch_2;
+  let b3 = group.z - q3 * p.batch_3;
+  let b2 = q3 - q2 * p.batch_2;
+  let b0 = q2 / p.batch_1;
+  let b1 = q2 - b0 * p.batch_1;
+  let w_start = p.w_off * w_unit + b0 * p.w_0 + b1 * p.w_1 + b2 * p.w_2 + b3 * p.w_3;
+  let x_start = p.x_off + b0 * p.x_0 + b1 * p.x_1 + b2 * p.x_2 + b3 * p.x_3;
+  let y_start = p.y_off + b0 * p.y_0 + b1 * p.y_1 + b2 * p.y_2 + b3 * p.y_3;
+#endif

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <tuple>
+
+#include "ops/fields.hpp"
+#include "ops/mul_mat/problem.hpp"
+
+namespace weft::ops::mul_mat {
+
+/// Elements of a piece, the step of vector.wgsl.
+inline constexpr std::uint32_t piece_elements = 16;
+
+/// Parameters of the kernels for few columns, vector.wgsl and packed.wgsl.
+struct VectorParams {
+  std::uint32_t m = 0;
+  std::uint32_t n = 0;
+  std::uint32_t pieces = 0;  // of 16 elements
+  std::uint32_t blocks = 0;  // of 32 elements, and
+  std::uint32_t units = 0;   // of 64: packed.wgsl alone
+  std::array<std::uint32_t, 4> batch{};
+  std::array<std::uint32_t, 4> w{};  // bytes
+  std::array<std::uint32_t, 4> x{};
+  std::array<std::uint32_t, 4> y{};
+  std::uint32_t w_row = 0;
+  std::uint32_t x_column = 0;
+  std::uint32_t y_column = 0;
+  std::uint32_t y_row = 0;
+  std::uint32_t used = 0;  // with ids, from here on
+  std::uint32_t x_slots = 0;
+  std::uint32_t ids_token = 0;
+  std::uint32_t ids_slot = 0;
+  std::uint32_t first_expert = 0;
+  std::uint32_t experts = 0;
+  std::uint32_t all_experts = 0;
+
+  static constexpr auto fields = std::tuple{field("m", &VectorParams::m),
+                                            field("n", &VectorParams::n),
+                                            field("pieces", &VectorParams::pieces),
+                                            field("blocks", &VectorParams::blocks),
+                                            field("units", &VectorParams::units),
+                                            field("batch", &VectorParams::batch),
+                                            field("w", &VectorParams::w),
+                                            field("x", &VectorParams::x),
+                                            field("y", &VectorParams::y),
+                                            field("w_row", &VectorParams::w_row),
+                                            field("x_column", &VectorParams::x_column),
+                                            field("y_column", &VectorParams::y_column),
+                                            field("y_row", &VectorParams::y_row),
+                                            field("used", &VectorParams::used),
+                                            field("x_slots", &VectorParams::x_slots),
+                                            field("ids_token", &VectorParams::ids_token),
+                                            field("ids_slot", &VectorParams::ids_slot),
+                                            field("first_expert", &VectorParams::first_expert),
+                                            field("experts", &VectorParams::experts),
+                                            field("all_experts", &VectorParams::all_experts)};
+};
+
+/// The parameters of a launch; those of packed.wgsl alone are left 0.
+VectorParams vector_params(const Problem& problem);
+VectorParams vector_params(const IdProblem& problem);
+
+}  // namespace weft::ops::mul_mat
