@@ -13,6 +13,7 @@
 #include "base/format.hpp"
 #include "commands.hpp"
 #include "llm/session.hpp"
+#include "sampling_options.hpp"
 
 namespace weft::cli {
 namespace {
@@ -20,9 +21,10 @@ namespace {
 // A signal handler reaches nothing but globals.
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
+constexpr int interrupted_status = 130;
 
 void on_interrupt(int /*signal*/) {
-  if (interrupted.exchange(true)) std::_Exit(130);  // The second one does not wait.
+  if (interrupted.exchange(true)) std::_Exit(interrupted_status);  // The second one does not wait.
 }
 
 struct RunOptions {
@@ -38,17 +40,28 @@ struct RunOptions {
 /// What the built-in model continues where no prompt is given.
 constexpr const char* builtin_opening = "The captain";
 
-/// One growing line on a terminal, nothing elsewhere.
-void show_progress(float part) {
-  if (isatty(STDERR_FILENO) == 0) return;
+/// One growing line on a terminal, nothing elsewhere. Loading goes on until it is interrupted.
+bool show_progress(float part) {
+  if (isatty(STDERR_FILENO) == 0) return !interrupted;
   constexpr int width = 40;
   const int done = static_cast<int>(part * width);
   std::fprintf(stderr, "\rloading [%s%s] %3d%%",
                std::string(static_cast<std::size_t>(done), '=').c_str(),
                std::string(static_cast<std::size_t>(width - done), ' ').c_str(),
                static_cast<int>(part * 100));
-  if (part >= 1) std::fputs("\r\x1b[K", stderr);
+  if (part >= 1 || interrupted) std::fputs("\r\x1b[K", stderr);
+  return !interrupted;
 }
+
+/// Without restarting what it interrupts, so that waiting for a line of input ends too.
+void handle_interrupts() {
+  struct sigaction action{};
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+/// Ends the command as interrupted programs do.
+[[noreturn]] void exit_interrupted() { throw CLI::RuntimeError(interrupted_status); }
 
 void print_piece(std::string_view piece) {
   std::fwrite(piece.data(), 1, piece.size(), stdout);
@@ -69,7 +82,6 @@ void print_timing(const llm::Timing& timing) {
 
 /// Generates one answer, streams it and returns it.
 std::string answer(llm::Session& session, const std::string& text, std::size_t tokens) {
-  interrupted = false;
   std::string reply;
   const auto out = [&reply](std::string_view piece) {
     reply += piece;
@@ -89,6 +101,7 @@ void converse(llm::Session& session, const RunOptions& options, bool chat) {
   const bool terminal = isatty(STDIN_FILENO) != 0;
   std::string line;
   for (;;) {
+    interrupted = false;  // It ended the last answer only.
     if (terminal) std::fputs("> ", stderr);
     if (!std::getline(std::cin, line)) break;
     if (line.empty()) continue;
@@ -115,23 +128,30 @@ void run_model(RunOptions options) {
     if (options.prompt.empty()) options.prompt = builtin_opening;
   }
   options.model.progress = show_progress;
-  llm::Session session = value_or_exit(llm::Session::open(options.model, options.sampling));
+  handle_interrupts();
+  auto opened = llm::Session::open(options.model, options.sampling);
+  if (!opened && interrupted) exit_interrupted();
+  llm::Session session = value_or_exit(std::move(opened));
   std::fputs(formatted("weft: {}\n", session.describe()).c_str(), stderr);
-  std::signal(SIGINT, on_interrupt);
+  if (!options.model.chat_template.empty() && !session.has_chat_template()) {
+    throw CommandError(
+        formatted("llama.cpp knows no chat template named {}.", options.model.chat_template));
+  }
   const bool chat = !options.raw && session.has_chat_template();
   if (options.prompt.empty()) {
     converse(session, options, chat);
     return;
   }
-  if (!chat) {
+  if (chat) {
+    std::vector<llm::Message> conversation;
+    if (!options.system.empty()) conversation.push_back({"system", options.system});
+    conversation.push_back({"user", options.prompt});
+    answer(session, session.format(conversation), options.tokens);
+  } else {
     if (builtin) print_piece(options.prompt);
     answer(session, options.prompt, options.tokens);
-    return;
   }
-  std::vector<llm::Message> conversation;
-  if (!options.system.empty()) conversation.push_back({"system", options.system});
-  conversation.push_back({"user", options.prompt});
-  answer(session, session.format(conversation), options.tokens);
+  if (interrupted) exit_interrupted();
 }
 
 }  // namespace
@@ -141,7 +161,6 @@ void add_run(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("run", "Generate text with a GGUF model, through llama.cpp");
   llm::ModelOptions& model = options->model;
-  llm::SamplingOptions& sampling = options->sampling;
   command->add_option("-m,--model", model.model, "The GGUF file; without it, the built-in model");
   command->add_option(
       "-p,--prompt", options->prompt,
@@ -149,49 +168,30 @@ void add_run(CLI::App& app) {
       "by itself)");
   command->add_option("-f,--file", options->prompt_file, "A file with the prompt")
       ->excludes("--prompt");
-  command->add_option("--system", options->system, "The system message of a conversation");
-  command->add_option("-n,--tokens", options->tokens, "Most tokens to generate")
+  command->add_option("--system,--system-prompt", options->system,
+                      "The system message of a conversation");
+  command->add_option("--chat-template", model.chat_template,
+                      "A template that llama.cpp knows by name (chatml, llama3, …) in place of the "
+                      "model's own");
+  command->add_option("-n,--tokens,--predict", options->tokens, "Most tokens to generate")
       ->capture_default_str();
-  command->add_option("-c,--context", model.context, "Tokens of the context")
+  command->add_option("-c,--context,--ctx-size", model.context, "Tokens of the context")
       ->capture_default_str();
   command->add_option("--device", model.device,
-                      "An adapter (part of its name or its index), or cpu");
-  command->add_option("--gpu-layers", model.gpu_layers,
+                      "An adapter (part of its name or its index), several with commas between, or "
+                      "cpu");
+  command->add_option("--gpu-layers,--n-gpu-layers", model.gpu_layers,
                       "Layers on the device; the rest is left to the CPU");
   command->add_option("-t,--threads", model.threads, "Threads for what runs on the CPU");
   command->add_option("--flash-attention", model.flash_attention, "on, off or auto")
       ->check(CLI::IsMember({"on", "off", "auto"}))
       ->capture_default_str();
+  command->add_option("--cache-type", model.cache_type, "Type of keys and values: f16, q8_0, …")
+      ->capture_default_str();
   command->add_flag("--raw", options->raw,
                     "Continue the prompt as it is, without the model's chat template");
   command->add_flag("-v,--verbose", model.verbose, "Show llama.cpp's own messages");
-  command->add_option("-s,--seed", sampling.seed, "Seed of the choice; 0: another one each time")
-      ->capture_default_str();
-  command->add_option("--temp,--temperature", sampling.temperature, "0 takes the most likely token")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--top-k", sampling.top_k, "Choose among the k most likely; 0: all")
-      ->capture_default_str();
-  command->add_option("--top-p", sampling.top_p, "Choose among the most likely that sum up to p")
-      ->capture_default_str();
-  command
-      ->add_option("--min-p", sampling.min_p, "Leave out what is less likely than p times the best")
-      ->capture_default_str();
-  command->add_option("--typical", sampling.typical, "Locally typical sampling; 1: off")
-      ->capture_default_str();
-  command
-      ->add_option("--repeat-penalty", sampling.repeat_penalty,
-                   "Penalty for repeated tokens; 1: none")
-      ->capture_default_str();
-  command
-      ->add_option("--frequency-penalty", sampling.frequency_penalty, "Penalty for each repetition")
-      ->capture_default_str();
-  command
-      ->add_option("--presence-penalty", sampling.presence_penalty,
-                   "Penalty for tokens seen at all")
-      ->capture_default_str();
-  command->add_option("--repeat-last", sampling.repeat_last, "Tokens that the penalties look back")
-      ->capture_default_str();
+  add_sampling_options(*command, options->sampling);
   command->callback([options] { run_model(*options); });
 }
 

@@ -6,14 +6,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <random>
 #include <span>
 #include <thread>
 #include <utility>
 
 #include "base/format.hpp"
+#include "formats/ggml_type.hpp"
 #include "formats/gguf.hpp"
 #include "llm/llama_api.hpp"
+#include "llm/sampler.hpp"
 
 namespace weft::llm {
 namespace {
@@ -42,14 +43,18 @@ struct LogSink {
 };
 
 bool report_progress(float part, void* user) {
-  const auto& progress = *static_cast<const std::function<void(float)>*>(user);
-  if (progress) progress(part);
-  return true;
+  const auto& progress = *static_cast<const std::function<bool(float)>*>(user);
+  return !progress || progress(part);
 }
+
+/// For llama.cpp, which asks before each op of a graph on the CPU.
+bool is_set(void* flag) { return static_cast<const std::atomic<bool>*>(flag)->load(); }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
+
+using Devices = std::vector<ggml_backend_dev_t>;
 
 }  // namespace
 
@@ -57,15 +62,17 @@ struct Session::State {
   std::shared_ptr<const LlamaApi> api;
   std::unique_ptr<LogSink> log = std::make_unique<LogSink>();
   std::string device_name = "the CPU";
+  std::string chat_template;
   llama_model* model = nullptr;
   llama_context* context = nullptr;
-  llama_sampler* sampler = nullptr;
+  std::unique_ptr<Sampler> sampler;
+  std::vector<llama_token> past;  ///< What the context has computed.
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (sampler != nullptr) api->llama_sampler_free(sampler);
+    sampler.reset();
     if (context != nullptr) api->llama_free(context);
     if (model != nullptr) api->llama_model_free(model);
     if (api) api->llama_log_set(nullptr, nullptr);
@@ -77,17 +84,19 @@ struct Session::State {
     return fail(code, "{}{}{}", what, reason.empty() ? "." : ": ", reason);
   }
 
-  Result<ggml_backend_dev_t> open_device(const Libraries& libraries, const std::string& wanted);
-  Status load(const ModelOptions& options, ggml_backend_dev_t device);
-  void make_sampler(const SamplingOptions& sampling);
+  Result<Devices> open_devices(const Libraries& libraries, const std::string& wanted);
+  [[nodiscard]] Status check_memory(const ModelOptions& options, const Devices& devices) const;
+  Status load(const ModelOptions& options, Devices devices);
+  Status make_context(const ModelOptions& options, bool on_device);
   [[nodiscard]] Result<std::vector<llama_token>> tokenize(std::string_view text) const;
-  Status decode(std::span<llama_token> tokens) const;
+  void keep_common(std::span<const llama_token> prompt);
+  Status decode(std::span<const llama_token> tokens, const std::atomic<bool>& stop);
 };
 
-Result<ggml_backend_dev_t> Session::State::open_device(const Libraries& libraries,
-                                                       const std::string& wanted) {
+Result<Devices> Session::State::open_devices(const Libraries& libraries,
+                                             const std::string& wanted) {
   api->ggml_backend_load_all_from_path(libraries.folder.c_str());
-  if (wanted == "cpu") return nullptr;
+  if (wanted == "cpu") return Devices{};
   if (!wanted.empty()) setenv("WEFT_GGML_DEVICES", wanted.c_str(), 1);
   log->take();
   ggml_backend_reg_t registry = api->ggml_backend_load(libraries.plugin.c_str());
@@ -95,35 +104,46 @@ Result<ggml_backend_dev_t> Session::State::open_device(const Libraries& librarie
     return failure(ErrorCode::io,
                    formatted("The plug-in {} does not load", libraries.plugin.string()));
   }
-  if (api->ggml_backend_reg_dev_count(registry) == 0) {
-    return failure(ErrorCode::not_found, "There is no device to run on");
+  const std::size_t count = api->ggml_backend_reg_dev_count(registry);
+  if (count == 0) return failure(ErrorCode::not_found, "There is no device to run on");
+  Devices devices;
+  device_name.clear();
+  // All that were asked for, or else the first.
+  for (std::size_t i = 0; i < (wanted.empty() ? 1 : count); ++i) {
+    devices.push_back(api->ggml_backend_reg_dev_get(registry, i));
+    device_name +=
+        (i == 0 ? "" : " and ") + std::string(api->ggml_backend_dev_description(devices.back()));
   }
-  ggml_backend_dev_t device = api->ggml_backend_reg_dev_get(registry, 0);
-  device_name = api->ggml_backend_dev_description(device);
-  return device;
+  return devices;
 }
 
-Status Session::State::load(const ModelOptions& options, ggml_backend_dev_t device) {
-  if (device != nullptr && options.gpu_layers >= 999) {
+Status Session::State::check_memory(const ModelOptions& options, const Devices& devices) const {
+  if (devices.empty() || options.gpu_layers < 999) return {};
+  std::size_t all = 0;
+  for (ggml_backend_dev_t device : devices) {
     std::size_t free = 0;
     std::size_t total = 0;
     api->ggml_backend_dev_memory(device, &free, &total);
-    std::error_code error;
-    const std::uintmax_t bytes = std::filesystem::file_size(options.model, error);
-    if (!error && bytes > free) {
-      return fail(ErrorCode::out_of_memory,
-                  "The model has {:.1f} GiB, and {} has {:.1f} GiB free; --gpu-layers puts only "
-                  "some of its layers there.",
-                  static_cast<double>(bytes) / 0x1p30, device_name,
-                  static_cast<double>(free) / 0x1p30);
-    }
+    all += free;
   }
-  std::array<ggml_backend_dev_t, 2> devices{device, nullptr};
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(options.model, error);
+  if (error || bytes <= all) return {};
+  return fail(ErrorCode::out_of_memory,
+              "The model has {:.1f} GiB, and {} has {:.1f} GiB free; --gpu-layers puts only some "
+              "of its layers there.",
+              static_cast<double>(bytes) / 0x1p30, device_name, static_cast<double>(all) / 0x1p30);
+}
+
+Status Session::State::load(const ModelOptions& options, Devices devices) {
+  if (Status ok = check_memory(options, devices); !ok) return ok;
+  const bool on_device = !devices.empty();
+  devices.push_back(nullptr);
   llama_model_params params = api->llama_model_default_params();
   params.devices = devices.data();
-  params.n_gpu_layers = device != nullptr ? options.gpu_layers : 0;
+  params.n_gpu_layers = on_device ? options.gpu_layers : 0;
   params.progress_callback = report_progress;
-  std::function<void(float)> progress = options.progress;
+  std::function<bool(float)> progress = options.progress;
   params.progress_callback_user_data = &progress;
   log->take();
   model = api->llama_model_load_from_file(options.model.c_str(), params);
@@ -131,41 +151,36 @@ Status Session::State::load(const ModelOptions& options, ggml_backend_dev_t devi
     return failure(ErrorCode::invalid_argument,
                    formatted("The model {} does not load", options.model.string()));
   }
-  llama_context_params context_params = api->llama_context_default_params();
-  const auto trained = static_cast<std::uint32_t>(api->llama_model_n_ctx_train(model));
-  context_params.n_ctx = trained > 0 ? std::min(options.context, trained) : options.context;
-  context_params.n_batch = std::min(context_params.n_ctx, 2048U);
-  const auto cores = static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()));
-  context_params.n_threads = context_params.n_threads_batch =
-      options.threads > 0 ? options.threads : cores;
-  context_params.flash_attn_type = options.flash_attention == "on" ? LLAMA_FLASH_ATTN_TYPE_ENABLED
-                                   : options.flash_attention == "off"
-                                       ? LLAMA_FLASH_ATTN_TYPE_DISABLED
-                                       : LLAMA_FLASH_ATTN_TYPE_AUTO;
-  context = api->llama_init_from_model(model, context_params);
-  if (context == nullptr) {
-    return failure(ErrorCode::out_of_memory,
-                   formatted("No context of {} tokens for this model", context_params.n_ctx));
-  }
-  return {};
+  chat_template = options.chat_template;
+  const char* own = api->llama_model_chat_template(model, nullptr);
+  if (chat_template.empty() && own != nullptr) chat_template = own;
+  return make_context(options, on_device);
 }
 
-void Session::State::make_sampler(const SamplingOptions& sampling) {
-  sampler = api->llama_sampler_chain_init(api->llama_sampler_chain_default_params());
-  const auto add = [this](llama_sampler* part) { api->llama_sampler_chain_add(sampler, part); };
-  const std::int32_t vocabulary = api->llama_vocab_n_tokens(api->llama_model_get_vocab(model));
-  add(api->llama_sampler_init_penalties(vocabulary, sampling.repeat_last, sampling.repeat_penalty,
-                                        sampling.frequency_penalty, sampling.presence_penalty));
-  if (sampling.temperature <= 0) {
-    add(api->llama_sampler_init_greedy());
-    return;
+Status Session::State::make_context(const ModelOptions& options, bool on_device) {
+  const gguf::TypeInfo* cache_type = gguf::find_type(options.cache_type);
+  if (cache_type == nullptr) {
+    return fail(ErrorCode::invalid_argument, "There is no type {} for keys and values.",
+                options.cache_type);
   }
-  add(api->llama_sampler_init_top_k(sampling.top_k));
-  add(api->llama_sampler_init_typical(sampling.typical, 1));
-  add(api->llama_sampler_init_top_p(sampling.top_p, 1));
-  add(api->llama_sampler_init_min_p(sampling.min_p, 1));
-  add(api->llama_sampler_init_temp(sampling.temperature));
-  add(api->llama_sampler_init_dist(sampling.seed != 0 ? sampling.seed : std::random_device{}()));
+  llama_context_params params = api->llama_context_default_params();
+  const auto trained = static_cast<std::uint32_t>(api->llama_model_n_ctx_train(model));
+  params.n_ctx = trained > 0 ? std::min(options.context, trained) : options.context;
+  params.n_batch = std::min(params.n_ctx, 2048U);
+  params.type_k = params.type_v = static_cast<ggml_type>(cache_type->id);
+  params.offload_kqv = on_device;
+  const auto cores = static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()));
+  params.n_threads = params.n_threads_batch = options.threads > 0 ? options.threads : cores;
+  params.flash_attn_type = options.flash_attention == "on"    ? LLAMA_FLASH_ATTN_TYPE_ENABLED
+                           : options.flash_attention == "off" ? LLAMA_FLASH_ATTN_TYPE_DISABLED
+                                                              : LLAMA_FLASH_ATTN_TYPE_AUTO;
+  context = api->llama_init_from_model(model, params);
+  if (context == nullptr) {
+    return failure(ErrorCode::out_of_memory,
+                   formatted("No context of {} tokens with {} keys and values for this model",
+                             params.n_ctx, options.cache_type));
+  }
+  return {};
 }
 
 Result<std::vector<llama_token>> Session::State::tokenize(std::string_view text) const {
@@ -183,15 +198,31 @@ Result<std::vector<llama_token>> Session::State::tokenize(std::string_view text)
   return tokens;
 }
 
-Status Session::State::decode(std::span<llama_token> tokens) const {
+/// Leaves in the context what the prompt starts with, without the last token, whose logits are needed.
+void Session::State::keep_common(std::span<const llama_token> prompt) {
+  const auto most = std::min(past.size(), prompt.size() - 1);
+  const auto [end, ignored] = std::ranges::mismatch(std::span(past).first(most), prompt);
+  past.erase(end - std::span(past).begin() + past.begin(), past.end());
+  llama_memory_t memory = api->llama_get_memory(context);
+  // Models with a recurrent state cannot go back to any place.
+  if (past.empty() ||
+      !api->llama_memory_seq_rm(memory, 0, static_cast<llama_pos>(past.size()), -1)) {
+    api->llama_memory_clear(memory, true);
+    past.clear();
+  }
+}
+
+Status Session::State::decode(std::span<const llama_token> tokens, const std::atomic<bool>& stop) {
   constexpr std::size_t batch = 512;
-  for (std::size_t at = 0; at < tokens.size(); at += batch) {
+  constexpr int aborted = 2;
+  for (std::size_t at = 0; at < tokens.size() && !stop; at += batch) {
     const auto part = tokens.subspan(at, std::min(batch, tokens.size() - at));
-    const llama_batch next =
-        api->llama_batch_get_one(part.data(), static_cast<std::int32_t>(part.size()));
-    if (api->llama_decode(context, next) != 0) {
-      return failure(ErrorCode::internal, "Computing the next token failed");
-    }
+    std::vector<llama_token> copy(part.begin(), part.end());
+    const int status = api->llama_decode(
+        context, api->llama_batch_get_one(copy.data(), static_cast<std::int32_t>(copy.size())));
+    if (status == aborted) return {};
+    if (status != 0) return failure(ErrorCode::internal, "Computing the next token failed");
+    past.insert(past.end(), part.begin(), part.end());
   }
   return {};
 }
@@ -203,6 +234,8 @@ Result<Session> Session::open(const ModelOptions& options, const SamplingOptions
   }
   const auto libraries = find_libraries();
   if (!libraries) return std::unexpected(libraries.error());
+  // Would load a plug-in, perhaps this one, before it is told which devices are wanted.
+  unsetenv("GGML_BACKEND_PATH");
   auto state = std::make_unique<State>();
   auto api = load_llama(*libraries);
   if (!api) return std::unexpected(api.error());
@@ -210,10 +243,12 @@ Result<Session> Session::open(const ModelOptions& options, const SamplingOptions
   state->log->verbose = options.verbose;
   state->api->llama_log_set(LogSink::write, state->log.get());
   state->api->llama_backend_init();
-  const auto device = state->open_device(*libraries, options.device);
-  if (!device) return std::unexpected(device.error());
-  if (Status ok = state->load(options, *device); !ok) return std::unexpected(ok.error());
-  state->make_sampler(sampling);
+  const auto devices = state->open_devices(*libraries, options.device);
+  if (!devices) return std::unexpected(devices.error());
+  if (Status ok = state->load(options, *devices); !ok) return std::unexpected(ok.error());
+  auto sampler = Sampler::make(state->api, state->model, sampling);
+  if (!sampler) return std::unexpected(sampler.error());
+  state->sampler = std::make_unique<Sampler>(std::move(*sampler));
   return Session(std::move(state));
 }
 
@@ -233,8 +268,7 @@ std::string Session::describe() const {
 bool Session::has_chat_template() const { return !format({{.role = "user", .text = "?"}}).empty(); }
 
 std::string Session::format(const std::vector<Message>& conversation) const {
-  const char* form = state_->api->llama_model_chat_template(state_->model, nullptr);
-  if (form == nullptr) return {};
+  if (state_->chat_template.empty()) return {};
   std::vector<llama_chat_message> messages;
   std::size_t room = 256;
   for (const Message& message : conversation) {
@@ -243,9 +277,9 @@ std::string Session::format(const std::vector<Message>& conversation) const {
   }
   std::string text(room, '\0');
   for (;;) {
-    const std::int32_t size =
-        state_->api->llama_chat_apply_template(form, messages.data(), messages.size(), true,
-                                               text.data(), static_cast<std::int32_t>(text.size()));
+    const std::int32_t size = state_->api->llama_chat_apply_template(
+        state_->chat_template.c_str(), messages.data(), messages.size(), true, text.data(),
+        static_cast<std::int32_t>(text.size()));
     if (size < 0) return {};  // A template that llama.cpp does not know.
     const bool fits = static_cast<std::size_t>(size) <= text.size();
     text.resize(static_cast<std::size_t>(size));
@@ -267,25 +301,30 @@ Result<Timing> Session::generate(std::string_view text, std::size_t tokens,
                 "longer).",
                 prompt->size(), room, room - 1);
   }
-  api.llama_memory_clear(api.llama_get_memory(state_->context), true);
+  api.llama_set_abort_callback(state_->context, is_set, const_cast<std::atomic<bool>*>(&stop));
+  state_->keep_common(*prompt);
+  state_->sampler->start(*prompt);
   Timing timing;
-  timing.prompt_tokens = prompt->size();
+  timing.prompt_tokens = prompt->size() - state_->past.size();
   auto start = std::chrono::steady_clock::now();
-  if (Status ok = state_->decode(*prompt); !ok) return std::unexpected(ok.error());
-  llama_token next = api.llama_sampler_sample(state_->sampler, state_->context, -1);
+  const auto unread = std::span(*prompt).subspan(state_->past.size());
+  if (Status ok = state_->decode(unread, stop); !ok) return std::unexpected(ok.error());
+  api.llama_synchronize(state_->context);
   timing.prompt_seconds = seconds_since(start);
 
   start = std::chrono::steady_clock::now();
   std::array<char, 256> piece{};
-  while (!api.llama_vocab_is_eog(vocabulary, next)) {
+  while (!stop && timing.generated_tokens < tokens && state_->past.size() < room) {
+    const llama_token next = state_->sampler->next(state_->context);
+    if (api.llama_vocab_is_eog(vocabulary, next)) break;
     const std::int32_t size = api.llama_token_to_piece(
         vocabulary, next, piece.data(), static_cast<std::int32_t>(piece.size()), 0, false);
     if (size > 0) out({piece.data(), static_cast<std::size_t>(size)});
     ++timing.generated_tokens;
-    const bool full = timing.prompt_tokens + timing.generated_tokens >= room;
-    if (timing.generated_tokens >= tokens || full || stop) break;
-    if (Status ok = state_->decode(std::span(&next, 1)); !ok) return std::unexpected(ok.error());
-    next = api.llama_sampler_sample(state_->sampler, state_->context, -1);
+    if (timing.generated_tokens == tokens || state_->past.size() + 1 >= room) break;
+    if (Status ok = state_->decode(std::span(&next, 1), stop); !ok) {
+      return std::unexpected(ok.error());
+    }
   }
   timing.generation_seconds = seconds_since(start);
   return timing;

@@ -43,6 +43,7 @@ class Builder {
     number("feed_forward_length", hidden);
     number("vocab_size", vocabulary);
     add_vocabulary();
+    if (!spec.chat_template.empty()) set("tokenizer.chat_template", spec.chat_template);
   }
 
   void set(const std::string& key, gguf::Value value) {

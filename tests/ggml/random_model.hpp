@@ -17,6 +17,7 @@ struct ModelSpec {
   std::uint64_t seed = 1;
   bool decoded =
       false;  ///< The matrices are stored as f32, with the values that they have in `type`.
+  std::string chat_template;  ///< In Jinja; empty: none.
 };
 
 /// Writes the model as a GGUF file. The tokens are bytes, so any text can be tokenised.

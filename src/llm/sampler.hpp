@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/error.hpp"
+#include "llm/llama_api.hpp"
+#include "llm/sampling.hpp"
+
+namespace weft::llm {
+
+/// Chooses tokens from the logits of a context.
+class Sampler {
+ public:
+  static Result<Sampler> make(std::shared_ptr<const LlamaApi> api, const llama_model* model,
+                              const SamplingOptions& options);
+
+  /// Forgets what was chosen and takes the tokens of a prompt as seen.
+  void start(std::span<const llama_token> prompt);
+  /// The next token after the last one that the context has computed.
+  llama_token next(llama_context* context);
+
+ private:
+  struct Free {
+    std::shared_ptr<const LlamaApi> api;
+    void operator()(llama_sampler* sampler) const { api->llama_sampler_free(sampler); }
+  };
+  using Handle = std::unique_ptr<llama_sampler, Free>;
+  Sampler(std::shared_ptr<const LlamaApi> api, std::size_t vocabulary);
+
+  std::shared_ptr<const LlamaApi> api_;
+  Handle chain_;
+  Handle
+      grammar_;  ///< Null without one. Not in the chain, because a prompt does not have to follow it.
+  std::vector<llama_token_data> candidates_;
+};
+
+}  // namespace weft::llm

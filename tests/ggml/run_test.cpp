@@ -1,0 +1,181 @@
+// `weft run` as a program: text, chat templates, sampling, devices, Ctrl-C, errors and memory.
+#include <gtest/gtest.h>
+#include <llama.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "backends.hpp"
+#include "base/format.hpp"
+#include "process.hpp"
+#include "random_model.hpp"
+
+namespace weft::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* chat_template =
+    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] "
+    "+ '<|im_end|>' + '\\n'}}{% endfor %}{% if add_generation_prompt %}"
+    "{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+class GgmlRun : public testing::Test {
+ protected:
+  void SetUp() override {
+    load_backends();
+    setenv("WEFT_LLAMA_LIB", WEFT_GGML_LIB, 1);
+    unsetenv("WEFT_GGML_DEVICES");  // `load_backends` needs three.
+    model = fs::path(testing::TempDir()) / formatted("weft-run-{}.gguf", getpid());
+    ASSERT_TRUE(write_random_model(model, {.architecture = "llama"}));
+  }
+  void TearDown() override { fs::remove(model); }
+
+  /// What the program writes with these options, its messages left out.
+  [[nodiscard]] std::string text_of(const std::string& options) const {
+    const Outcome outcome = run_command(
+        formatted("{{ {} run -m {} {} 2>/dev/null; }}", WEFT_PROGRAM, model.string(), options));
+    EXPECT_EQ(outcome.status, 0) << options << outcome.text;
+    return outcome.text;
+  }
+  /// Expects that the program ends with one line of error that holds `wanted`.
+  static void expect_error(const fs::path& model, const std::string& options,
+                           std::string_view wanted) {
+    const Outcome outcome =
+        run_command(formatted("{} run -m {} -p x {}", WEFT_PROGRAM, model.string(), options));
+    EXPECT_EQ(outcome.status, 1) << options;
+    EXPECT_EQ(std::ranges::count(outcome.text, '\n'), 1) << outcome.text;
+    EXPECT_TRUE(outcome.text.contains(wanted)) << outcome.text;
+  }
+
+  fs::path model;
+};
+
+TEST_F(GgmlRun, GeneratesTheTextOfTheCpu) {
+  const std::string first = text_of("-p Hello -n 12 --temp 0");
+  EXPECT_GT(first.size(), 4U);
+  EXPECT_EQ(text_of("-p Hello -n 12 --temp 0"), first);
+  EXPECT_EQ(text_of("-p Hello -n 12 --temp 0 --device cpu -t 1"), first);
+  EXPECT_EQ(text_of("-p Hello -n 12 --temp 0 --device 0,0"), first) << "on two devices";
+}
+
+TEST_F(GgmlRun, WritesWithTheBuiltInModel) {
+  const Outcome outcome = run_command(
+      formatted("WEFT_MODEL={} {} run -n 24 --temp 0", WEFT_BUILTIN_MODEL, WEFT_PROGRAM));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_TRUE(outcome.text.contains("generated 24 tokens")) << outcome.text;
+}
+
+/// The prompt as libllama's own function wraps it.
+std::string wrapped(const std::vector<llama_chat_message>& messages) {
+  std::string text(1000, '\0');
+  const std::int32_t size =
+      llama_chat_apply_template(chat_template, messages.data(), messages.size(), true, text.data(),
+                                static_cast<std::int32_t>(text.size()));
+  EXPECT_GT(size, 0);
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+TEST_F(GgmlRun, UsesTheChatTemplateOfTheModel) {
+  const std::string plain = text_of("-p Hello -n 12 --temp 0");
+  ASSERT_TRUE(write_random_model(model, {.architecture = "llama", .chat_template = chat_template}));
+  const std::string answer = text_of("-p Hello -n 12 --temp 0");
+  const fs::path prompt = model.string() + ".txt";
+  std::ofstream(prompt) << wrapped({{"user", "Hello"}});
+  EXPECT_EQ(answer, text_of(formatted("--raw -f {} -n 12 --temp 0", prompt.string())));
+  EXPECT_NE(answer, plain);
+  EXPECT_EQ(text_of("--raw -p Hello -n 12 --temp 0"), plain);
+
+  // Lines of the input are a conversation; the second answer depends on the first.
+  const std::string first = answer.substr(0, answer.size() - 1);
+  std::ofstream(prompt) << wrapped(
+      {{"user", "Hello"}, {"assistant", first.c_str()}, {"user", "And?"}});
+  const std::string second = text_of(formatted("--raw -f {} -n 12 --temp 0", prompt.string()));
+  std::ofstream(prompt) << "Hello\nAnd?\n";
+  EXPECT_EQ(text_of(formatted("-n 12 --temp 0 < {}", prompt.string())), answer + second);
+
+  std::ofstream(prompt) << wrapped({{"system", "Be brief."}, {"user", "Hello"}});
+  EXPECT_EQ(text_of("--system 'Be brief.' -p Hello -n 12 --temp 0"),
+            text_of(formatted("--raw -f {} -n 12 --temp 0", prompt.string())));
+  fs::remove(prompt);
+}
+
+TEST_F(GgmlRun, SamplesAsAskedFor) {
+  // The choice is the same wherever the logits come from, and the CPU starts faster.
+  const auto sampled = [this](const std::string& options) {
+    return text_of("-p Hello --device cpu -t 1 " + options);
+  };
+  const std::string greedy = sampled("-n 12 --temp 0");
+  EXPECT_EQ(sampled("-n 12 --top-k 1"), greedy);
+  EXPECT_EQ(sampled("-n 12 --min-p 1 --temp 3"), greedy);
+  const std::string seeded = sampled("-n 24 --temp 2 --top-k 0 --seed 5");
+  EXPECT_EQ(sampled("-n 24 --temp 2 --top-k 0 --seed 5"), seeded);
+  EXPECT_NE(sampled("-n 24 --temp 2 --top-k 0 --seed 6"), seeded);
+  // Token 3 + b is the byte b.
+  EXPECT_EQ(sampled("-n 5 --temp 0 --logit-bias 68+1000"), "AAAAA\n");
+  EXPECT_EQ(sampled("-n 4 --temp 0 --logit-bias 68+1000 --logit-bias 69+999 "
+                    "--presence-penalty 5 --repeat-last 1"),
+            "ABAB\n");
+  EXPECT_EQ(sampled("--grammar 'root ::= \"yes.\"'"), "yes.\n");
+  for (const char* options :
+       {"--mirostat 1", "--mirostat 2", "--typical 0.5 --top-n-sigma 2 --dynatemp-range 0.5",
+        "--xtc-probability 0.5 --dry-multiplier 1 --repeat-penalty 1.2 --frequency-penalty 0.1"}) {
+    EXPECT_GT(sampled(formatted("-n 12 --ignore-eos {}", options)).size(), 4U);
+  }
+  expect_error(model, "--logit-bias 100000+1", "no token 100000");
+}
+
+TEST_F(GgmlRun, StopsCleanlyWhenInterrupted) {
+  const Outcome outcome =
+      run_and_interrupt({WEFT_PROGRAM, "run", "-m", model.string(), "-p", "Hello", "-n", "100000",
+                         "--ignore-eos", "--logit-bias", "68+1000"});
+  EXPECT_EQ(outcome.status, 130) << outcome.text;
+  EXPECT_TRUE(outcome.text.contains("tokens/s\n")) << outcome.text;
+  EXPECT_LT(std::ranges::count(outcome.text, 'A'), 480) << "it went on to the end";
+}
+
+TEST_F(GgmlRun, ReportsWhatDoesNotWorkInOneLine) {
+  const fs::path bad = model.string() + ".bad";
+  expect_error(bad, "", "No such file");
+  std::ofstream(bad) << "no model";
+  expect_error(bad, "", "GGUF");
+  const auto size = fs::file_size(model);
+  for (const std::uintmax_t part : {size - 1, size / 2, std::uintmax_t{3000}}) {
+    fs::copy_file(model, bad, fs::copy_options::overwrite_existing);
+    fs::resize_file(bad, part);
+    expect_error(bad, "", "");
+  }
+  ASSERT_TRUE(write_random_model(bad, {"nosuch"}));
+  expect_error(bad, "", "unknown model architecture");
+  fs::copy_file(model, bad, fs::copy_options::overwrite_existing);
+  fs::resize_file(bad, std::uintmax_t{4} << 40);  // Takes no room: a hole.
+  expect_error(bad, "", "The model has 4096.0 GiB");
+  fs::remove(bad);
+  expect_error(model, "--device nosuch", "nosuch");
+  expect_error(model, "--cache-type nosuch", "nosuch");
+}
+
+/// The weights lie in the file's pages and on the device, which is shared memory for the software adapter; beyond that there
+/// is a staging buffer, however large the model is.
+TEST_F(GgmlRun, LoadsWithoutACopyOfTheWeights) {
+  const auto peak = [this] {
+    return peak_private_bytes({WEFT_PROGRAM, "run", "-m", model.string(), "-p", "x", "-n", "1"});
+  };
+  const std::size_t small = peak();
+  const auto small_file = fs::file_size(model);
+  ASSERT_TRUE(write_random_model(model, {.architecture = "llama", .layers = 48}));
+  const std::size_t large = peak();
+  const auto more_file = fs::file_size(model) - small_file;
+  ASSERT_GT(small, 0U);
+  ASSERT_GT(large, 0U);
+  EXPECT_LT(large, small + (more_file / 3)) << more_file << " bytes more of weights";
+}
+
+}  // namespace
+}  // namespace weft::test
