@@ -1,13 +1,16 @@
 // The public C++ API, from a user's point of view.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <source_location>
 #include <string>
 #include <vector>
 #include <weft/weft.hpp>
 
 #include "base/format.hpp"
+#include "base/half.hpp"
 
 namespace weft::test {
 namespace {
@@ -25,6 +28,24 @@ std::string message_of(Function function) {
     return error.what();
   }
   return "no error";
+}
+
+// Drivers may cut digits off where they convert to 16 bits; the results here must not depend on it.
+TEST(DeviceApi, HalvesAreRoundedToNearestEven) {
+  std::vector<float> values = {0.0F, -0.0F, 65504.0F, 65519.99F, 65520.0F, -65536.0F, 1e30F};
+  for (std::uint32_t exponent = 100; exponent < 145; ++exponent) {
+    for (const std::uint32_t digits : {0U, 0xfffU, 0x1000U, 0x1001U, 0x1fffU, 0x2fffU, 0x3000U,
+                                       0x3001U, 0x7fefffU, 0x7ff000U, 0x7fffffU, 0x400000U}) {
+      values.push_back(std::bit_cast<float>((exponent << 23U) | digits));
+      values.push_back(-values.back());
+    }
+  }
+  std::vector<float> expected;
+  for (const float value : values) expected.push_back(f32_from_f16(f16_bits(value)));
+  const Tensor x = api_device().tensor({values.size()}, values);
+  EXPECT_EQ(x.to(DType::f16).to_vector(), expected);
+  const Tensor nan = x.to(DType::f16) - api_device().full({1}, std::nan(""), DType::f16);
+  for (const float value : nan.to_vector()) EXPECT_TRUE(std::isnan(value)) << value;
 }
 
 TEST(DeviceApi, ArithmeticBroadcastsAndReads) {

@@ -10,7 +10,7 @@ fn {{NAME}}_halves(row: u32, d: u32) -> vec4<u32> {
     var pair = vec2<f32>();
     if (d + 2u * e < p.{{SIZE}}) { pair.x = {{NAME}}_at(row + (d + 2u * e) * p.{{NAME}}_d); }
     if (d + 2u * e + 1u < p.{{SIZE}}) { pair.y = {{NAME}}_at(row + (d + 2u * e + 1u) * p.{{NAME}}_d); }
-    v[e] = pack2x16float(pair);
+    v[e] = pack_half(pair);
   }
   return v;
 #endif

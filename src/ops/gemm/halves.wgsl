@@ -12,7 +12,7 @@ fn {{NAME}}_halves(base: u32, last: u32, k: u32, k_end: u32) -> vec4<u32> {
   var v = {{NAME}}_words4(i / 2u);
 #else
   let e = {{NAME}}_at8(i);
-  var v = vec4<u32>(pack2x16float(e[0].xy), pack2x16float(e[0].zw), pack2x16float(e[1].xy), pack2x16float(e[1].zw));
+  var v = vec4<u32>(pack_half(e[0].xy), pack_half(e[0].zw), pack_half(e[1].xy), pack_half(e[1].zw));
 #endif
 #if K_EDGE && DIR == "k"
   // The tail of a row may be followed by anything, NaN included.
@@ -32,7 +32,7 @@ fn {{NAME}}_halves(base: u32, last: u32, k: u32, k_end: u32) -> vec4<u32> {
     if (k < k_end) { pair[{{h}}] = {{NAME}}_at(base + min(j * 2u + {{h}}u, last) * p.{{NAME}}_x + k * p.{{NAME}}_k); }
 #endif
 #endfor
-    v[j] = pack2x16float(pair);
+    v[j] = pack_half(pair);
   }
   return v;
 #endif

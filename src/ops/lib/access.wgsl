@@ -45,7 +45,7 @@ fn {{NAME}}_words4(w: u32) -> vec4<u32> {
 
 #if DTYPE == "f16"
 fn {{NAME}}_unpack2(word: u32) -> vec2<f32> { return unpack2x16float(word); }
-fn {{NAME}}_pack2(v: vec2<f32>) -> u32 { return pack2x16float(v); }
+fn {{NAME}}_pack2(v: vec2<f32>) -> u32 { return pack_half(v); }
 #elif DTYPE == "bf16"
 fn {{NAME}}_unpack2(word: u32) -> vec2<f32> { return unpack_bf16(word); }
 fn {{NAME}}_pack2(v: vec2<f32>) -> u32 { return pack_bf16(v); }

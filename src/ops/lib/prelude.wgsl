@@ -5,6 +5,33 @@ fn group_index(group: vec3<u32>, groups: vec3<u32>) -> u32 {
   return group.x + group.y * groups.x;
 }
 
+// f32 → f16 bits, round to nearest even; what is too large becomes infinite and NaN stays NaN.
+fn half_bits(v: f32) -> u32 {
+  let x = bitcast<u32>(v);
+  let m = x & 0x7fffffffu;
+  let normal = (m + 0xfffu + ((m >> 13u) & 1u) - 0x38000000u) >> 13u;
+  // Below 2^-14 a half counts in steps of 2^-24, which is the last bit of a float from 0.5 to 1.
+  let small = bitcast<u32>(abs(v) + 0.5) - 0x3f000000u;
+  let bits = min(select(normal, small, m < 0x38800000u), 0x7c00u);
+  return select(bits, 0x7e00u, m > 0x7f800000u) | ((x >> 16u) & 0x8000u);
+}
+
+// Two f32 → a word of f16, rounded as half_bits does. pack2x16float may cut digits off instead (it does on NVIDIA), so it
+// is given numbers that f16 can hold, and the few that are too small, too large or not numbers go the long way.
+fn pack_half(v: vec2<f32>) -> u32 {
+  let x = bitcast<vec2<u32>>(v);
+  let rounded = (x + 0xfffu + ((x >> vec2<u32>(13u)) & vec2<u32>(1u))) & vec2<u32>(0xffffe000u);
+  let word = pack2x16float(bitcast<vec2<f32>>(rounded));
+  let e = word & 0x7c007c00u;
+  if (((e + 0x7c007c00u) & ~(e + 0x08000800u) & 0x80008000u) != 0x80008000u) {  // an exponent is not in 1 to 29
+    let m = x & vec2<u32>(0x7fffffffu);
+    if (any((m - 0x38800000u >= vec2<u32>(0x0e800000u)) & (m != vec2<u32>(0u)))) {
+      return half_bits(v.x) | (half_bits(v.y) << 16u);
+    }
+  }
+  return word;
+}
+
 // f32 → bf16 bits, round to nearest even; NaN stays NaN.
 fn bf16_bits(v: f32) -> u32 {
   let x = bitcast<u32>(v);

@@ -8,22 +8,32 @@ var<private> words: array<u32, {{WORDS}}>;
 
 fn put_byte(i: u32, value: u32) { words[i / 4u] |= (value & 255u) << ((i & 3u) * 8u); }
 fn put_half(i: u32, value: f32) {
-  let bits = pack2x16float(vec2<f32>(value, 0.0));
+  let bits = half_bits(value);
   put_byte(i, bits);
   put_byte(i + 1u, bits >> 8u);
 }
-fn half_value(value: f32) -> f32 { return unpack2x16float(pack2x16float(vec2<f32>(value, 0.0))).x; }
+fn half_value(value: f32) -> f32 { return unpack2x16float(half_bits(value)).x; }
 
-// A product that is rounded before it is added to anything: p.zero is 0, which the compiler does not know.
-fn mul(a: f32, b: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a * b) ^ p.zero); }
-// A quotient rounded to nearest; devices may be off by a little in a plain one.
+// A result that is rounded before it goes on, whatever the compiler would join: p.zero is 0, which it does not know.
+fn fixed(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ p.zero); }
+fn mul(a: f32, b: f32) -> f32 { return fixed(a * b); }
+// Quotients and roots rounded to nearest; devices may be off by a little in plain ones.
 fn div(a: f32, b: f32) -> f32 {
-  let q = a / b;
 #if REFINE
-  let r = fma(-q, b, a) / b;
-  return select(q, q + r, abs(r) < abs(q));
+  let q = fixed(a / b);
+  let r = fixed(fma(-q, b, a)) / b;
+  return select(q, q + r, abs(r) < abs(q));  // not if q is infinite
 #else
-  return q;
+  return a / b;
+#endif
+}
+fn root(x: f32) -> f32 {
+#if REFINE
+  if (x == 0.0) { return 0.0; }
+  let r = fixed(sqrt(x));
+  return r + fixed(fma(-r, r, x)) / (2.0 * r);
+#else
+  return sqrt(x);
 #endif
 }
 // To the nearest integer, halves away from 0; round() takes halves to even.

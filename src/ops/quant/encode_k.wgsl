@@ -23,7 +23,7 @@ fn fit(first: u32) -> vec2<f32> {
   var mean = 0.0;
 #if QTYPE != "q2_K"
   for (var i = first; i < first + {{GROUP}}u; i++) { mean += mul(v[i], v[i]); }
-  mean = sqrt(mean / {{GROUP}}.0);
+  mean = root(mean / {{GROUP}}.0);
 #endif
   var low = v[first];
   var top = v[first];

@@ -27,7 +27,7 @@ fn nearest_level(x: f32) -> u32 {
 fn fit(first: u32, id: f32) -> vec2<f32> {
   var sums = vec2<f32>(0.0);
   for (var i = first; i < first + 32u; i++) {
-    let q = levels[nearest_level(id * v[i])];
+    let q = levels[nearest_level(mul(id, v[i]))];
     let w = mul(v[i], v[i]);
     sums.x += mul(mul(w, q), v[i]);
     sums.y += mul(mul(w, q), q);
@@ -82,7 +82,7 @@ fn encode() {
   var d = 0.0;
   if (sums.y > 0.0) { d = div(sums.x, sums.y); }
   put_half(0u, d);
-  for (var i = 0u; i < 32u; i++) { put_byte(2u + (i & 15u), nearest_level(id * v[i]) << ((i / 16u) * 4u)); }
+  for (var i = 0u; i < 32u; i++) { put_byte(2u + (i & 15u), nearest_level(mul(id, v[i])) << ((i / 16u) * 4u)); }
 #else
   var scales = array<f32, 8>();
   var max_scale = 0.0;
@@ -110,7 +110,7 @@ fn encode() {
     let l = clamp(i32(round(mul(id, scales[g]))), -32i, 31i);
     let inner = inverse(mul(d, f32(l)));
     for (var i = 0u; i < 32u; i++) {
-      put_byte(8u + g * 16u + (i & 15u), nearest_level(inner * v[g * 32u + i]) << ((i / 16u) * 4u));
+      put_byte(8u + g * 16u + (i & 15u), nearest_level(mul(inner, v[g * 32u + i])) << ((i / 16u) * 4u));
     }
     let code = u32(l + 32i);
     put_byte(4u + g / 2u, (code & 15u) << ((g & 1u) * 4u));

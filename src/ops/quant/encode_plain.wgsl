@@ -26,7 +26,7 @@ fn encode() {
   let id = inverse(d);
   put_half(0u, d);
   for (var i = 0u; i < 64u; i++) {
-    let q = u32(clamp(away(v[i] * id) + 1.0, 0.0, 3.0));
+    let q = u32(clamp(away(mul(v[i], id)) + 1.0, 0.0, 3.0));
     put_byte(2u + i / 4u, q << ((i & 3u) * 2u));
   }
 #elif QTYPE == "q4_0" || QTYPE == "q5_0"
@@ -72,7 +72,7 @@ fn encode() {
   put_half(0u, d);
   var sum = 0i;
   for (var i = 0u; i < 32u; i++) {
-    let q = i32(round(v[i] * id));
+    let q = i32(round(mul(v[i], id)));
     sum += q;
     put_byte({{QTYPE == "q8_0" ? 2 : 4}}u + i, bitcast<u32>(q));
   }
@@ -87,7 +87,7 @@ fn encode() {
   for (var j = 0u; j < 16u; j++) {
     var sum = 0i;
     for (var i = j * 16u; i < j * 16u + 16u; i++) {
-      let q = min(127i, i32(round(scale * v[i])));
+      let q = min(127i, i32(round(mul(scale, v[i]))));
       sum += q;
       put_byte(4u + i, bitcast<u32>(q));
     }
@@ -98,7 +98,7 @@ fn encode() {
   let d = largest();
   let id = inverse(d);
   for (var i = 0u; i < 256u; i++) {
-    let q = u32(away(v[i] * id) + 1.0);
+    let q = u32(away(mul(v[i], id)) + 1.0);
     put_byte((i / 128u) * 32u + (i & 31u), (q & 3u) << (((i / 32u) & 3u) * 2u));
   }
   put_half(64u, d);
@@ -114,7 +114,7 @@ fn encode() {
     var q = 0u;
     for (var n = 0u; n < 5u; n++) {
       var digit = 0u;
-      if (byte < 48u || n < 4u) { digit = u32(away(v[first + n * step] * id) + 1.0); }
+      if (byte < 48u || n < 4u) { digit = u32(away(mul(v[first + n * step], id)) + 1.0); }
       q = q * 3u + digit;
     }
     put_byte(byte, (q * 256u + 242u) / 243u);
