@@ -15,7 +15,7 @@ parser.add_argument("bundle")
 parser.add_argument("patterns", nargs="*")
 parser.add_argument("--json", default="")
 parser.add_argument("--seconds", default="0.05")
-arguments = parser.parse_args()
+arguments = parser.parse_intermixed_args()
 
 import torch  # noqa: E402  (after the arguments, so that --help needs no PyTorch)
 
