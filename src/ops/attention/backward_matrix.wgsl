@@ -39,5 +39,5 @@ fn row_stats(batch: u32, head: u32, i: u32) -> vec2<f32> {
   let at = p.stats_off + ((batch * p.heads + head) * p.queries + i) * 2u;
   return vec2<f32>(stats_at(at), stats_at(at + 1u));
 }
-fn packed(w: vec4<f32>) -> vec2<u32> { return vec2<u32>(pack2x16float(w.xy), pack2x16float(w.zw)); }
+fn packed(w: vec4<f32>) -> vec2<u32> { return vec2<u32>(pack_half_quickly(w.xy), pack_half_quickly(w.zw)); }
 fn lifted(w: vec4<f32>) -> vec4<f32> { return clamp(w * lift, vec4<f32>(-65504.0), vec4<f32>(65504.0)); }

@@ -163,7 +163,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #for g in 0..GROUPS
     let w{{g}} = select(exp2(z{{g}} - m), vec4<f32>(), z{{g}} < vec4<f32>(counts_from));
     sum += (w{{g}}.x + w{{g}}.y) + (w{{g}}.z + w{{g}}.w);
-    weights[weight_row + {{g * LPR}}u] = vec2<u32>(pack2x16float(w{{g}}.xy), pack2x16float(w{{g}}.zw));
+    weights[weight_row + {{g * LPR}}u] = vec2<u32>(pack_half_quickly(w{{g}}.xy), pack_half_quickly(w{{g}}.zw));
 #endfor
     let any = workgroupUniformLoad(&grown);
     if (any[0]{{SGS > 1 ? " + any[1]" : ""}}{{SGS > 2 ? " + any[2] + any[3]" : ""}} > 0u) {

@@ -32,6 +32,13 @@ fn pack_half(v: vec2<f32>) -> u32 {
   return word;
 }
 
+// The same for inner loops: halves go up, and numbers below 2^-14 may be off by a step of 2^-24.
+fn pack_half_quickly(v: vec2<f32>) -> u32 {
+  let power = bitcast<vec2<f32>>(bitcast<vec2<u32>>(v) & vec2<u32>(0xff800000u));
+  let up = v + power * 0x1p-11;
+  return pack2x16float(bitcast<vec2<f32>>(bitcast<vec2<u32>>(up) & vec2<u32>(0xffffe000u)));
+}
+
 // f32 → bf16 bits, round to nearest even; NaN stays NaN.
 fn bf16_bits(v: f32) -> u32 {
   let x = bitcast<u32>(v);

@@ -21,7 +21,7 @@ var<workgroup> memory: array<vec4<u32>, {{max(W_AT + ROWS * LD, 4 * STRIP)}}>;
 var<workgroup> job: array<u32, 3>;
 
 fn packed(v: array<vec4<f32>, 2>) -> vec4<u32> {
-  return vec4<u32>(pack2x16float(v[0].xy), pack2x16float(v[0].zw), pack2x16float(v[1].xy), pack2x16float(v[1].zw));
+  return vec4<u32>(pack_half_quickly(v[0].xy), pack_half_quickly(v[0].zw), pack_half_quickly(v[1].xy), pack_half_quickly(v[1].zw));
 }
 
 // The element at which run `run` (of four) of step i starts.
