@@ -73,6 +73,23 @@ TEST(Gemm, RefusesShapesTypesAndOverlaps) {
             "was not allowed.");
 }
 
+/// The gradients of weights: long sums for few results.
+TEST(Gemm, LongSumsAreSplitRatherThanCutIntoSmallTiles) {
+  const auto f16 = [](std::initializer_list<std::uint64_t> shape, int slot) {
+    return tensor(shape, slot, DType::f16);
+  };
+  const Args square{.a = f16({768, 8192}, 0), .b = f16({8192, 768}, 1), .c = f16({768, 768}, 2)};
+  EXPECT_EQ(launches(square), (Labels{"gemm matrix 128x128x32", "gemm reduce"}));
+  const auto planned = plan(square, device());
+  ASSERT_TRUE(planned);
+  EXPECT_EQ(planned->dispatches[0].grid.z, 7U);  // 36 tiles: 252 workgroups in one round
+  EXPECT_EQ(
+      launches({.a = f16({2048, 8192}, 0), .b = f16({8192, 768}, 1), .c = f16({2048, 768}, 2)}),
+      (Labels{"gemm matrix 128x128x32", "gemm reduce"}));
+  EXPECT_EQ(launches({.a = f16({768, 768}, 0), .b = f16({768, 768}, 1), .c = f16({768, 768}, 2)}),
+            (Labels{"gemm matrix 32x64x32"}));
+}
+
 TEST(Gemm, SideBySideColumnsOfOneBufferDoNotOverlap) {
   // a is columns 0 … 3 and c columns 4 … 7 of the same rows.
   View a = tensor({4, 4}, 0);

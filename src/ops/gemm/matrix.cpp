@@ -35,8 +35,15 @@ Problem oriented(const Problem& problem) {
   return problem.c.stride[4] != 1 && problem.c.stride[3] == 1 ? problem.transposed() : problem;
 }
 
+std::optional<MatrixSplit> split_for(const Problem& problem, const Context& context) {
+  if (context.args.matrix_tile || context.args.kernel == "matrix") return std::nullopt;
+  return choose_matrix_split(problem.m(), problem.n(), problem.k(), problem.batches(),
+                             context.caps);
+}
+
 std::optional<MatrixTile> tile_for(const Problem& problem, const Context& context) {
   if (context.args.matrix_tile) return context.args.matrix_tile;
+  if (const auto split = split_for(problem, context)) return split->tile;
   return choose_matrix_tile(problem.m(), problem.n(), problem.batches(), context.caps);
 }
 
@@ -66,6 +73,7 @@ bool worth(const Problem&, const Context& context) { return !context.caps.softwa
 
 std::uint32_t parts(const Problem& given, const Context& context) {
   const Problem problem = oriented(given);
+  if (const auto split = split_for(problem, context)) return split->parts;
   const auto tile = tile_for(problem, context);
   if (!tile) return 1;
   const std::uint64_t tiles = ceil_div<std::uint64_t>(problem.m(), tile->bm) *

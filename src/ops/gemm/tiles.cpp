@@ -162,6 +162,32 @@ std::optional<MatrixTile> choose_matrix_tile(std::uint64_t m, std::uint64_t n,
   return choose(std::span<const MatrixTile>(small_matrix_tiles), m, n, batches, caps);
 }
 
+std::optional<MatrixSplit> choose_matrix_split(std::uint64_t m, std::uint64_t n, std::uint64_t k,
+                                               std::uint64_t batches, const Caps& caps) {
+  constexpr std::uint64_t least_part = 512;
+  const MatrixTile& largest = matrix_tiles.front();
+  const auto plain = choose_matrix_tile(m, n, batches, caps);
+  const bool small = plain && plain->bm * plain->bn <= 64 * 64;
+  if (!small || caps.software || !largest.valid(caps) || k < 4 * least_part || m < largest.bm ||
+      n < largest.bn) {
+    return std::nullopt;
+  }
+  // In steps of k of one tile: rounds of workgroups, and writing and reading the sums of all parts. The device does about
+  // 150 operations in the time in which it moves 2 bytes.
+  const std::uint64_t tiles = workgroups(largest, m, n, batches);
+  const std::uint64_t slots = busy_workgroups(caps);
+  std::uint64_t best_cost = ~std::uint64_t{0};
+  std::uint64_t best = 1;
+  for (std::uint64_t parts = 1; parts <= k / least_part; ++parts) {
+    const std::uint64_t rounds = ceil_div(tiles * parts, slots);
+    const std::uint64_t cost = rounds * ceil_div(k, parts) + 300 * parts * tiles / slots;
+    if (cost >= best_cost) continue;
+    best_cost = cost;
+    best = parts;
+  }
+  return MatrixSplit{largest, static_cast<std::uint32_t>(best)};
+}
+
 std::span<const MatrixTile> matrix_sweep() { return matrix_sweep_list; }
 
 std::span<const RegisterTile> register_sweep() { return register_sweep_list; }

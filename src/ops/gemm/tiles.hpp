@@ -67,6 +67,17 @@ std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t 
 std::optional<MatrixTile> choose_matrix_tile(std::uint64_t m, std::uint64_t n,
                                              std::uint64_t batches, const Caps& caps);
 
+/// A matrix tile, and in how many parts of k its sums are made.
+struct MatrixSplit {
+  MatrixTile tile;
+  std::uint32_t parts = 1;
+};
+
+/// The largest tile with k in parts, for products of long rows (the gradients of weights) that would otherwise be cut
+/// into many small tiles, each of which reads its operands again; nothing where the size alone decides.
+std::optional<MatrixSplit> choose_matrix_split(std::uint64_t m, std::uint64_t n, std::uint64_t k,
+                                               std::uint64_t batches, const Caps& caps);
+
 /// Tiles worth measuring on a large device, for the sweep benchmarks.
 std::span<const MatrixTile> matrix_sweep();
 std::span<const RegisterTile> register_sweep();
