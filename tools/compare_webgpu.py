@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Times single ggml ops on Weft and on llama.cpp's own WebGPU backend, on the same adapter, and prints one table.
 
-usage: compare_webgpu.py LIBGGML-WEBGPU.SO [--preset P] [--part OP] [--rounds N] [--json OUT.json]
+usage: compare_webgpu.py LIBGGML-WEBGPU.SO [--preset P] [--part OP] [--rounds N] [--wall]
+                         [--json docs/performance-webgpu.json --commit ID --adapter NAME]
 
 Inside the environment, after tools/build with the target ggml-op-times. The other backend is built from the source that
 env/llama fetches, with the same Dawn: `compare_webgpu.py --build DIR` does that and prints the library's name. Both run
@@ -59,6 +60,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--wall", action="store_true")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--commit", default="")
+    parser.add_argument("--adapter", default="the software adapter (llvmpipe, one thread)")
     args = parser.parse_args()
     if args.build:
         print(build(args.build))
@@ -83,7 +86,8 @@ def main() -> int:
         print(f"{row['name']:<60} {shown[0]:>10} {shown[1]:>10} {f'{ratio:.2f}' if ratio else '':>6}")
     print(f"{slower} of {sum(bool(r['webgpu_us']) for r in rows)} are slower than the other backend")
     if args.json:
-        report = {"date": datetime.date.today().isoformat(), "command": " ".join(["tools/compare_webgpu.py", *sys.argv[1:]]),
+        command = f"tools/compare_webgpu.py {args.library.name} --rounds {args.rounds}"
+        report = {"date": datetime.date.today().isoformat(), "command": command, "commit": args.commit, "adapter": args.adapter,
                   "clock": "wall" if args.wall else "processor", "results": rows}
         args.json.write_text(json.dumps(report, indent=1) + "\n")
     return 0

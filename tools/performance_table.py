@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 JSON = ROOT / "docs/performance.json"
 LLAMA = ROOT / "docs/performance-llama.json"  # what tools/llama_report.py --json wrote, with a commit
 TRAINING = ROOT / "docs/performance-training.json"  # what tools/train_report.py --json wrote, with a commit
+WEBGPU = ROOT / "docs/performance-webgpu.json"  # what tools/compare_webgpu.py --json wrote, with a commit
 PAGE = ROOT / "docs/performance.md"
 FACTS = ["date", "commit", "command"]
 
@@ -187,6 +188,29 @@ def training_table() -> list[str]:
     return training_lines(json.loads(TRAINING.read_text())) if TRAINING.exists() else []
 
 
+def webgpu_lines(report: dict) -> list[str]:
+    both = [row for row in report["results"] if row["weft_us"] and row["webgpu_us"]]
+    met = sum(row["weft_us"] <= row["webgpu_us"] for row in both)
+    alone = sum(bool(row["weft_us"]) and not row["webgpu_us"] for row in report["results"])
+    clock = "processor time" if report["clock"] == "processor" else "time"
+    lines = ["", "## Beside llama.cpp's own WebGPU backend", "",
+             f"`{report['command']}` at commit {report['commit']}, {report['date']}, on {report['adapter']}: {clock} of single ops, "
+             "both backends with the same Dawn.", "",
+             f"Weft is no slower in {met} of {len(both)}; {alone} more are not supported by the other backend.", "",
+             "| op | Weft | other | times as fast | |", "|---|---:|---:|---:|---|"]
+    for row in report["results"]:
+        weft, other = row["weft_us"], row["webgpu_us"]
+        cells = [time_text(us * 1e-6) if us else "–" for us in (weft, other)]
+        cells += [f"{other / weft:.2f}", verdict(weft <= other)] if weft and other else ["", ""]
+        lines.append(f"| {row['name']} | {' | '.join(cells)} |")
+    return lines
+
+
+def webgpu_table() -> list[str]:
+    """Single ops beside the other backend, if they have been measured."""
+    return webgpu_lines(json.loads(WEBGPU.read_text())) if WEBGPU.exists() else []
+
+
 def page(report: dict) -> str:
     m = Measured(report)
     lines = [
@@ -212,6 +236,7 @@ def page(report: dict) -> str:
         "",
         *bars_table(m),
         *llama_table(),
+        *webgpu_table(),
         *training_table(),
     ]
     families = list(dict.fromkeys(row["name"].split("/")[0] for row in report["results"]))

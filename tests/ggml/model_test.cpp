@@ -24,12 +24,6 @@ struct Variant {
   bool flash_attention = false;
 };
 
-double root_mean_square(const std::vector<float>& values) {
-  double sum = 0;
-  for (const float value : values) sum += static_cast<double>(value) * value;
-  return std::sqrt(sum / static_cast<double>(values.size()));
-}
-
 class GgmlModels : public testing::TestWithParam<Variant> {};
 
 TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
@@ -45,10 +39,11 @@ TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
   const Transcript weft = run_model(path, {weft_device(0)}, cpu.tokens, setup.flash_attention);
   ASSERT_EQ(weft.logits.size(), cpu.logits.size());
 
-  // For quantized weights the CPU rounds activations to 8 bits, which alone can cost more than 1e-3 in a random model.
-  // With the same weights as f32 it does not: the device has to agree with that as closely as with f32 models.
+  // The CPU rounds activations to 8 bits for quantized weights, the device perhaps not. The same weights as f32 show how
+  // much that is: the device may not be further away from them than the CPU.
   Transcript exact = cpu;
-  if (setup.type != "f32") {
+  const bool quantized = setup.type != "f32";
+  if (quantized) {
     ASSERT_TRUE(write_random_model(
         path, {.architecture = setup.architecture, .type = setup.type, .decoded = true}));
     exact = run_model(path, {}, cpu.tokens, setup.flash_attention);
@@ -57,14 +52,12 @@ TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
   std::filesystem::remove(path);
 
   for (std::size_t i = 0; i < cpu.logits.size(); ++i) {
-    ASSERT_LE(nmse(weft.logits[i], exact.logits[i]), 1e-5) << "token " << i;
-    const double rounding = nmse(exact.logits[i], cpu.logits[i]);
-    ASSERT_LE(nmse(weft.logits[i], cpu.logits[i]), std::max(1e-3, 1.1 * rounding)) << "token " << i;
-    if (setup.type == "f32") {  // The same token, unless two are equally likely within the error.
-      const auto same = static_cast<std::size_t>(best(weft.logits[i]));
-      const float wanted = *std::ranges::max_element(cpu.logits[i]);
-      ASSERT_NEAR(cpu.logits[i][same], wanted, 0.005 * root_mean_square(cpu.logits[i]))
-          << "token " << i;
+    ASSERT_LE(nmse(weft.logits[i], cpu.logits[i]), quantized ? 1e-3 : 1e-5) << "token " << i;
+    const double rounding = nmse(cpu.logits[i], exact.logits[i]);
+    ASSERT_LE(nmse(weft.logits[i], exact.logits[i]), std::max(1e-5, 1.5 * rounding))
+        << "token " << i;
+    if (!quantized) {
+      ASSERT_EQ(best(weft.logits[i]), best(cpu.logits[i])) << "token " << i;
     }
   }
 }

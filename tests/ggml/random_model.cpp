@@ -56,13 +56,21 @@ class Builder {
 
   /// A matrix of the model's type; values keep the size of what they are multiplied with.
   void matrix(const std::string& name, Extents shape) {
-    // As in trained models, what is added to the residual stream is smaller than the stream.
+    // As in trained models, what is added to the residual stream is smaller than the stream, which starts with values of
+    // size one.
     const bool adds = name.contains("output.weight")
                           ? name != "output.weight"
                           : name.contains("_down") || name.contains("ssm_out") ||
                                 name.contains("channel_mix_value");
-    const float deviation = (adds ? 0.2F : 1.0F) / std::sqrt(static_cast<float>(shape[0]));
+    const float deviation = (adds ? 0.4F : 1.0F) / std::sqrt(static_cast<float>(shape[0]));
     add(name, std::move(shape), spec_.type, [this, deviation] { return normal() * deviation; });
+  }
+  /// The vectors of the tokens. Gemma multiplies them by the root of the width.
+  void embeddings() {
+    const float deviation =
+        spec_.architecture == "gemma3" ? 1 / std::sqrt(static_cast<float>(width)) : 1;
+    add("token_embd.weight", {width, vocabulary}, spec_.type,
+        [this, deviation] { return normal() * deviation; });
   }
   /// f32 values around `centre`.
   void vector(const std::string& name, Extents shape, float centre, float deviation = 0.1F) {
@@ -273,7 +281,7 @@ void add_rwkv(Builder& model, const ModelSpec& spec) {
 Status write_random_model(const std::filesystem::path& path, const ModelSpec& spec) {
   Builder model(spec);
   model.real("attention.layer_norm_rms_epsilon", 1e-5F);
-  model.matrix("token_embd.weight", {width, vocabulary});
+  model.embeddings();
   model.vector("output_norm.weight", {width}, 1);
   if (spec.architecture == "mamba") {
     add_mamba(model, spec);

@@ -43,6 +43,10 @@ class GgmlRun : public testing::Test {
     EXPECT_EQ(outcome.status, 0) << options << outcome.text;
     return outcome.text;
   }
+  /// The same on the CPU, which starts faster, where it does not matter who computes.
+  [[nodiscard]] std::string on_cpu(const std::string& options) const {
+    return text_of("--device cpu -t 1 " + options);
+  }
   /// Expects that the program ends with one line of error that holds `wanted`.
   static void expect_error(const fs::path& model, const std::string& options,
                            std::string_view wanted) {
@@ -83,34 +87,31 @@ std::string wrapped(const std::vector<llama_chat_message>& messages) {
 }
 
 TEST_F(GgmlRun, UsesTheChatTemplateOfTheModel) {
-  const std::string plain = text_of("-p Hello -n 12 --temp 0");
+  const std::string plain = on_cpu("-p Hello -n 12 --temp 0");
   ASSERT_TRUE(write_random_model(model, {.architecture = "llama", .chat_template = chat_template}));
-  const std::string answer = text_of("-p Hello -n 12 --temp 0");
+  const std::string answer = on_cpu("-p Hello -n 12 --temp 0");
   const fs::path prompt = model.string() + ".txt";
   std::ofstream(prompt) << wrapped({{"user", "Hello"}});
-  EXPECT_EQ(answer, text_of(formatted("--raw -f {} -n 12 --temp 0", prompt.string())));
+  EXPECT_EQ(answer, on_cpu(formatted("--raw -f {} -n 12 --temp 0", prompt.string())));
   EXPECT_NE(answer, plain);
-  EXPECT_EQ(text_of("--raw -p Hello -n 12 --temp 0"), plain);
+  EXPECT_EQ(on_cpu("--raw -p Hello -n 12 --temp 0"), plain);
 
   // Lines of the input are a conversation; the second answer depends on the first.
   const std::string first = answer.substr(0, answer.size() - 1);
   std::ofstream(prompt) << wrapped(
       {{"user", "Hello"}, {"assistant", first.c_str()}, {"user", "And?"}});
-  const std::string second = text_of(formatted("--raw -f {} -n 12 --temp 0", prompt.string()));
+  const std::string second = on_cpu(formatted("--raw -f {} -n 12 --temp 0", prompt.string()));
   std::ofstream(prompt) << "Hello\nAnd?\n";
-  EXPECT_EQ(text_of(formatted("-n 12 --temp 0 < {}", prompt.string())), answer + second);
+  EXPECT_EQ(on_cpu(formatted("-n 12 --temp 0 < {}", prompt.string())), answer + second);
 
   std::ofstream(prompt) << wrapped({{"system", "Be brief."}, {"user", "Hello"}});
-  EXPECT_EQ(text_of("--system 'Be brief.' -p Hello -n 12 --temp 0"),
-            text_of(formatted("--raw -f {} -n 12 --temp 0", prompt.string())));
+  EXPECT_EQ(on_cpu("--system 'Be brief.' -p Hello -n 12 --temp 0"),
+            on_cpu(formatted("--raw -f {} -n 12 --temp 0", prompt.string())));
   fs::remove(prompt);
 }
 
 TEST_F(GgmlRun, SamplesAsAskedFor) {
-  // The choice is the same wherever the logits come from, and the CPU starts faster.
-  const auto sampled = [this](const std::string& options) {
-    return text_of("-p Hello --device cpu -t 1 " + options);
-  };
+  const auto sampled = [this](const std::string& options) { return on_cpu("-p Hello " + options); };
   const std::string greedy = sampled("-n 12 --temp 0");
   EXPECT_EQ(sampled("-n 12 --top-k 1"), greedy);
   EXPECT_EQ(sampled("-n 12 --min-p 1 --temp 3"), greedy);
