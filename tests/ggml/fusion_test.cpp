@@ -28,6 +28,7 @@ class GgmlFusion : public testing::Test {
     ASSERT_TRUE(weft_) << captured_log();
     ASSERT_TRUE(cpu_);
     context_.reset(ggml_init({.mem_size = 1 << 20, .mem_buffer = nullptr, .no_alloc = true}));
+    weights_.reset(ggml_init({.mem_size = 1 << 16, .mem_buffer = nullptr, .no_alloc = true}));
     graph_ = ggml_new_graph(context_.get());
   }
 
@@ -36,6 +37,12 @@ class GgmlFusion : public testing::Test {
         ggml_new_tensor(context_.get(), type, static_cast<int>(shape.size()), shape.data());
     inputs_.push_back(made);
     return made;
+  }
+
+  /// Weights lie in a buffer of their own, as those of models do.
+  ggml_tensor* weights(ggml_type type, std::int64_t columns, std::int64_t rows) {
+    inputs_.push_back(ggml_new_tensor_2d(weights_.get(), type, columns, rows));
+    return inputs_.back();
   }
 
   /// A tensor of i32 or i64 with these values.
@@ -62,6 +69,8 @@ class GgmlFusion : public testing::Test {
     const ggml_backend_buffer_ptr buffer(
         ggml_backend_alloc_ctx_tensors(context_.get(), weft_.get()));
     ASSERT_TRUE(buffer) << captured_log();
+    const ggml_backend_buffer_ptr weights_buffer(
+        ggml_backend_alloc_ctx_tensors(weights_.get(), weft_.get()));
     for (ggml_tensor* input : inputs_) fill(input);
     for (const auto& [target, values] : integers_) {
       const std::vector<std::int32_t> narrow(values.begin(), values.end());
@@ -149,6 +158,7 @@ class GgmlFusion : public testing::Test {
 
  protected:
   ggml_context_ptr context_;
+  ggml_context_ptr weights_;
   ggml_cgraph* graph_ = nullptr;
 };
 
@@ -173,6 +183,39 @@ TEST_F(GgmlFusion, KeepsRotatedKeysThatAreReadAgain) {
 TEST_F(GgmlFusion, LeavesQuantizedCachesToTheirOwnKernel) {
   const Attention one = attention(1, GGML_TYPE_Q8_0, GGML_ROPE_TYPE_NORMAL);
   check(1, {one.q, one.k_cache, one.v_cache}, 1e-4);
+}
+
+TEST_F(GgmlFusion, MultipliesTheSameInputOnce) {
+  ggml_context* context = context_.get();
+  ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 2});
+  std::vector<ggml_tensor*> results;
+  for (const std::int64_t rows : {96, 32, 40}) {
+    results.push_back(ggml_mul_mat(context, weights(GGML_TYPE_Q4_0, 256, rows), x));
+    expand(results.back());
+  }
+  check(2, results, 5e-4);
+}
+
+TEST_F(GgmlFusion, MultipliesInsideOfGatedUnits) {
+  ggml_context* context = context_.get();
+  ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 1});
+  ggml_tensor* up = ggml_mul_mat(context, weights(GGML_TYPE_Q4_K, 256, 48), x);
+  ggml_tensor* gate = ggml_mul_mat(context, weights(GGML_TYPE_Q4_K, 256, 48), x);
+  ggml_tensor* unit = ggml_swiglu_split(context, gate, up);
+  expand(unit);
+  check(2, {unit}, 5e-4);
+}
+
+TEST_F(GgmlFusion, KeepsProductsThatAreReadAgain) {
+  ggml_context* context = context_.get();
+  ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 1});
+  ggml_tensor* gate = ggml_mul_mat(context, weights(GGML_TYPE_Q8_0, 256, 48), x);
+  ggml_tensor* up = ggml_mul_mat(context, weights(GGML_TYPE_Q8_0, 256, 48), x);
+  ggml_tensor* unit = ggml_geglu_split(context, gate, up);
+  ggml_tensor* again = ggml_sqr(context, gate);
+  for (ggml_tensor* result : {unit, again}) expand(result);
+  // The products are one launch, the unit another one.
+  check(1, {unit, again}, 5e-4);
 }
 
 TEST_F(GgmlFusion, ChoosesExperts) {

@@ -9,7 +9,7 @@ namespace weft::plugin {
 namespace {
 
 /// The first that fits is taken.
-constexpr std::array<Pattern, 3> patterns{fuse_norm, fuse_rope, fuse_router};
+constexpr std::array<Pattern, 4> patterns{fuse_norm, fuse_rope, fuse_products, fuse_router};
 
 bool same_view(const ops::View& a, const ops::View& b) {
   return a.slot == b.slot && a.offset == b.offset && a.dtype == b.dtype &&

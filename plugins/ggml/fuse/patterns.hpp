@@ -36,6 +36,7 @@ inline constexpr std::int64_t most_joined_columns = 8;
 
 std::optional<Fusion> fuse_norm(const Candidates& candidates);
 std::optional<Fusion> fuse_rope(const Candidates& candidates);
+std::optional<Fusion> fuse_products(const Candidates& candidates);
 std::optional<Fusion> fuse_router(const Candidates& candidates);
 
 /// The tensor whose memory a tensor shows: itself, unless it is a view.

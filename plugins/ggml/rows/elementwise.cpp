@@ -2,6 +2,7 @@
 
 #include "api.hpp"
 #include "rows/common.hpp"
+#include "rows/elementwise.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -68,11 +69,8 @@ Result<Plan> unary(const Node& node, const Caps& caps) {
 }
 
 Result<Plan> gated(const Node& node, const Caps& caps) {
-  const auto op = static_cast<ggml_glu_op>(node.param(0));
-  const std::string_view function = gated_name(op);
-  if (function.empty()) {
-    return fail(ErrorCode::unsupported, "Gated unit {} of ggml is not known here.", node.param(0));
-  }
+  const auto function = gated_function(node);
+  if (!function) return std::unexpected(function.error());
   View gate = node.source(0);
   View up = node.source(1);
   if (!up.given()) {  // Both lie in one tensor, side by side.
@@ -81,10 +79,7 @@ Result<Plan> gated(const Node& node, const Caps& caps) {
     up = gate.slice(3, swapped ? 0 : half, half);
     gate = gate.slice(3, swapped ? half : 0, half);
   }
-  ops::map::Scalars scalars{};
-  if (op == GGML_GLU_OP_SWIGLU_OAI) scalars = {node.param_f32(2), node.param_f32(3)};
-  if (op == GGML_GLU_OP_SWIGLU_CLAMP) scalars = {node.param_f32(3)};
-  return map_to(function, {gate, up}, node.dst, caps, scalars);
+  return map_to(function->name, {gate, up}, node.dst, caps, function->scalars);
 }
 
 Result<Plan> binary(std::string_view function, const Node& node, const Caps& caps) {
@@ -137,6 +132,18 @@ constexpr std::array rows{
 };
 
 }  // namespace
+
+Result<MapFunction> gated_function(const Node& node) {
+  const auto op = static_cast<ggml_glu_op>(node.param(0));
+  const std::string_view function = gated_name(op);
+  if (function.empty()) {
+    return fail(ErrorCode::unsupported, "Gated unit {} of ggml is not known here.", node.param(0));
+  }
+  ops::map::Scalars scalars{};
+  if (op == GGML_GLU_OP_SWIGLU_OAI) scalars = {node.param_f32(2), node.param_f32(3)};
+  if (op == GGML_GLU_OP_SWIGLU_CLAMP) scalars = {node.param_f32(3)};
+  return MapFunction{function, scalars};
+}
 
 std::span<const Row> elementwise_rows() { return rows; }
 

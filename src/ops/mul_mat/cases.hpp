@@ -36,4 +36,7 @@ Case id_case(std::string name, DType type, Shape sizes, std::uint64_t x_slots,
 /// Cases and benchmarks for x rounded to 8 bits.
 void add_packed_cases(std::vector<Case>& out);
 
+/// Cases for products that share a launch.
+void add_join_cases(std::vector<Case>& out);
+
 }  // namespace weft::ops::mul_mat

@@ -1,5 +1,5 @@
 // Adds up sum{{r}}_{{c}} of ROWS rows and COLS columns over each team and stores them; expanded at the end of main. SG
-// invocations add by shuffles, the rest through `sums`.
+// invocations add by shuffles, the rest through `sums`. FN: a gated unit of rows that take turns, or "none".
 #let STEP = 1
 #for level in 0..7
 #if STEP < SG
@@ -20,12 +20,13 @@
 #endfor
   }
   workgroupBarrier();
+#if FN == "none"
   for (var i = lane; i < {{TEAMS * VALUES}}u; i += {{THREADS}}u) {
     let mine = i / {{VALUES}}u;
     let value = i - mine * {{VALUES}}u;
     let r = first_row + mine * {{ROWS}}u + value / {{COLS}}u;
     let c = value % {{COLS}}u;
-    if (r < p.m && c < p.n) {
+    if (r < m && c < p.n) {
       var total = 0.0;
       for (var part = 0u; part < {{PARTS}}u; part++) {
         total += sums[(mine * {{PARTS}}u + part) * {{VALUES}}u + value];
@@ -33,6 +34,26 @@
 #if IDS
       total = select(0.0, total, known);
 #endif
-      y_put(y_start + c * p.y_column + r * p.y_row, total);
+      y_put(y_start + c * y_column + r * p.y_row, total);
     }
   }
+#else
+  // Rows 2r and 2r + 1 are a gate and what it lets through.
+#let STORED = VALUES / 2
+  for (var i = lane; i < {{TEAMS * STORED}}u; i += {{THREADS}}u) {
+    let mine = i / {{STORED}}u;
+    let value = i - mine * {{STORED}}u;
+    let r = (first_row + mine * {{ROWS}}u) / 2u + value / {{COLS}}u;
+    let c = value % {{COLS}}u;
+    if (2u * r < m && c < p.n) {
+      var gate = 0.0;
+      var through = 0.0;
+      for (var part = 0u; part < {{PARTS}}u; part++) {
+        let at = (mine * {{PARTS}}u + part) * {{VALUES}}u + value / {{COLS}}u * {{2 * COLS}}u + c;
+        gate += sums[at];
+        through += sums[at + {{COLS}}u];
+      }
+      y_put(y_start + c * y_column + r * p.y_row, f(V(gate), V(through), V()).x);
+    }
+  }
+#endif

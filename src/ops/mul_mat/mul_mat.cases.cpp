@@ -289,6 +289,7 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
   add_layout_cases(out);
   add_id_cases(out);
   add_packed_cases(out);
+  add_join_cases(out);
   add_benchmarks(out);
   return out;
 }

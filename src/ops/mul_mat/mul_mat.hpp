@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
+#include "ops/map/functions.hpp"
 #include "ops/plan.hpp"
 
 namespace weft::ops::mul_mat {
@@ -37,6 +39,21 @@ struct IdArgs {
   View packed = {};       ///< As in Args.
 };
 
+/// Several products of few columns with the same x in one launch: y[i] = x · weights[i]ᵀ, or, with a gated unit, one
+/// y = gated(x · weights[0]ᵀ, x · weights[1]ᵀ). For weights that lie in one buffer; where that cannot be done at once, it fails.
+struct JoinArgs {
+  std::vector<View>
+      weights;  ///< Two or three [M, K] of the same quantized type, for gated units of the same M.
+  View x;       ///< [N, K] of f32, N at most 8.
+  std::vector<View>
+      y;  ///< [N, M] of f32 for each, or one of them; in one buffer, none overlapping x or sharing
+          ///< elements with another one.
+  std::string_view gated = "none";  ///< A gated unit of ops/map, such as "swiglu".
+  map::Scalars scalars{};           ///< Its parameters.
+  bool allow_q8 = false;            ///< As in Args.
+  View packed = {};                 ///< As in Args.
+};
+
 /// packed = x rounded to 8 bits, for several products with the same x.
 struct PackArgs {
   View x;       ///< […, K] of f32, f16 or bf16, K a multiple of 32, at most six dimensions.
@@ -49,10 +66,12 @@ View packed_view(const View& x);
 /// True where plan() multiplies packed x, which it makes itself if none is given.
 bool wants_packed(const Args& args, const Caps& caps);
 bool wants_packed(const IdArgs& args, const Caps& caps);
+bool wants_packed(const JoinArgs& args, const Caps& caps);
 
 /// The launches for `args`, or why there are none.
 Result<Plan> plan(const Args& args, const Caps& caps);
 Result<Plan> plan(const IdArgs& args, const Caps& caps);
+Result<Plan> plan(const JoinArgs& args, const Caps& caps);
 Result<Plan> plan(const PackArgs& args, const Caps& caps);
 
 }  // namespace weft::ops::mul_mat

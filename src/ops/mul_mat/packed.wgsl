@@ -31,10 +31,14 @@ fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
 fn sum16(a: vec4<u32>) -> i32 { return dot16(a, vec4<u32>(0x01010101u)); }
 #endif
 
+#if FN != "none"
+#let DOMAIN = "f32"
+#include "map/functions.wgsl"
+#endif
+
 @compute @workgroup_size({{THREADS}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let first_row = group_index(group, groups) * {{TEAMS * ROWS}}u;
 #include "mul_mat/place.wgsl"
 #if TABLE
   unit_prepare(lane);
@@ -43,7 +47,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let team = lane / {{TEAM}}u;
   let row = first_row + team * {{ROWS}}u;
 #for r in 0..ROWS
-  let w{{r}} = w_start + min(row + {{r}}u, p.m - 1u) * p.w_row;
+#if FN == "none"
+  let w{{r}} = w_start + min(row + {{r}}u, m - 1u) * p.w_row;
+#else
+  let w{{r}} = w_start + min(row + {{r}}u, m - 1u) / 2u * p.w_row + p.part_w_{{r % 2}};
+#endif
 #endfor
 #for c in 0..COLS
   let x{{c}} = x_start + min({{c}}u, p.n - 1u) * p.x_column;

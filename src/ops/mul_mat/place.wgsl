@@ -1,5 +1,19 @@
 // Where a workgroup of the kernels for few columns works; expanded inside of main. With IDS group.z numbers a row of x,
-// whose matrix the ids name, else a batch. Defines w_start (bytes), x_start and y_start, with IDS also `known`.
+// whose matrix the ids name, else a batch. JOINED matrices of one x share a launch, one after the other; with a gated unit FN
+// rows of two of them take turns. Defines first_row, m (rows in all), w_start (bytes), x_start, y_start
+// and y_column, with IDS `known`.
+  let number = group_index(group, groups);
+#if JOINED > 0 && FN == "none"
+  let matrix = u32(number >= p.part_group_1) + u32(number >= p.part_group_2);
+  let groups_before = vec3<u32>(0u, p.part_group_1, p.part_group_2);
+  let first_row = (number - groups_before[matrix]) * {{TEAMS * ROWS}}u;
+  let m = vec3<u32>(p.part_m_0, p.part_m_1, p.part_m_2)[matrix];
+  let y_column = vec3<u32>(p.part_column_0, p.part_column_1, p.part_column_2)[matrix];
+#else
+  let first_row = number * {{TEAMS * ROWS}}u;
+  let m = p.m;
+  let y_column = p.y_column;
+#endif
 #if IDS
   let token = group.z / p.used;
   let slot = group.z - token * p.used;
@@ -12,6 +26,15 @@
   let w_start = p.w_off * w_unit + select(0u, expert, known) * p.w_3;
   let x_start = p.x_off + token * p.x_2 + (slot % p.x_slots) * p.x_3;
   let y_start = p.y_off + token * p.y_2 + slot * p.y_3;
+#elif JOINED > 0
+#if FN == "none"
+  let w_start = p.w_off * w_unit + vec3<u32>(p.part_w_0, p.part_w_1, p.part_w_2)[matrix];
+  let y_start = p.y_off + vec3<u32>(p.part_y_0, p.part_y_1, p.part_y_2)[matrix];
+#else
+  let w_start = p.w_off * w_unit;
+  let y_start = p.y_off;
+#endif
+  let x_start = p.x_off;
 #else
   let q3 = group.z / p.batch_3;
   let q2 = q3 / p.batch_2;

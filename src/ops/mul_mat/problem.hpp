@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string_view>
 
+#include "ops/map/functions.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 #include "ops/plan.hpp"
 #include "ops/stages.hpp"
@@ -36,12 +38,29 @@ Status for_each_part(const Problem& problem, const std::function<bool(const Prob
 /// True where every view fits one binding of the device and a launch covers all batches.
 bool fits_device(const Problem& problem, const Caps& caps);
 
+/// Products of one x in one launch. The problem's weights and y then span those of all parts.
+struct Join {
+  std::uint32_t parts = 0;                  ///< 0: a single product.
+  bool aligned = false;                     ///< Whether blocks of all parts start at whole words.
+  std::array<std::uint64_t, 3> rows{};      ///< Rows of each part's weights.
+  std::array<std::uint64_t, 3> w_bytes{};   ///< Where each part starts in the weights
+  std::array<std::uint64_t, 3> y_start{};   ///< and, in elements, in y.
+  std::array<std::uint64_t, 3> y_column{};  ///< From one column of its y to the next.
+  std::string_view function = "none";       ///< A gated unit: two parts give one y.
+  map::Scalars scalars{};
+
+  [[nodiscard]] bool gated() const { return function != "none"; }
+  /// Rows that are multiplied, of all parts.
+  [[nodiscard]] std::uint64_t all_rows() const { return rows[0] + rows[1] + rows[2]; }
+};
+
 /// Most columns that the vector kernel makes in one launch.
 inline constexpr std::uint64_t vector_columns = 8;
 
 /// The launch of the vector kernel for a problem of at most `vector_columns` columns; `rows` forces the rows per
 /// team, 0 leaves it open.
-Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps);
+Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps,
+                               const Join& join = {});
 
 /// True for weights that can be multiplied with packed x, which fits the device's bindings.
 bool can_pack(const View& weights, const View& x, const Caps& caps);
@@ -53,7 +72,7 @@ Status check_packed(const View& packed, const View& x);
 View add_pack(Stages& stages, const View& x, const Caps& caps);
 
 /// The launch of the kernel for packed x and at most `vector_columns` columns; problem.x is packed.
-Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps);
+Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const Join& join = {});
 
 /// halves · scales = x row by row: x [.., K] of rank 6 with contiguous rows, dense `halves` of f16, one scale per row.
 Result<Dispatch> launch_halve(const View& x, const View& halves, const View& scales,

@@ -21,13 +21,16 @@ struct Variant {
   std::uint32_t team = 32;
   std::uint32_t rows = 4;
   std::uint32_t columns = 1;
-  std::uint32_t subgroup = 1;  // invocations that add up by shuffles
+  std::uint32_t subgroup = 1;          // invocations that add up by shuffles
+  std::uint32_t joined = 0;            // products in a launch
+  std::string_view function = "none";  // of rows that take turns
 
   static constexpr auto fields =
-      std::tuple{field("QTYPE", &Variant::type),   field("ALIGNED", &Variant::aligned),
-                 field("IDS", &Variant::ids),      field("THREADS", &Variant::threads),
-                 field("TEAM", &Variant::team),    field("ROWS", &Variant::rows),
-                 field("COLS", &Variant::columns), field("SG", &Variant::subgroup)};
+      std::tuple{field("QTYPE", &Variant::type),    field("ALIGNED", &Variant::aligned),
+                 field("IDS", &Variant::ids),       field("THREADS", &Variant::threads),
+                 field("TEAM", &Variant::team),     field("ROWS", &Variant::rows),
+                 field("COLS", &Variant::columns),  field("SG", &Variant::subgroup),
+                 field("JOINED", &Variant::joined), field("FN", &Variant::function)};
 
   [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
 };
@@ -127,14 +130,47 @@ VectorParams vector_params(const IdProblem& problem) {
           .all_experts = u32(all_experts)};
 }
 
-Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps) {
+std::uint64_t add_join(VectorParams& params, const Join& join, std::uint64_t m,
+                       std::uint32_t rows_per_group) {
+  for (std::size_t i = 0; i < join.scalars.size(); ++i) {
+    params.scalars[i] = static_cast<float>(join.scalars[i]);
+  }
+  for (std::size_t i = 0; i < join.rows.size(); ++i) {
+    params.part_w[i] = u32(join.w_bytes[i]);
+    params.part_y[i] = u32(join.y_start[i]);
+    params.part_m[i] = u32(join.rows[i]);
+    params.part_column[i] = u32(join.y_column[i]);
+  }
+  if (join.parts == 0 || join.gated()) {
+    params.m = u32(join.parts == 0 ? m : join.all_rows());
+    return ceil_div<std::uint64_t>(params.m, rows_per_group);
+  }
+  std::uint64_t groups = 0;
+  for (std::size_t i = 0; i < join.rows.size(); ++i) {
+    params.part_group[i] = i < join.parts ? u32(groups) : ~0U;
+    groups += ceil_div<std::uint64_t>(join.rows[i], rows_per_group);
+  }
+  return groups;
+}
+
+Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps,
+                               const Join& join) {
   const auto& [weights, x, y] = problem;
-  const Variant variant =
-      choose(weights, problem.m(), problem.n(), problem.k(), problem.batches(), rows, caps);
-  Launch out = launch_with(variant, vector_params(problem), weights, x, y);
+  const bool joined = join.parts > 0;
+  const std::uint64_t batches = joined ? 1 : problem.batches();
+  Variant variant = choose(weights, joined ? join.all_rows() : problem.m(), problem.n(),
+                           problem.k(), batches, rows, caps);
+  if (joined) variant.aligned = join.aligned;
+  variant.joined = join.parts;
+  variant.function = join.function;
+  if (join.gated()) variant.rows = std::max(variant.rows, 2U);
+  VectorParams params = vector_params(problem);
+  const std::uint64_t groups = add_join(params, join, problem.m(), variant.rows_per_group());
+  Launch out = launch_with(variant, params, weights, x, y);
+  if (joined) out.label += std::format(" {}", join.gated() ? join.function : "joined");
   add_codebook(out, weights.dtype);
-  out.grid = grid_1d(ceil_div<std::uint64_t>(problem.m(), variant.rows_per_group()), caps);
-  out.grid.z = u32(problem.batches());
+  out.grid = grid_1d(groups, caps);
+  out.grid.z = u32(batches);
   return make_dispatch(std::move(out), caps);
 }
 

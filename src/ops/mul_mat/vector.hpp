@@ -27,6 +27,12 @@ struct VectorParams {
   std::uint32_t x_column = 0;
   std::uint32_t y_column = 0;
   std::uint32_t y_row = 0;
+  std::array<std::uint32_t, 3> part_m{};  // of joined products: rows, first workgroup,
+  std::array<std::uint32_t, 3> part_group{};
+  std::array<std::uint32_t, 3> part_w{};  // where weights and y start, in bytes and elements
+  std::array<std::uint32_t, 3> part_y{};
+  std::array<std::uint32_t, 3> part_column{};
+  std::array<float, 4> scalars{};
   std::uint32_t used = 0;  // with ids, from here on
   std::uint32_t x_slots = 0;
   std::uint32_t ids_token = 0;
@@ -48,6 +54,12 @@ struct VectorParams {
                                             field("x_column", &VectorParams::x_column),
                                             field("y_column", &VectorParams::y_column),
                                             field("y_row", &VectorParams::y_row),
+                                            field("part_m", &VectorParams::part_m),
+                                            field("part_group", &VectorParams::part_group),
+                                            field("part_w", &VectorParams::part_w),
+                                            field("part_y", &VectorParams::part_y),
+                                            field("part_column", &VectorParams::part_column),
+                                            field("s", &VectorParams::scalars),
                                             field("used", &VectorParams::used),
                                             field("x_slots", &VectorParams::x_slots),
                                             field("ids_token", &VectorParams::ids_token),
@@ -60,5 +72,10 @@ struct VectorParams {
 /// The parameters of a launch; those of packed.wgsl alone are left 0.
 VectorParams vector_params(const Problem& problem);
 VectorParams vector_params(const IdProblem& problem);
+
+/// Adds the parameters of joined products to those of a launch whose workgroups make so many rows each; returns how many
+/// workgroups it takes. A problem that is not joined has only those of its rows.
+std::uint64_t add_join(VectorParams& params, const Join& join, std::uint64_t m,
+                       std::uint32_t rows_per_group);
 
 }  // namespace weft::ops::mul_mat

@@ -1,0 +1,92 @@
+// Cases for products that share a launch.
+#include <cmath>
+#include <format>
+
+#include "ops/mul_mat/cases.hpp"
+#include "ops/mul_mat/mul_mat.hpp"
+
+namespace weft::ops::mul_mat {
+namespace {
+
+std::uint64_t total(const Shape& rows) {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t count : rows) sum += count;
+  return sum;
+}
+
+/// Parts of one tensor of weights, results side by side.
+Case join_case(DType type, const Shape& rows, std::uint64_t n, std::uint64_t k, bool packed) {
+  Case test = make_case({.name = std::format("{}joined_{}_{}_n{}", packed ? "packed_" : "",
+                                             name(type), rows.size(), n),
+                         .type = type,
+                         .m = total(rows),
+                         .n = n,
+                         .k = k});
+  if (packed) test.tensors[1].fill = Fill::integers;  // which 8 bits hold exactly
+  test.plan = [rows, packed](std::span<const View> v, const Caps& caps) {
+    JoinArgs args{.x = v[1], .allow_q8 = packed};
+    std::uint64_t first = 0;
+    for (const std::uint64_t count : rows) {
+      args.weights.push_back(v[0].slice(0, first, count));
+      args.y.push_back(v[2].slice(1, first, count));
+      first += count;
+    }
+    // The order in memory does not matter.
+    std::swap(args.weights.front(), args.weights.back());
+    std::swap(args.y.front(), args.y.back());
+    return plan(args, caps);
+  };
+  return test;
+}
+
+/// A gate and what it lets through are the halves of one tensor of weights.
+Case gated_case(DType type, std::uint64_t m, std::uint64_t n, std::uint64_t k, bool packed) {
+  Case test =
+      make_case({.name = std::format("{}gated_{}_n{}", packed ? "packed_" : "", name(type), n),
+                 .type = type,
+                 .m = m,
+                 .n = n,
+                 .k = k,
+                 .precision = 8});
+  if (packed) test.tensors[1].fill = Fill::integers;
+  test.tensors[0].shape = {2 * m, k};
+  test.plan = [m, packed](std::span<const View> v, const Caps& caps) {
+    return plan(JoinArgs{.weights = {v[0].slice(0, m, m), v[0].slice(0, 0, m)},
+                         .x = v[1],
+                         .y = {v[2]},
+                         .gated = "swiglu",
+                         .allow_q8 = packed},
+                caps);
+  };
+  test.reference = [m, n, k](std::span<HostTensor> t) {
+    const auto product = [&](std::size_t row, std::size_t column) {
+      double sum = 0;
+      for (std::size_t i = 0; i < k; ++i) {
+        sum += t[0].values[row * k + i] * t[1].values[column * k + i];
+      }
+      return sum;
+    };
+    for (std::size_t column = 0; column < n; ++column) {
+      for (std::size_t row = 0; row < m; ++row) {
+        const double gate = product(m + row, column);
+        t[2].values[column * m + row] = gate / (1 + std::exp(-gate)) * product(row, column);
+      }
+    }
+  };
+  return test;
+}
+
+}  // namespace
+
+void add_join_cases(std::vector<Case>& out) {
+  out.push_back(join_case(DType::q4_0, {70, 20, 33}, 1, 256, false));
+  out.push_back(join_case(DType::q4_k, {40, 9}, 3, 512, false));
+  out.push_back(join_case(DType::q4_0, {70, 20, 33}, 1, 256, true));
+  out.push_back(join_case(DType::q6_k, {5, 50}, 4, 256, true));
+  out.push_back(gated_case(DType::q4_0, 35, 1, 256, false));
+  out.push_back(gated_case(DType::iq2_xxs, 7, 3, 256, false));
+  out.push_back(gated_case(DType::q4_0, 35, 1, 256, true));
+  out.push_back(gated_case(DType::q8_0, 9, 4, 128, true));
+}
+
+}  // namespace weft::ops::mul_mat
