@@ -196,6 +196,58 @@ TEST_F(GgmlFusion, MultipliesTheSameInputOnce) {
   check(2, results, 5e-4);
 }
 
+TEST_F(GgmlFusion, AddsABiasToEachOfSeveralProducts) {
+  ggml_context* context = context_.get();
+  ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 1});
+  std::vector<ggml_tensor*> products;
+  for (const std::int64_t rows : {96, 32, 40}) {
+    products.push_back(ggml_mul_mat(context, weights(GGML_TYPE_Q4_0, 256, rows), x));
+    expand(products.back());
+  }
+  std::vector<ggml_tensor*> results;
+  for (ggml_tensor* product : products) {
+    results.push_back(ggml_add(context, product, weights(GGML_TYPE_F32, product->ne[0], 1)));
+    expand(results.back());
+  }
+  check(5, results, 5e-4);
+}
+
+TEST_F(GgmlFusion, AddsABiasAndActivatesAfterAProduct) {
+  ggml_context* context = context_.get();
+  std::vector<ggml_tensor*> results;
+  // Few columns, many, and weights that are not quantized.
+  for (const auto& [type, columns] : {std::pair{GGML_TYPE_Q4_0, 1},
+                                      {GGML_TYPE_Q8_0, 3},
+                                      {GGML_TYPE_Q4_K, 24},
+                                      {GGML_TYPE_F16, 2}}) {
+    ggml_tensor* x = tensor(GGML_TYPE_F32, {256, columns});
+    ggml_tensor* product = ggml_mul_mat(context, weights(type, 256, 40), x);
+    ggml_tensor* sum = ggml_add(context, product, weights(GGML_TYPE_F32, 40, 1));
+    results.push_back(ggml_gelu(context, sum));
+    expand(results.back());
+  }
+  check(8, results, 5e-4);
+}
+
+TEST_F(GgmlFusion, LeavesProductsThatAreChangedInPlace) {
+  ggml_context* context = context_.get();
+  ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 3});
+  ggml_tensor* product = ggml_mul_mat(context, weights(GGML_TYPE_Q4_0, 256, 40), x);
+  ggml_tensor* sum = ggml_add_inplace(context, product, tensor(GGML_TYPE_F32, {40, 3}));
+  expand(sum);
+  check(0, {sum}, 5e-4);
+}
+
+TEST_F(GgmlFusion, ActivatesAfterAProduct) {
+  ggml_context* context = context_.get();
+  ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 3});
+  ggml_tensor* product = ggml_mul_mat(context, weights(GGML_TYPE_Q4_0, 256, 40), x);
+  ggml_tensor* unit =
+      ggml_silu(context, ggml_add(context, tensor(GGML_TYPE_F32, {40, 3}), product));
+  expand(unit);
+  check(2, {unit}, 5e-4);
+}
+
 TEST_F(GgmlFusion, MultipliesInsideOfGatedUnits) {
   ggml_context* context = context_.get();
   ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 1});

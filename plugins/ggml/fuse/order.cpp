@@ -37,16 +37,26 @@ bool belong_together(const ggml_tensor& a, const ggml_tensor& b) {
 void bring_together(std::span<ggml_tensor*> nodes) {
   for (std::size_t first = 0; first < nodes.size(); ++first) {
     std::size_t to = first + 1;
-    for (std::size_t i = to; i < std::min(nodes.size(), first + window); ++i) {
-      if (!belong_together(*nodes[first], *nodes[i])) continue;
-      const auto passed = nodes.subspan(to, i - to);
-      if (!std::ranges::all_of(
-              passed, [&](const ggml_tensor* node) { return independent(*node, *nodes[i]); })) {
-        continue;
+    const auto pull = [&](const auto& wanted) {
+      for (std::size_t i = to; i < std::min(nodes.size(), first + window); ++i) {
+        if (!wanted(*nodes[i])) continue;
+        const auto passed = nodes.subspan(to, i - to);
+        if (!std::ranges::all_of(
+                passed, [&](const ggml_tensor* node) { return independent(*node, *nodes[i]); })) {
+          continue;
+        }
+        std::ranges::rotate(nodes.subspan(to, i + 1 - to),
+                            nodes.begin() + static_cast<std::ptrdiff_t>(i));
+        ++to;
       }
-      std::ranges::rotate(nodes.subspan(to, i + 1 - to),
-                          nodes.begin() + static_cast<std::ptrdiff_t>(i));
-      ++to;
+    };
+    pull([&](const ggml_tensor& node) { return belong_together(*nodes[first], node); });
+    const auto products = nodes.subspan(first, to - first);
+    if (products.size() > 1) {
+      pull([&](const ggml_tensor& node) {
+        return node.op == GGML_OP_ADD && std::ranges::contains(products, node.src[0]) &&
+               node.src[1]->op == GGML_OP_NONE;
+      });
     }
     first = to - 1;
   }
@@ -59,6 +69,11 @@ void keep_inputs(std::span<ggml_tensor* const> nodes,
     const ggml_tensor* up = node->src[1];
     if (node->op == GGML_OP_GLU && up != nullptr && belong_together(*gate, *up)) {
       keep(*gate->src[1], *node);
+    }
+    if (node->op != GGML_OP_ADD && node->op != GGML_OP_UNARY) continue;
+    for (const ggml_tensor* source : {node->src[0], node->src[1]}) {
+      if (source != nullptr && source->op == GGML_OP_ADD) source = source->src[0];
+      if (source != nullptr && source->op == GGML_OP_MUL_MAT) keep(*source->src[1], *node);
     }
   }
 }

@@ -1,4 +1,7 @@
-// Products with the same x: queries, keys and values; the gate of a gated unit and what it lets through.
+// Products with the same x: queries, keys and values; the gate of a gated unit and what it lets through. And a product with
+// what comes after it: a bias, an activation.
+#include <algorithm>
+
 #include "fuse/patterns.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 #include "rows/common.hpp"
@@ -57,29 +60,112 @@ std::optional<Fusion> gated(const Candidates& candidates, const std::vector<Node
                            candidates.caps));
 }
 
+/// The biases of the first `count` nodes, which are products, if the nodes behind them add one to each; then y is where
+/// those lie.
+bool add_biases(const Candidates& candidates, std::size_t count, JoinArgs& args) {
+  std::vector<View> biases(count);
+  std::vector<View> results(count);
+  for (std::size_t i = count; i < 2 * count; ++i) {
+    if (!candidates.is(i, GGML_OP_ADD)) return false;
+    const ggml_tensor& sum = *candidates.at(i);
+    const auto products = candidates.nodes.first(count);
+    const auto found = std::ranges::find(products, sum.src[0]);
+    const auto node = candidates.node(sum);
+    if (found == products.end() || !candidates.uses.only_once(**found) || !node ||
+        !matrix(node->dst) || sum.src[1]->ne[0] != sum.ne[0] ||
+        node->src[1].count() != node->dst.shape[3]) {
+      return false;
+    }
+    const auto at = static_cast<std::size_t>(found - products.begin());
+    biases[at] = drop_front(drop_front(drop_front(node->src[1])));
+    results[at] = *matrix(node->dst);
+  }
+  args.bias = std::move(biases);
+  args.y = std::move(results);
+  return true;
+}
+
+bool meet(const std::vector<View>& views) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (overlaps(views[i], views[j])) return true;
+    }
+  }
+  return false;
+}
+
 std::optional<Fusion> joined(const Candidates& candidates, const std::vector<Node>& nodes,
                              std::size_t count) {
   if (nodes.size() < count) return std::nullopt;
   JoinArgs args{.x = *matrix(nodes[0].src[1]), .allow_q8 = true};
   for (std::size_t i = 0; i < count; ++i) {
-    const View y = *matrix(nodes[i].dst);
-    for (const View& other : args.y) {
-      if (overlaps(other, y)) return std::nullopt;
-    }
     args.weights.push_back(*matrix(nodes[i].src[0]));
-    args.y.push_back(y);
+    args.y.push_back(*matrix(nodes[i].dst));
   }
+  JoinArgs biased = args;
+  if (add_biases(candidates, count, biased) && !meet(biased.y)) {
+    if (auto fusion = fusion_of(2 * count, plan(biased, candidates.caps))) return fusion;
+  }
+  if (meet(args.y)) return std::nullopt;
   return fusion_of(count, plan(args, candidates.caps));
+}
+
+/// Whether the norm behind an addition takes it along.
+bool belongs_to_norm(const Candidates& candidates, std::size_t index) {
+  const ggml_tensor& sum = *candidates.at(index);
+  const ggml_tensor* next = candidates.at(index + 1);
+  return same_shape(*sum.src[0], *sum.src[1]) && next != nullptr &&
+         (next->op == GGML_OP_RMS_NORM || next->op == GGML_OP_NORM) && next->src[0] == &sum;
+}
+
+/// A product, a bias or residual and an activation; two of them at least.
+std::optional<Fusion> with_end(const Candidates& candidates) {
+  const ggml_tensor& product = *candidates.at(0);
+  const auto node = candidates.node(product);
+  // Weights of several batches may be shared in ways that a bias does not follow.
+  if (!node || product.src[0]->ne[2] != 1 || product.src[0]->ne[3] != 1) return std::nullopt;
+  ops::mul_mat::Args args{
+      .weights = node->src[0], .x = node->src[1], .y = node->dst, .allow_q8 = true};
+  const ggml_tensor* last = &product;
+  std::size_t used = 1;
+  if (candidates.is(1, GGML_OP_ADD) && candidates.uses.only_once(product) &&
+      !belongs_to_norm(candidates, 1)) {
+    const ggml_tensor* bias = other_operand(*candidates.at(1), product);
+    const auto sum = candidates.node(*candidates.at(1));
+    if (bias != nullptr && sum && bias->type == GGML_TYPE_F32 && broadcasts(*bias, product)) {
+      args.bias = sum->src[bias == candidates.at(1)->src[0] ? 0 : 1];
+      args.y = sum->dst;
+      last = candidates.at(used++);
+    }
+  }
+  if (candidates.is(used, GGML_OP_UNARY) && candidates.at(used)->src[0] == last &&
+      candidates.uses.only_once(*last)) {
+    const auto unary = candidates.node(*candidates.at(used));
+    const auto function = unary ? unary_function(*unary) : fail(ErrorCode::unsupported, "");
+    if (function) {
+      args.activation = function->name;
+      args.scalars = function->scalars;
+      args.y = unary->dst;
+      ++used;
+    }
+  }
+  if (used == 1 || overlaps(args.y, args.x) || overlaps(args.y, args.weights) ||
+      !safe_in_rows({args.y}, {args.bias})) {
+    return std::nullopt;
+  }
+  return fusion_of(used, plan(args, candidates.caps));
 }
 
 }  // namespace
 
 std::optional<Fusion> fuse_products(const Candidates& candidates) {
+  if (!candidates.is(0, GGML_OP_MUL_MAT)) return std::nullopt;
   const std::vector<Node> nodes = products(candidates, 3);
-  if (nodes.size() < 2) return std::nullopt;
   if (auto fusion = gated(candidates, nodes)) return fusion;
-  if (auto fusion = joined(candidates, nodes, 3)) return fusion;
-  return joined(candidates, nodes, 2);
+  for (const std::size_t count : {3U, 2U}) {
+    if (auto fusion = joined(candidates, nodes, count)) return fusion;
+  }
+  return with_end(candidates);
 }
 
 }  // namespace weft::plugin

@@ -54,18 +54,9 @@ std::string_view gated_name(ggml_glu_op op) {
 }
 
 Result<Plan> unary(const Node& node, const Caps& caps) {
-  const auto op = static_cast<ggml_unary_op>(node.param(0));
-  const std::string_view function = unary_name(op);
-  if (function.empty()) {
-    return fail(ErrorCode::unsupported, "Unary function {} of ggml is not known here.",
-                node.param(0));
-  }
-  ops::map::Scalars scalars{};
-  if (op == GGML_UNARY_OP_XIELU) {
-    for (std::size_t i = 0; i < scalars.size(); ++i) scalars[i] = node.param_f32(i + 1);
-  }
-  if (op == GGML_UNARY_OP_ELU) scalars[0] = 1;
-  return map_to(function, {node.source(0)}, node.dst, caps, scalars);
+  const auto function = unary_function(node);
+  if (!function) return std::unexpected(function.error());
+  return map_to(function->name, {node.source(0)}, node.dst, caps, function->scalars);
 }
 
 Result<Plan> gated(const Node& node, const Caps& caps) {
@@ -132,6 +123,21 @@ constexpr std::array rows{
 };
 
 }  // namespace
+
+Result<MapFunction> unary_function(const Node& node) {
+  const auto op = static_cast<ggml_unary_op>(node.param(0));
+  const std::string_view function = unary_name(op);
+  if (function.empty()) {
+    return fail(ErrorCode::unsupported, "Unary function {} of ggml is not known here.",
+                node.param(0));
+  }
+  ops::map::Scalars scalars{};
+  if (op == GGML_UNARY_OP_XIELU) {
+    for (std::size_t i = 0; i < scalars.size(); ++i) scalars[i] = node.param_f32(i + 1);
+  }
+  if (op == GGML_UNARY_OP_ELU) scalars[0] = 1;
+  return MapFunction{function, scalars};
+}
 
 Result<MapFunction> gated_function(const Node& node) {
   const auto op = static_cast<ggml_glu_op>(node.param(0));

@@ -13,6 +13,8 @@ struct MapFunction {
   ops::map::Scalars scalars{};
 };
 
+/// The function of a UNARY node.
+Result<MapFunction> unary_function(const Node& node);
 /// The gated unit of a GLU node.
 Result<MapFunction> gated_function(const Node& node);
 

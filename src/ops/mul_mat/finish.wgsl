@@ -1,5 +1,6 @@
 // Adds up sum{{r}}_{{c}} of ROWS rows and COLS columns over each team and stores them; expanded at the end of main. SG
-// invocations add by shuffles, the rest through `sums`. FN: a gated unit of rows that take turns, or "none".
+// invocations add by shuffles, the rest through `sums`. FN: what is applied at the
+// end, with GATED a gated unit of rows that take turns, or "none".
 #let STEP = 1
 #for level in 0..7
 #if STEP < SG
@@ -20,7 +21,7 @@
 #endfor
   }
   workgroupBarrier();
-#if FN == "none"
+#if !GATED
   for (var i = lane; i < {{TEAMS * VALUES}}u; i += {{THREADS}}u) {
     let mine = i / {{VALUES}}u;
     let value = i - mine * {{VALUES}}u;
@@ -34,7 +35,10 @@
 #if IDS
       total = select(0.0, total, known);
 #endif
-      y_put(y_start + c * y_column + r * p.y_row, total);
+#if BIAS
+      total += bias_at(bias_start + c * p.bias_column + r * p.bias_row);
+#endif
+      y_put(y_start + c * y_column + r * p.y_row, {{FN == "none" ? "total" : "f(V(total), V(), V()).x"}});
     }
   }
 #else

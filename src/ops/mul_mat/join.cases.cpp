@@ -1,4 +1,4 @@
-// Cases for products that share a launch.
+// Cases for products that share a launch, and for what comes after a product in the same launch.
 #include <cmath>
 #include <format>
 
@@ -76,6 +76,64 @@ Case gated_case(DType type, std::uint64_t m, std::uint64_t n, std::uint64_t k, b
   return test;
 }
 
+/// Joined products with a bias each.
+Case biased_case(DType type, const Shape& rows, std::uint64_t n, std::uint64_t k) {
+  Case test = join_case(type, rows, n, k, false);
+  test.name += "_bias";
+  test.tensors.push_back({.shape = {total(rows)}});
+  test.plan = [rows](std::span<const View> v, const Caps& caps) {
+    JoinArgs args{.x = v[1]};
+    std::uint64_t first = 0;
+    for (const std::uint64_t count : rows) {
+      args.weights.push_back(v[0].slice(0, first, count));
+      args.y.push_back(v[2].slice(1, first, count));
+      args.bias.push_back(v[3].slice(0, first, count));
+      first += count;
+    }
+    return plan(args, caps);
+  };
+  test.reference = [plain = test.reference](std::span<HostTensor> t) {
+    plain(t.first(3));
+    for (std::size_t i = 0; i < t[2].values.size(); ++i) {
+      t[2].values[i] += t[3].values[i % t[3].values.size()];
+    }
+  };
+  return test;
+}
+
+/// activation(product + bias), with a bias for each row of weights or for each element of y (in place: it is y).
+Case end_case(Spec spec, std::string_view activation, bool whole, bool in_place = false) {
+  spec.name = std::format("end_{}_{}_n{}", name(spec.type), activation, spec.n);
+  if (!spec.kernel.empty()) spec.name += std::format("_{}", spec.kernel);
+  spec.precision *= 4;
+  Case test = make_case(spec);
+  if (spec.kernel == "packed") test.tensors[1].fill = Fill::integers;
+  if (!in_place) {
+    test.tensors.push_back({.shape = whole ? Shape{spec.n, spec.m} : Shape{spec.m}});
+  }
+  test.plan = [kernel = spec.kernel, activation, in_place](std::span<const View> v,
+                                                           const Caps& caps) {
+    return plan(Args{.weights = v[0],
+                     .x = v[1],
+                     .y = v[2],
+                     .kernel = kernel,
+                     .bias = v[in_place ? 2 : 3],
+                     .activation = activation},
+                caps);
+  };
+  test.reference = [plain = test.reference, activation, in_place](std::span<HostTensor> t) {
+    const std::vector<double> bias = t[in_place ? 2 : 3].values;
+    plain(t.first(3));
+    const map::Function* function = map::find_function(activation);
+    for (std::size_t i = 0; i < t[2].values.size(); ++i) {
+      double& y = t[2].values[i];
+      y += bias[i % bias.size()];
+      if (function != nullptr) y = function->reference(y, 0, 0, function->defaults);
+    }
+  };
+  return test;
+}
+
 }  // namespace
 
 void add_join_cases(std::vector<Case>& out) {
@@ -87,6 +145,16 @@ void add_join_cases(std::vector<Case>& out) {
   out.push_back(gated_case(DType::iq2_xxs, 7, 3, 256, false));
   out.push_back(gated_case(DType::q4_0, 35, 1, 256, true));
   out.push_back(gated_case(DType::q8_0, 9, 4, 128, true));
+  out.push_back(biased_case(DType::q8_0, {30, 20, 9}, 2, 64));
+  out.push_back(end_case({.m = 37, .n = 1, .k = 128}, "gelu", false));
+  out.push_back(end_case({.m = 37, .n = 3, .k = 128, .kernel = "packed"}, "silu", true));
+  out.push_back(end_case({.m = 37, .n = 12, .k = 128}, "none", false, true));
+  out.push_back(
+      end_case({.m = 33, .n = 20, .k = 64, .kernel = "decode", .precision = 1024}, "relu", false));
+  out.push_back(
+      end_case({.m = 33, .n = 20, .k = 64, .kernel = "halve", .precision = 1024}, "gelu", true));
+  out.push_back(
+      end_case({.type = DType::f16, .m = 33, .n = 5, .k = 64, .precision = 1024}, "silu", false));
 }
 
 }  // namespace weft::ops::mul_mat

@@ -18,6 +18,33 @@ bool overlap(const View& a, const View& b) {
          b.bytes().begin < a.bytes().end;
 }
 
+Status check_bias(const JoinArgs& args) {
+  if (args.bias.empty()) return {};
+  if (args.bias.size() != args.weights.size() || args.gated != "none") {
+    return fail(ErrorCode::invalid_argument,
+                "Joined products have a bias each or none, and gated units have none; there are {} "
+                "for {} weights.",
+                args.bias.size(), args.weights.size());
+  }
+  for (std::size_t i = 0; i < args.bias.size(); ++i) {
+    const View& bias = args.bias[i];
+    if (const Status ok = validate(bias, "bias"); !ok) return ok;
+    if (bias.dtype != DType::f32 || bias.rank != 1 || bias.shape[0] != args.weights[i].shape[0] ||
+        bias.stride[0] != 1 || bias.slot != args.bias.front().slot) {
+      return fail(
+          ErrorCode::unsupported,
+          "The bias of joined weights {} is a dense f32[{}], and all lie in one buffer; one "
+          "is {}.",
+          describe(args.weights[i]), args.weights[i].shape[0], describe(bias));
+    }
+    if (std::ranges::any_of(args.y, [&](const View& y) { return overlap(y, bias); })) {
+      return fail(ErrorCode::invalid_argument, "The bias {} of joined products overlaps a result.",
+                  describe(bias));
+    }
+  }
+  return {};
+}
+
 Status check(const JoinArgs& args) {
   const std::size_t parts = args.weights.size();
   const bool gated = args.gated != "none";
@@ -63,6 +90,7 @@ Status check(const JoinArgs& args) {
                   "The result {} of joined products overlaps what they are made of.", describe(y));
     }
   }
+  if (const Status ok = check_bias(args); !ok) return ok;
   return check_packed(args.packed, args.x);
 }
 
@@ -86,7 +114,7 @@ Result<View> span_of(std::span<const View> views) {
   out.offset = lowest.offset - extra;
   out.shape[0] = 2;
   out.stride[0] = strides * block_elements(out.dtype);
-  while (out.rank < 6) out = out.unsqueeze(0);
+  while (out.rank < 6) out = out.unsqueeze(out.rank == 2 ? 1 : 0);
   return out;
 }
 
@@ -112,8 +140,7 @@ Result<Plan> plan(const JoinArgs& args, const Caps& caps) {
   }
   Join join{.parts = static_cast<std::uint32_t>(args.weights.size()),
             .aligned = std::ranges::all_of(args.weights, quant::blocks_aligned),
-            .function = args.gated,
-            .scalars = args.scalars};
+            .gated = args.gated != "none"};
   for (std::size_t i = 0; i < args.weights.size(); ++i) {
     join.rows[i] = args.weights[i].shape[0];
     join.w_bytes[i] = args.weights[i].offset - weights->offset;
@@ -122,12 +149,22 @@ Result<Plan> plan(const JoinArgs& args, const Caps& caps) {
     join.y_column[i] = args.y[i].stride[0];
   }
   // Sums of all invocations must fit the workgroup's memory, and gated units need two rows of each team.
-  if (join.gated() && !caps.subgroups && args.x.shape[0] > 4) {
+  if (join.gated && !caps.subgroups && args.x.shape[0] > 4) {
     return fail(ErrorCode::unsupported, "Gated units of {} columns need subgroups.",
                 args.x.shape[0]);
   }
   Stages stages{args.weights[0], args.x, args.y[0], args.packed};
-  Problem problem{*weights, args.x, *y};
+  Problem problem{
+      .weights = *weights, .x = args.x, .y = *y, .activation = args.gated, .scalars = args.scalars};
+  if (!args.bias.empty()) {
+    auto bias = span_of(args.bias);
+    if (!bias) return std::unexpected(bias.error());
+    problem.bias = *bias;
+    problem.bias.stride[4] = 0;  // One for all columns.
+    for (std::size_t i = 0; i < args.bias.size(); ++i) {
+      join.bias_start[i] = (args.bias[i].offset - bias->offset) / 4;
+    }
+  }
   const bool packs = wants_packed(args, caps);
   if (packs) problem.x = args.packed.given() ? args.packed : add_pack(stages, args.x, caps);
   while (problem.x.rank < 6) problem.x = problem.x.unsqueeze(0);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/math.hpp"
+#include "ops/fused/fused.hpp"
 #include "ops/gemm/gemm.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -20,6 +21,23 @@ namespace {
 constexpr std::uint64_t most_vector_columns = 16;
 /// Bytes of decoded weights in scratch at a time.
 constexpr std::uint64_t most_decoded_bytes = 128ULL << 20;
+
+/// What comes after the product.
+Status check_end(const Args& args) {
+  if (args.activation != "none") {
+    const map::Function* function = map::find_function(args.activation);
+    if (function == nullptr || function->family != map::Family::unary) {
+      return fail(ErrorCode::not_found, "There is no unary function named `{}`.", args.activation);
+    }
+  }
+  if (!args.bias.given()) return {};
+  if (const Status ok = validate(args.bias, "bias"); !ok) return ok;
+  if (args.bias.dtype != DType::f32) {
+    return fail(ErrorCode::unsupported, "The bias of a product must be f32; it is {}.",
+                describe(args.bias));
+  }
+  return {};
+}
 
 Status check(const Args& args) {
   if (const Status ok = validate(args.weights, "weights", Types::quantized_too); !ok) return ok;
@@ -40,6 +58,7 @@ Status check(const Args& args) {
                 "Weights [M,K] times x [N,K] give y [N,M]; weights are {}, x is {} and y is {}.",
                 describe(weights), describe(x), describe(y));
   }
+  if (const Status ok = check_end(args); !ok) return ok;
   if (!is_float(x.dtype) || y.dtype != DType::f32) {
     return fail(ErrorCode::unsupported,
                 "Products take x of f32, f16 or bf16 and give f32; x is {} and y is {}.",
@@ -65,6 +84,7 @@ void fold_batches(Problem& problem) {
     if (problem.y.shape[i] == 1 || problem.weights.stride[i] != 0) continue;
     problem.x = problem.x.transpose(i, 4);
     problem.y = problem.y.transpose(i, 4);
+    if (problem.bias.given()) problem.bias = problem.bias.transpose(i, 4);
     problem.weights.shape[i] = 1;
     return;
   }
@@ -113,9 +133,35 @@ Status add_decoded(Stages& stages, const Problem& problem, const Caps& caps) {
     stages.add(quant::plan(quant::DecodeArgs{.table = blocks, .y = decoded}, caps));
     const auto all = decoded.broadcast_to(part.weights.extents());
     if (!all) return std::unexpected(all.error());
-    stages.add(gemm::plan({.a = part.x, .b = all->transpose(4, 5), .c = part.y}, caps));
+    stages.add(gemm::plan({.a = part.x,
+                           .b = all->transpose(4, 5),
+                           .c = part.y,
+                           .bias = part.bias,
+                           .activation = part.activation,
+                           .scalars = part.scalars},
+                          caps));
     return {};
   });
+}
+
+/// y = activation(y · scales + bias), in one launch.
+void add_scaled(Stages& stages, const Problem& problem, const View& scales, const Caps& caps) {
+  const bool activates = problem.activation != "none";
+  if (!problem.bias.given() && !activates) {
+    stages.add(map::plan({.function = "mul", .inputs = {problem.y, scales}, .y = problem.y}, caps));
+    return;
+  }
+  fused::Args chain{.inputs = {problem.y, scales}, .steps = {}, .y = problem.y};
+  if (problem.bias.given()) chain.inputs.push_back(problem.bias);
+  auto last = static_cast<std::uint32_t>(chain.inputs.size());  // the number of the first step
+  chain.steps.push_back({.function = "mul", .inputs = {0, 1}});
+  if (problem.bias.given()) chain.steps.push_back({.function = "add", .inputs = {last++, 2}});
+  if (activates) {
+    chain.steps.push_back({.function = std::string(problem.activation),
+                           .inputs = {last},
+                           .scalars = problem.scalars});
+  }
+  stages.add(fused::plan(chain, caps));
 }
 
 /// Multiplies as matrices; with `halve` in f16, for matrix units. Values of x that f16 cannot hold stay finite.
@@ -125,6 +171,8 @@ Status add_matrix(Stages& stages, const Problem& given, bool halve, const Caps& 
   if (halve) {
     halved = add_halved(stages, given.x, caps);
     problem.x = halved.x;
+    problem.bias = {};  // It and the activation come after the scales.
+    problem.activation = "none";
   }
   if (is_quantized(problem.weights.dtype)) {
     if (const Status ok = add_decoded(stages, problem, caps); !ok) return ok;
@@ -132,10 +180,7 @@ Status add_matrix(Stages& stages, const Problem& given, bool halve, const Caps& 
     stages.add(
         gemm::plan({.a = problem.x, .b = problem.weights.transpose(4, 5), .c = problem.y}, caps));
   }
-  if (halve) {
-    stages.add(
-        map::plan({.function = "mul", .inputs = {given.y, halved.scales}, .y = given.y}, caps));
-  }
+  if (halve) add_scaled(stages, given, halved.scales, caps);
   return {};
 }
 
@@ -188,10 +233,19 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
       (kernel == "halve" || (kernel == "decode" && matrices)) && k % 4 == 0 &&
       (quantized || args.weights.dtype == DType::f16) &&
       View::dense(DType::f32, args.x.extents()).bytes().size() <= binding_budget(caps);
+  if (k == 0 && args.bias.given()) {
+    return fail(ErrorCode::unsupported, "A product of no elements has no bias here; x is {}.",
+                describe(args.x));
+  }
   if (k == 0) return map::plan({.function = "fill", .y = args.y}, caps);
   if (!quantized && !halve) {
     const std::uint32_t last = args.weights.rank - 1;
-    return gemm::plan({.a = args.x, .b = args.weights.transpose(last - 1, last), .c = args.y},
+    return gemm::plan({.a = args.x,
+                       .b = args.weights.transpose(last - 1, last),
+                       .c = args.y,
+                       .bias = args.bias,
+                       .activation = args.activation,
+                       .scalars = args.scalars},
                       caps);
   }
   auto weights = with_batches(args.weights, args.y);
@@ -200,8 +254,18 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   for (const auto* view : {&weights, &x, &y}) {
     if (!*view) return std::unexpected(view->error());
   }
-  Problem problem{*weights, *x, *y};
-  Stages stages{args.weights, args.x, args.y, args.packed};
+  Problem problem{.weights = *weights,
+                  .x = *x,
+                  .y = *y,
+                  .activation = args.activation,
+                  .scalars = args.scalars};
+  if (args.bias.given()) {
+    auto bias = args.bias.broadcast_to(args.y.extents());
+    if (!bias) return std::unexpected(bias.error());
+    while (bias->rank < 6) *bias = bias->unsqueeze(0);
+    problem.bias = *bias;
+  }
+  Stages stages{args.weights, args.x, args.y, args.packed, args.bias};
   Status ok;
   if (kernel == "packed") {
     if (!wants_packed(args, caps)) {

@@ -23,6 +23,10 @@ struct Args {
   bool allow_q8 = false;
   /// x as the plan of PackArgs made it, where there is such a plan already; only looked at where wants_packed() says so.
   View packed = {};
+  View bias =
+      {};  ///< Optional f32 that broadcasts to y: added to the product. Shares no memory with y, or is y itself.
+  std::string_view activation = "none";  ///< A unary function of ops/map that comes last.
+  map::Scalars scalars{};                ///< Its parameters.
 };
 
 /// y[t, u, m] = Σ x[t, u or 0, k] · weights[ids[t, u], m, k]: each row of x has a matrix of its own. Rows whose id is
@@ -52,6 +56,8 @@ struct JoinArgs {
   map::Scalars scalars{};           ///< Its parameters.
   bool allow_q8 = false;            ///< As in Args.
   View packed = {};                 ///< As in Args.
+  std::vector<View>
+      bias{};  ///< None, or [M] of f32 for each of the weights, in one buffer; not for gated units.
 };
 
 /// packed = x rounded to 8 bits, for several products with the same x.

@@ -27,15 +27,18 @@ struct Variant {
   std::uint32_t team = 32;
   std::uint32_t rows = 2;
   std::uint32_t columns = 1;
-  std::uint32_t subgroup = 1;          // invocations that add up by shuffles
-  std::uint32_t joined = 0;            // products in a launch
-  std::string_view function = "none";  // of rows that take turns
+  std::uint32_t subgroup = 1;  // invocations that add up by shuffles
+  std::uint32_t joined = 0;    // products in a launch
+  bool gated = false;          // rows of two take turns
+  bool bias = false;
+  std::string_view function = "none";  // applied at the end
 
   static constexpr auto fields =
       std::tuple{field("QTYPE", &Variant::type),      field("IDS", &Variant::ids),
                  field("THREADS", &Variant::threads), field("TEAM", &Variant::team),
                  field("ROWS", &Variant::rows),       field("COLS", &Variant::columns),
                  field("SG", &Variant::subgroup),     field("JOINED", &Variant::joined),
+                 field("GATED", &Variant::gated),     field("BIAS", &Variant::bias),
                  field("FN", &Variant::function)};
 
   [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
@@ -213,16 +216,25 @@ Result<Plan> plan(const PackArgs& args, const Caps& caps) {
 }
 
 Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const Join& join) {
-  const auto& [weights, x, y] = problem;
+  const View& weights = problem.weights;
+  const View& x = problem.x;
+  const View& y = problem.y;
   const bool joined = join.parts > 0;
   Variant variant = choose(weights.dtype, problem.n(), weights.shape[5], caps);
   variant.joined = join.parts;
-  variant.function = join.function;
-  if (join.gated()) variant.rows = std::max(variant.rows, 2U);
+  variant.gated = join.gated;
+  variant.bias = problem.bias.given();
+  variant.function = problem.activation;
+  if (join.gated) variant.rows = std::max(variant.rows, 2U);
   VectorParams params = vector_params(problem);
   const std::uint64_t groups = add_join(params, join, problem.m(), variant.rows_per_group());
   Launch out = launch_with(variant, params, weights, x, y);
-  if (joined) out.label += std::format(" {}", join.gated() ? join.function : "joined");
+  if (joined && !join.gated) out.label += " joined";
+  if (problem.activation != "none") out.label += std::format(" {}", problem.activation);
+  if (variant.bias) {
+    out.label += " bias";
+    out.operands.push_back({.name = "bias", .view = problem.bias});
+  }
   out.grid = grid_1d(groups, caps);
   out.grid.z = joined ? 1 : u32(problem.batches());
   return make_dispatch(std::move(out), caps);

@@ -47,7 +47,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let team = lane / {{TEAM}}u;
   let row = first_row + team * {{ROWS}}u;
 #for r in 0..ROWS
-#if FN == "none"
+#if !GATED
   let w{{r}} = w_start + min(row + {{r}}u, m - 1u) * p.w_row;
 #else
   let w{{r}} = w_start + min(row + {{r}}u, m - 1u) / 2u * p.w_row + p.part_w_{{r % 2}};

@@ -8,6 +8,7 @@ Problem sliced(const Problem& problem, std::uint32_t dim, std::uint64_t first,
                std::uint64_t count) {
   Problem part = problem;
   part.y = problem.y.slice(dim, first, count);
+  if (problem.bias.given()) part.bias = problem.bias.slice(dim, first, count);
   if (dim != 5) part.x = problem.x.slice(dim, first, count);
   if (dim == 5) part.weights = problem.weights.slice(4, first, count);
   if (dim < 4) {
@@ -48,7 +49,9 @@ Status for_each_part(const Problem& problem, const std::function<bool(const Prob
 bool fits_device(const Problem& problem, const Caps& caps) {
   const std::uint64_t budget = binding_budget(caps);
   return problem.weights.bytes().size() <= budget && problem.x.bytes().size() <= budget &&
-         problem.y.bytes().size() <= budget && problem.batches() <= caps.max_workgroups;
+         problem.y.bytes().size() <= budget &&
+         (!problem.bias.given() || problem.bias.bytes().size() <= budget) &&
+         problem.batches() <= caps.max_workgroups;
 }
 
 }  // namespace weft::ops::mul_mat

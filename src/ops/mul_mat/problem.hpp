@@ -19,6 +19,9 @@ struct Problem {
   View weights;
   View x;
   View y;
+  View bias{};                           ///< Not given, or of the shape of y: added to it.
+  std::string_view activation = "none";  ///< Comes last.
+  map::Scalars scalars{};
 
   [[nodiscard]] std::uint64_t m() const { return y.shape[5]; }
   [[nodiscard]] std::uint64_t n() const { return y.shape[4]; }
@@ -46,10 +49,10 @@ struct Join {
   std::array<std::uint64_t, 3> w_bytes{};   ///< Where each part starts in the weights
   std::array<std::uint64_t, 3> y_start{};   ///< and, in elements, in y.
   std::array<std::uint64_t, 3> y_column{};  ///< From one column of its y to the next.
-  std::string_view function = "none";       ///< A gated unit: two parts give one y.
-  map::Scalars scalars{};
+  std::array<std::uint64_t, 3>
+      bias_start{};    ///< Where each part starts in the problem's bias, in elements.
+  bool gated = false;  ///< The problem's activation is a gated unit: two parts give one y.
 
-  [[nodiscard]] bool gated() const { return function != "none"; }
   /// Rows that are multiplied, of all parts.
   [[nodiscard]] std::uint64_t all_rows() const { return rows[0] + rows[1] + rows[2]; }
 };

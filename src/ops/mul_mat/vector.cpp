@@ -21,16 +21,19 @@ struct Variant {
   std::uint32_t team = 32;
   std::uint32_t rows = 4;
   std::uint32_t columns = 1;
-  std::uint32_t subgroup = 1;          // invocations that add up by shuffles
-  std::uint32_t joined = 0;            // products in a launch
-  std::string_view function = "none";  // of rows that take turns
+  std::uint32_t subgroup = 1;  // invocations that add up by shuffles
+  std::uint32_t joined = 0;    // products in a launch
+  bool gated = false;          // rows of two take turns
+  bool bias = false;
+  std::string_view function = "none";  // applied at the end
 
   static constexpr auto fields =
       std::tuple{field("QTYPE", &Variant::type),    field("ALIGNED", &Variant::aligned),
                  field("IDS", &Variant::ids),       field("THREADS", &Variant::threads),
                  field("TEAM", &Variant::team),     field("ROWS", &Variant::rows),
                  field("COLS", &Variant::columns),  field("SG", &Variant::subgroup),
-                 field("JOINED", &Variant::joined), field("FN", &Variant::function)};
+                 field("JOINED", &Variant::joined), field("GATED", &Variant::gated),
+                 field("BIAS", &Variant::bias),     field("FN", &Variant::function)};
 
   [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
 };
@@ -94,7 +97,9 @@ Launch launch_with(const Variant& variant, const VectorParams& params, const Vie
 }  // namespace
 
 VectorParams vector_params(const Problem& problem) {
-  const auto& [weights, x, y] = problem;
+  const View& weights = problem.weights;
+  const View& x = problem.x;
+  const View& y = problem.y;
   VectorParams params{.m = u32(problem.m()),
                       .n = u32(problem.n()),
                       .pieces = u32(problem.k() / piece_elements),
@@ -107,6 +112,12 @@ VectorParams vector_params(const Problem& problem) {
     params.w[i] = weight_bytes(weights, i);
     params.x[i] = u32(x.stride[i]);
     params.y[i] = u32(y.stride[i]);
+    params.scalars[i] = static_cast<float>(problem.scalars[i]);
+    if (problem.bias.given()) params.bias[i] = u32(problem.bias.stride[i]);
+  }
+  if (problem.bias.given()) {
+    params.bias_column = u32(problem.bias.stride[4]);
+    params.bias_row = u32(problem.bias.stride[5]);
   }
   return params;
 }
@@ -132,16 +143,14 @@ VectorParams vector_params(const IdProblem& problem) {
 
 std::uint64_t add_join(VectorParams& params, const Join& join, std::uint64_t m,
                        std::uint32_t rows_per_group) {
-  for (std::size_t i = 0; i < join.scalars.size(); ++i) {
-    params.scalars[i] = static_cast<float>(join.scalars[i]);
-  }
   for (std::size_t i = 0; i < join.rows.size(); ++i) {
     params.part_w[i] = u32(join.w_bytes[i]);
     params.part_y[i] = u32(join.y_start[i]);
     params.part_m[i] = u32(join.rows[i]);
     params.part_column[i] = u32(join.y_column[i]);
+    params.part_bias[i] = u32(join.bias_start[i]);
   }
-  if (join.parts == 0 || join.gated()) {
+  if (join.parts == 0 || join.gated) {
     params.m = u32(join.parts == 0 ? m : join.all_rows());
     return ceil_div<std::uint64_t>(params.m, rows_per_group);
   }
@@ -155,19 +164,28 @@ std::uint64_t add_join(VectorParams& params, const Join& join, std::uint64_t m,
 
 Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps,
                                const Join& join) {
-  const auto& [weights, x, y] = problem;
+  const View& weights = problem.weights;
+  const View& x = problem.x;
+  const View& y = problem.y;
   const bool joined = join.parts > 0;
   const std::uint64_t batches = joined ? 1 : problem.batches();
   Variant variant = choose(weights, joined ? join.all_rows() : problem.m(), problem.n(),
                            problem.k(), batches, rows, caps);
   if (joined) variant.aligned = join.aligned;
   variant.joined = join.parts;
-  variant.function = join.function;
-  if (join.gated()) variant.rows = std::max(variant.rows, 2U);
+  variant.gated = join.gated;
+  variant.bias = problem.bias.given();
+  variant.function = problem.activation;
+  if (join.gated) variant.rows = std::max(variant.rows, 2U);
   VectorParams params = vector_params(problem);
   const std::uint64_t groups = add_join(params, join, problem.m(), variant.rows_per_group());
   Launch out = launch_with(variant, params, weights, x, y);
-  if (joined) out.label += std::format(" {}", join.gated() ? join.function : "joined");
+  if (joined && !join.gated) out.label += " joined";
+  if (problem.activation != "none") out.label += std::format(" {}", problem.activation);
+  if (variant.bias) {
+    out.label += " bias";
+    out.operands.push_back({.name = "bias", .view = problem.bias});
+  }
   add_codebook(out, weights.dtype);
   out.grid = grid_1d(groups, caps);
   out.grid.z = u32(batches);

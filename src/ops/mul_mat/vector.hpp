@@ -32,6 +32,10 @@ struct VectorParams {
   std::array<std::uint32_t, 3> part_w{};  // where weights and y start, in bytes and elements
   std::array<std::uint32_t, 3> part_y{};
   std::array<std::uint32_t, 3> part_column{};
+  std::array<std::uint32_t, 3> part_bias{};
+  std::array<std::uint32_t, 4> bias{};  // strides of the bias, as those of y
+  std::uint32_t bias_column = 0;
+  std::uint32_t bias_row = 0;
   std::array<float, 4> scalars{};
   std::uint32_t used = 0;  // with ids, from here on
   std::uint32_t x_slots = 0;
@@ -59,6 +63,10 @@ struct VectorParams {
                                             field("part_w", &VectorParams::part_w),
                                             field("part_y", &VectorParams::part_y),
                                             field("part_column", &VectorParams::part_column),
+                                            field("part_bias", &VectorParams::part_bias),
+                                            field("bias", &VectorParams::bias),
+                                            field("bias_column", &VectorParams::bias_column),
+                                            field("bias_row", &VectorParams::bias_row),
                                             field("s", &VectorParams::scalars),
                                             field("used", &VectorParams::used),
                                             field("x_slots", &VectorParams::x_slots),
