@@ -19,6 +19,14 @@ std::optional<View> matrix(const View& view) {
   return drop_front(drop_front(view));
 }
 
+/// ggml's CPU backend rounds x to 8 bits as well. A graph may ask for more: of sums in word 0, of the right side in 3.
+bool allows_q8(const Node& node) {
+  const std::int32_t right = node.param(3);
+  return node.param(0) != GGML_PREC_F32 && (right == GGML_PREC_UNDEFINED || right >= GGML_PREC_Q8);
+}
+
+bool all_allow_q8(std::span<const Node> nodes) { return std::ranges::all_of(nodes, allows_q8); }
+
 /// The products at the start of the nodes that take the same x, up to `most`.
 std::vector<Node> products(const Candidates& candidates, std::size_t most) {
   std::vector<Node> out;
@@ -56,7 +64,7 @@ std::optional<Fusion> gated(const Candidates& candidates, const std::vector<Node
                                     .y = {*matrix(node->dst)},
                                     .gated = function->name,
                                     .scalars = function->scalars,
-                                    .allow_q8 = true},
+                                    .allow_q8 = all_allow_q8(std::span(nodes).first(2))},
                            candidates.caps));
 }
 
@@ -97,7 +105,8 @@ bool meet(const std::vector<View>& views) {
 std::optional<Fusion> joined(const Candidates& candidates, const std::vector<Node>& nodes,
                              std::size_t count) {
   if (nodes.size() < count) return std::nullopt;
-  JoinArgs args{.x = *matrix(nodes[0].src[1]), .allow_q8 = true};
+  JoinArgs args{.x = *matrix(nodes[0].src[1]),
+                .allow_q8 = all_allow_q8(std::span(nodes).first(count))};
   for (std::size_t i = 0; i < count; ++i) {
     args.weights.push_back(*matrix(nodes[i].src[0]));
     args.y.push_back(*matrix(nodes[i].dst));
@@ -125,7 +134,7 @@ std::optional<Fusion> with_end(const Candidates& candidates) {
   // Weights of several batches may be shared in ways that a bias does not follow.
   if (!node || product.src[0]->ne[2] != 1 || product.src[0]->ne[3] != 1) return std::nullopt;
   ops::mul_mat::Args args{
-      .weights = node->src[0], .x = node->src[1], .y = node->dst, .allow_q8 = true};
+      .weights = node->src[0], .x = node->src[1], .y = node->dst, .allow_q8 = allows_q8(*node)};
   const ggml_tensor* last = &product;
   std::size_t used = 1;
   if (candidates.is(1, GGML_OP_ADD) && candidates.uses.only_once(product) &&
