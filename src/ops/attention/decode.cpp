@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <bit>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "ops/attention/problem.hpp"
 
 namespace weft::ops::attention {
@@ -90,7 +90,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   params.jobs = narrow(jobs);
   Launch out;
   out.source = "attention/decode.wgsl";
-  out.label = std::format("attention decode {}", name(problem.k.dtype));
+  out.label = formatted("attention decode {}", name(problem.k.dtype));
   out.features.subgroups = variant.shuffle;
   out.constants = constants_of(variant);
   out.params = block_of(params);

@@ -1,7 +1,7 @@
 // Cases for products that share a launch, and for what comes after a product in the same launch.
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/mul_mat/cases.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 
@@ -16,12 +16,12 @@ std::uint64_t total(const Shape& rows) {
 
 /// Parts of one tensor of weights, results side by side.
 Case join_case(DType type, const Shape& rows, std::uint64_t n, std::uint64_t k, bool packed) {
-  Case test = make_case({.name = std::format("{}joined_{}_{}_n{}", packed ? "packed_" : "",
-                                             name(type), rows.size(), n),
-                         .type = type,
-                         .m = total(rows),
-                         .n = n,
-                         .k = k});
+  Case test = make_case(
+      {.name = formatted("{}joined_{}_{}_n{}", packed ? "packed_" : "", name(type), rows.size(), n),
+       .type = type,
+       .m = total(rows),
+       .n = n,
+       .k = k});
   if (packed) test.tensors[1].fill = Fill::integers;  // which 8 bits hold exactly
   test.plan = [rows, packed](std::span<const View> v, const Caps& caps) {
     JoinArgs args{.x = v[1], .allow_q8 = packed};
@@ -42,7 +42,7 @@ Case join_case(DType type, const Shape& rows, std::uint64_t n, std::uint64_t k, 
 /// A gate and what it lets through are the halves of one tensor of weights.
 Case gated_case(DType type, std::uint64_t m, std::uint64_t n, std::uint64_t k, bool packed) {
   Case test =
-      make_case({.name = std::format("{}gated_{}_n{}", packed ? "packed_" : "", name(type), n),
+      make_case({.name = formatted("{}gated_{}_n{}", packed ? "packed_" : "", name(type), n),
                  .type = type,
                  .m = m,
                  .n = n,
@@ -103,8 +103,8 @@ Case biased_case(DType type, const Shape& rows, std::uint64_t n, std::uint64_t k
 
 /// activation(product + bias), with a bias for each row of weights or for each element of y (in place: it is y).
 Case end_case(Spec spec, std::string_view activation, bool whole, bool in_place = false) {
-  spec.name = std::format("end_{}_{}_n{}", name(spec.type), activation, spec.n);
-  if (!spec.kernel.empty()) spec.name += std::format("_{}", spec.kernel);
+  spec.name = formatted("end_{}_{}_n{}", name(spec.type), activation, spec.n);
+  if (!spec.kernel.empty()) spec.name += formatted("_{}", spec.kernel);
   spec.precision *= 4;
   Case test = make_case(spec);
   if (spec.kernel == "packed") test.tensors[1].fill = Fill::integers;

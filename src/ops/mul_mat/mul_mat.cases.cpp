@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/mul_mat/cases.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 
@@ -72,8 +72,8 @@ void add_vector_cases(std::vector<Case>& out) {
   for (const DType type : quantized_dtypes) {
     const std::uint64_t k = std::uint64_t{block_elements(type)} * 3;
     out.push_back(
-        make_case({.name = std::format("vector_{}", name(type)), .type = type, .m = 37, .k = k}));
-    out.push_back(make_case({.name = std::format("decode_{}", name(type)),
+        make_case({.name = formatted("vector_{}", name(type)), .type = type, .m = 37, .k = k}));
+    out.push_back(make_case({.name = formatted("decode_{}", name(type)),
                              .type = type,
                              .m = 33,
                              .n = 20,
@@ -81,7 +81,7 @@ void add_vector_cases(std::vector<Case>& out) {
                              .precision = halves}));
   }
   for (const std::uint64_t n : {2U, 3U, 5U, 8U, 13U}) {
-    out.push_back(make_case({.name = std::format("columns_{}", n), .m = 50, .n = n, .k = 320}));
+    out.push_back(make_case({.name = formatted("columns_{}", n), .m = 50, .n = n, .k = 320}));
   }
   for (const std::string_view kernel : {"vector_1", "vector_2", "vector_4", "vector_8"}) {
     out.push_back(make_case({.name = std::string(kernel),
@@ -146,8 +146,8 @@ void add_layout_cases(std::vector<Case>& out) {
                            .precision = halves}));
   for (const DType type : {DType::f16, DType::bf16}) {
     out.push_back(
-        make_case({.name = std::format("x_{}", name(type)), .m = 9, .n = 2, .k = 64, .x = type}));
-    out.push_back(make_case({.name = std::format("weights_{}", name(type)),
+        make_case({.name = formatted("x_{}", name(type)), .m = 9, .n = 2, .k = 64, .x = type}));
+    out.push_back(make_case({.name = formatted("weights_{}", name(type)),
                              .type = type,
                              .m = 9,
                              .n = 2,
@@ -210,16 +210,16 @@ void add_id_cases(std::vector<Case>& out) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::q4_0, DType::mxfp4,
                            DType::q4_k, DType::iq2_xs}) {
     out.push_back(
-        id_case(std::format("vector_{}", name(type)), type, {5, 20, 512, 3, 2}, 2, "vector"));
+        id_case(formatted("vector_{}", name(type)), type, {5, 20, 512, 3, 2}, 2, "vector"));
     out.push_back(
-        id_case(std::format("grouped_{}", name(type)), type, {4, 70, 512, 30, 3}, 1, "grouped"));
+        id_case(formatted("grouped_{}", name(type)), type, {4, 70, 512, 30, 3}, 1, "grouped"));
   }
   out.push_back(id_case("grouped_q6_K", DType::q6_k, {3, 66, 256, 40, 2}, 2, "grouped"));
   out.push_back(id_case("grouped_odd_f16", DType::f16, {4, 50, 67, 40, 4}, 4, {}));
   // Where there are no matrix units, the plain kernel is tested once more.
   for (const DType type : {DType::f16, DType::q4_0, DType::q6_k}) {
     for (const std::uint64_t tokens : {30U, 120U}) {
-      Case test = id_case(std::format("matrix_{}_{}", name(type), tokens), type,
+      Case test = id_case(formatted("matrix_{}_{}", name(type), tokens), type,
                           {3, 70, 512, tokens, 3}, 1, {});
       test.epsilons *= halves;
       test.plan = [](std::span<const View> v, const Caps& caps) {
@@ -239,8 +239,8 @@ void add_id_cases(std::vector<Case>& out) {
 void add_benchmarks(std::vector<Case>& out) {
   const auto add = [&](DType type, std::uint64_t m, std::uint64_t k, std::uint64_t n,
                        std::string_view kernel = {}) {
-    Case test = make_case({.name = std::format("bench_{}_{}x{}_n{}{}{}", name(type), m, k, n,
-                                               kernel.empty() ? "" : "_", kernel),
+    Case test = make_case({.name = formatted("bench_{}_{}x{}_n{}{}{}", name(type), m, k, n,
+                                             kernel.empty() ? "" : "_", kernel),
                            .type = type,
                            .m = m,
                            .n = n,
@@ -271,7 +271,7 @@ void add_benchmarks(std::vector<Case>& out) {
   add(DType::f16, 4096, 14336, 8);
   add(DType::f16, 4096, 14336, 512);
   const auto add_ids = [&](DType type, std::uint64_t tokens) {
-    Case test = id_case(std::format("bench_{}_128x768x2048_{}x8", name(type), tokens), type,
+    Case test = id_case(formatted("bench_{}_128x768x2048_{}x8", name(type), tokens), type,
                         {128, 768, 2048, tokens, 8}, 1, {});
     test.test = false;
     test.bench = true;

@@ -1,8 +1,8 @@
 // Cases for x rounded to 8 bits.
 #include <algorithm>
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/mul_mat/cases.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 #include "ops/stages.hpp"
@@ -100,7 +100,7 @@ Case given_benchmark(Case test) {
 
 void add_benchmarks(std::vector<Case>& out) {
   const auto add = [&](DType type, std::uint64_t m, std::uint64_t k, std::uint64_t n) {
-    Case test = make_case({.name = std::format("bench_{}_{}x{}_n{}_packed", name(type), m, k, n),
+    Case test = make_case({.name = formatted("bench_{}_{}x{}_n{}_packed", name(type), m, k, n),
                            .type = type,
                            .m = m,
                            .n = n,
@@ -114,7 +114,7 @@ void add_benchmarks(std::vector<Case>& out) {
     out.push_back(test);
     if (n == 1) out.push_back(given_benchmark(test));
     // What it is compared with; not run unless asked for.
-    test.name = std::format("bench_sweep_{}_{}x{}_n{}_vector", name(type), m, k, n);
+    test.name = formatted("bench_sweep_{}_{}x{}_n{}_vector", name(type), m, k, n);
     test.plan = [](std::span<const View> v, const Caps& caps) {
       return plan(Args{.weights = v[0], .x = v[1], .y = v[2], .kernel = "vector"}, caps);
     };
@@ -143,7 +143,7 @@ void add_packed_cases(std::vector<Case>& out) {
     out.push_back(exact_case({.name = std::string(name(type)), .type = type, .m = 37, .k = k}));
   }
   for (const std::uint64_t n : {2U, 3U, 5U, 13U}) {
-    out.push_back(exact_case({.name = std::format("columns_{}", n), .m = 11, .n = n, .k = 320}));
+    out.push_back(exact_case({.name = formatted("columns_{}", n), .m = 11, .n = n, .k = 320}));
   }
   out.push_back(rounded_case({.name = "rounded", .m = 50, .k = 64}));
   out.push_back(
@@ -172,8 +172,7 @@ void add_packed_cases(std::vector<Case>& out) {
   out.push_back(shared_case());
   out.push_back(unaligned_case());
   for (const DType type : {DType::q4_0, DType::q6_k, DType::mxfp4}) {
-    Case test =
-        id_case(std::format("packed_{}", name(type)), type, {5, 20, 512, 3, 2}, 2, "packed");
+    Case test = id_case(formatted("packed_{}", name(type)), type, {5, 20, 512, 3, 2}, 2, "packed");
     test.tensors[1].fill = Fill::integers;
     out.push_back(std::move(test));
   }

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <format>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/fields.hpp"
 #include "ops/mul_mat/vector.hpp"
@@ -84,7 +84,7 @@ Launch launch_with(const Variant& variant, const VectorParams& params, const Vie
                    const View& x, const View& y) {
   Launch out;
   out.source = "mul_mat/vector.wgsl";
-  out.label = std::format("mul_mat {} vector {}", name(weights.dtype), variant.columns);
+  out.label = formatted("mul_mat {} vector {}", name(weights.dtype), variant.columns);
   out.constants = constants_of(variant);
   out.params = block_of(params);
   out.operands = {{.name = "w", .view = weights, .unit = is_quantized(weights.dtype) ? 1U : 4U},
@@ -181,7 +181,7 @@ Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const
   const std::uint64_t groups = add_join(params, join, problem.m(), variant.rows_per_group());
   Launch out = launch_with(variant, params, weights, x, y);
   if (joined && !join.gated) out.label += " joined";
-  if (problem.activation != "none") out.label += std::format(" {}", problem.activation);
+  if (problem.activation != "none") out.label += formatted(" {}", problem.activation);
   if (variant.bias) {
     out.label += " bias";
     out.operands.push_back({.name = "bias", .view = problem.bias});
