@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "../unit/file_fixture.hpp"
@@ -90,6 +92,30 @@ TEST(NnTraining, GoesOnFromACheckpointAsIfNothingHappened) {
     EXPECT_EQ(whole.state()[i].second.to_vector(), second.state()[i].second.to_vector())
         << whole.state()[i].first;
   }
+}
+
+TEST(NnTraining, AStepThatOverflowsChangesNothingButTheLossScale) {
+  Trainer trainer(Device(), tiny(DType::f16));
+  (void)train(trainer, 0, 1);
+  trainer.restore("scale.value", std::vector{0x1p24F});  // more than f16 gradients can hold
+  const auto values = [&] {
+    std::map<std::string, std::vector<float>> out;
+    for (const auto& [name, tensor] : trainer.state()) out[name] = tensor.to_vector();
+    return out;
+  };
+  auto before = values();
+  const auto losses = train(trainer, 1, 2);
+  EXPECT_TRUE(std::isfinite(losses.front()));
+  auto after = values();
+  EXPECT_EQ(after.at("scale.value"), std::vector{0x1p23F});
+  for (auto* state : {&before, &after}) {
+    EXPECT_EQ(state->erase("scale.value"), 1U);
+    EXPECT_EQ(state->erase("scale.good"), 1U);
+  }
+  EXPECT_EQ(before, after);
+  trainer.restore("scale.value", std::vector{0x1p16F});
+  (void)train(trainer, 2, 3);
+  EXPECT_NE(values().at("matrices"), before.at("matrices"));
 }
 
 TEST(NnTraining, SeveralBatchesEqualALargeOne) {
