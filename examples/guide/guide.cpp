@@ -55,6 +55,42 @@ void operations(const weft::Device& device) {
          "a row");
 }
 
+void order(const weft::Device& device) {
+  const weft::Tensor x = device.tensor({4}, std::vector{3.0F, 1.0F, 4.0F, 1.5F});
+  const auto [values, indices] = weft::top_k(x, 2);  // [4, 3] and i32 [2, 0]
+  const weft::Tensor sorted = weft::sort(x).values;
+  const weft::Tensor beyond = weft::pad(x, {1}, {2}, weft::Edge::reflect);  // 1 3 1 4 1.5 4 1
+  const weft::Tensor below = weft::tril(device.full({3, 3}, 1));            // a triangle of ones
+  expect(values.to_vector()[1] == 3 && indices.to_vector<std::int32_t>()[0] == 2, "top_k");
+  expect(sorted.to_vector()[3] == 4 && beyond.to_vector()[5] == 4, "an edge");
+  expect(weft::sum(below).item() == 6, "a triangle");
+}
+
+void images(const weft::Device& device) {
+  const weft::Tensor image = device.arange(2 * 3 * 8 * 8).reshape({2, 3, 8, 8}) * 0.01;
+  const weft::Tensor weights = device.full({4, 3, 3, 3}, 0.1);
+  const weft::Tensor bias = device.full({4}, 1);
+  const weft::Tensor c = weft::conv(image, weights, {.windows = {.stride = {2}, .pad = {1}}}, bias);
+  const weft::Tensor h = weft::relu(weft::group_norm(c, 2));  // [2, 4, 4, 4]
+  const weft::Tensor small = weft::max_pool(h, {2});          // [2, 4, 2, 2]
+  const weft::Tensor large = weft::resize(small, 8, 8, {.mode = weft::Interpolation::linear});
+  const weft::Tensor slope = weft::grad(weft::mean(large), {weights})[0];  // through all of it
+  expect(large.shape() == weft::Shape{2, 4, 8, 8} && slope.shape() == weights.shape(), "an image");
+}
+
+void blocks(const weft::Device& device) {
+  const weft::Tensor weights = weft::sin(device.arange(64 * 32)).reshape({64, 32});
+  const weft::Tensor small = weights.to(weft::DType::q8_0);  // 34 bytes for 32 elements
+  const weft::Tensor x = device.full({1, 32}, 0.5);
+  const weft::Tensor y = weft::matmul_rows(x, small);       // x · weightsᵀ, from the blocks
+  const weft::Tensor rounded = small.to(weft::DType::f32);  // the values of the blocks
+  const weft::Tensor ids = device.arange(3, 5, 1, weft::DType::i32);
+  const weft::Tensor rows = weft::embedding(small, ids);  // rows 5, 6 and 7 of the table
+  const float far = weft::max(weft::abs(rounded - weights)).item();
+  expect(far > 0 && far < 0.01F && y.shape() == weft::Shape{1, 64}, "a block");
+  expect(rows.shape() == weft::Shape{3, 32}, "a row of blocks");
+}
+
 void errors(const weft::Device& device) {
   bool expected = false;
   try {
@@ -113,6 +149,9 @@ int main() try {
   tensors(device);
   views(device);
   operations(device);
+  order(device);
+  images(device);
+  blocks(device);
   errors(device);
   gradients(device);
   compiled(device);

@@ -15,6 +15,8 @@ MAX_RANK = 8
 STATUS = ["ok", "invalid_argument", "unsupported", "out_of_memory", "not_found", "shader", "device_lost", "io", "internal",
           "invalid_handle"]
 DTYPES = ["f32", "f16", "bf16", "i32", "u32", "i64", "i16", "i8", "u8"]
+DTYPES += ["q1_0", "q2_0", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q8_1", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "q8_K", "iq1_s",
+           "iq1_m", "iq2_xxs", "iq2_xs", "iq2_s", "iq3_xxs", "iq3_s", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0", "mxfp4", "nvfp4"]
 NUMPY = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "i16": np.int16,
          "i8": np.int8, "u8": np.uint8}
 
@@ -59,6 +61,35 @@ class Conv2dOptions(c.Structure):
     _fields_ = [("stride", I64 * 2), ("padding", I64 * 2), ("dilation", I64 * 2), ("groups", I64)]
 
 
+class Windows(c.Structure):
+    _fields_ = [("stride", I64 * 3), ("pad", I64 * 3), ("pad_high", I64 * 3), ("dilation", I64 * 3), ("uneven", Bool)]
+
+
+class ConvOptions(c.Structure):
+    _fields_ = [("windows", Windows), ("groups", I64), ("more", I64 * 3), ("allow_f16", Bool)]
+
+
+class SoftmaxOptions(c.Structure):
+    _fields_ = [("scale", F32), ("mask", Handle), ("sinks", Handle), ("max_bias", F32), ("log", Bool)]
+
+
+class MatmulOptions(c.Structure):
+    _fields_ = [("has_dtype", Bool), ("dtype", I32), ("allow_f16", Bool)]
+
+
+class RecurrenceInputs(c.Structure):
+    _fields_ = [(name, Handle) for name in ("q", "k", "v", "decay", "state", "a", "b", "bonus", "step")]
+    _fields_ += [("scale", F32), ("interleaved", Bool)]
+
+
+class StepOptions(c.Structure):
+    _fields_ = [("scale", Handle), ("has_working", Bool), ("working", I32), ("coupled", Bool)]
+
+
+class Step(c.Structure):
+    _fields_ = [("weights", Handle), ("m", Handle), ("v", Handle), ("working", Handle)]
+
+
 class Binding(c.Structure):
     _fields_ = [("buffer", Handle), ("offset", U64), ("bytes", U64)]
 
@@ -71,6 +102,7 @@ class KernelSource(c.Structure):
 P = c.POINTER
 Receiver = c.CFUNCTYPE(None, Pointer, Text, Handle)
 Function = c.CFUNCTYPE(I32, Pointer, P(Handle), U32, P(Handle))
+Part = c.CFUNCTYPE(I32, Pointer, P(Handle), U32, P(Handle))
 
 
 class FunctionSource(c.Structure):
@@ -142,6 +174,34 @@ FUNCTIONS = {
     "weft_tensor_attention": [Handle, Handle, Handle, Handle, P(AttentionOptions), P(Handle)],
     "weft_tensor_rope": [Handle, Handle, Bool, F32, P(Handle)],
     "weft_tensor_dropout": [Handle, F32, Handle, U32, P(Handle)],
+    "weft_tensor_conv": [Handle, Handle, Handle, P(ConvOptions), P(Handle)],
+    "weft_tensor_conv_transposed": [Handle, Handle, Handle, P(ConvOptions), P(Handle)],
+    "weft_tensor_pool": [I32, Handle, P(I64), P(Windows), P(Handle)],
+    "weft_tensor_unfold": [Handle, P(I64), P(Windows), P(Handle)],
+    "weft_tensor_fold": [Handle, U32, P(I64), P(Windows), P(Handle)],
+    "weft_tensor_resize": [Handle, I64, I64, I32, Bool, P(Handle)],
+    "weft_tensor_pad_edge": [Handle, U32, P(I64), P(I64), I32, P(Handle)],
+    "weft_tensor_roll": [Handle, U32, P(I64), P(Handle)],
+    "weft_tensor_tile": [Handle, U32, P(I64), P(Handle)],
+    "weft_tensor_band": [Handle, I64, I64, F64, P(Handle)],
+    "weft_tensor_sort": [Handle, I64, Bool, P(Handle), P(Handle)],
+    "weft_tensor_set_rows": [Handle, Handle, Handle, P(Handle)],
+    "weft_tensor_softmax_with": [Handle, P(SoftmaxOptions), P(Handle)],
+    "weft_tensor_l2_norm": [Handle, F32, P(Handle)],
+    "weft_tensor_group_norm": [Handle, I64, Handle, Handle, F32, P(Handle)],
+    "weft_tensor_matmul_with": [Handle, Handle, P(MatmulOptions), P(Handle)],
+    "weft_tensor_matmul_rows": [Handle, Handle, P(Handle)],
+    "weft_tensor_matmul_chosen": [Handle, Handle, Handle, P(Handle)],
+    "weft_tensor_solve_triangular": [Handle, Handle, Bool, P(Handle)],
+    "weft_tensor_cross_entropy_with": [Handle, Handle, I32, I32, P(Handle)],
+    "weft_tensor_attention_with": [Handle, Handle, Handle, Handle, Handle, P(AttentionOptions), P(Handle)],
+    "weft_tensor_sinusoid": [Handle, I64, F64, P(Handle)],
+    "weft_tensor_ssm_conv": [Handle, Handle, Handle, Bool, P(Handle)],
+    "weft_tensor_recurrence": [I32, P(RecurrenceInputs), P(Handle), P(Handle)],
+    "weft_tensor_adamw": [Handle, Handle, Handle, Handle, Handle, P(StepOptions), P(Step)],
+    "weft_tensor_sgd": [Handle, Handle, Handle, Handle, P(StepOptions), P(Step)],
+    "weft_tensor_clip_by_norm": [P(Handle), U32, F32, Handle, P(Handle), P(Handle)],
+    "weft_tensor_checkpoint": [Part, Pointer, P(Handle), U32, P(Handle)],
     "weft_save": [Text, P(Text), P(Handle), U32],
     "weft_load": [Handle, Text, Receiver, Pointer],
     "weft_tensor_eval": [Handle],
@@ -274,9 +334,9 @@ class Tensor(Owned):
         return SimpleNamespace(dtype=DTYPES[info.dtype], shape=tuple(info.shape[: info.rank]), size=info.size)
 
     def numpy(self) -> np.ndarray:
-        """The values; bf16 becomes float32."""
+        """The values; bf16 and quantized types become float32."""
         info = self.info()
-        name = "f32" if info.dtype == "bf16" else info.dtype
+        name = info.dtype if info.dtype in NUMPY else "f32"
         values = np.empty(info.shape, NUMPY[name])
         lib.weft_tensor_read(self, DTYPES.index(name), values.ctypes.data, values.nbytes)
         return values

@@ -52,6 +52,22 @@ Tensor sigmoid(In x);
 Tensor relu(In x);
 Tensor gelu(In x);
 Tensor silu(In x);
+Tensor abs(In x);
+Tensor sqr(In x);
+Tensor rsqrt(In x);
+Tensor sin(In x);
+Tensor cos(In x);
+Tensor erf(In x);
+Tensor softplus(In x);
+Tensor pow(In x, const Tensor& exponent);
+Tensor maximum(In a, const Tensor& b);
+Tensor minimum(In a, const Tensor& b);
+/// x between `low` and `high`.
+Tensor clamp(In x, double low, double high);
+/// Gated units: silu, gelu or relu of `a`, times `b`.
+Tensor swiglu(In a, const Tensor& b);
+Tensor geglu(In a, const Tensor& b);
+Tensor reglu(In a, const Tensor& b);
 /// `a` where the condition is not 0, else `b`.
 Tensor where(In condition, const Tensor& a, const Tensor& b);
 
@@ -62,6 +78,9 @@ Tensor sum(In x, const Dims& dims = {}, bool keep_dims = false);
 Tensor mean(In x, const Dims& dims = {}, bool keep_dims = false);
 Tensor max(In x, const Dims& dims = {}, bool keep_dims = false);
 Tensor min(In x, const Dims& dims = {}, bool keep_dims = false);
+Tensor prod(In x, const Dims& dims = {}, bool keep_dims = false);
+Tensor argmax(In x, const Dims& dims = {}, bool keep_dims = false);
+Tensor argmin(In x, const Dims& dims = {}, bool keep_dims = false);
 
 /// Running sums along a dimension; `exclusive` leaves out the element itself, `reverse` starts from the end.
 Tensor cumsum(In x, std::uint32_t dim, bool exclusive = false, bool reverse = false);
@@ -70,9 +89,26 @@ Tensor cumsum(In x, std::uint32_t dim, bool exclusive = false, bool reverse = fa
 Tensor softmax(In x, float scale = 1);
 Tensor log_softmax(In x);
 
+/// Choices for softmax() of x […, heads, rows, columns].
+struct SoftmaxOptions {
+  float scale = 1;  ///< Of x, before the mask is added.
+  Tensor
+      mask{};  ///< Added to x; dimensions align at the end, and each extent but the last may repeat within that of x.
+  Tensor sinks{};      ///< f32 [heads]: a logit per head that takes its share and has no result.
+  float max_bias = 0;  ///< ALiBi: with a value > 0 the mask counts less from head to head.
+  bool log = false;    ///< Give the logarithm.
+};
+Tensor softmax(In x, const SoftmaxOptions& options);
+
 /// Normalisations along the last dimension; weight and bias may be left empty.
 Tensor layer_norm(In x, const Tensor& weight = {}, const Tensor& bias = {}, float eps = 1e-5F);
 Tensor rms_norm(In x, const Tensor& weight = {}, float eps = 1e-5F);
+/// x / max(its length, eps) along the last dimension.
+Tensor l2_norm(In x, float eps = 1e-12F);
+/// As layer_norm, over each of `groups` groups of neighbouring channels of [batch, channels, …] and all that follows; weight
+/// and bias are [channels].
+Tensor group_norm(In x, std::uint64_t groups, const Tensor& weight = {}, const Tensor& bias = {},
+                  float eps = 1e-5F);
 
 /// Choices for a matrix product.
 struct MatmulOptions {
@@ -83,6 +119,17 @@ struct MatmulOptions {
 /// The matrix product of the last two dimensions; the others are batches that broadcast. Sums are f32.
 Tensor matmul(In a, const Tensor& b, const MatmulOptions& options = {});
 
+/// x […, N, K] times the rows of weights […, M, K], which may be of a quantized type: […, N, M] in the type of x. No gradient
+/// flows to quantized weights.
+Tensor matmul_rows(In x, const Tensor& weights);
+
+/// Each row of x [T, U or 1, K] times the rows of one of several matrices [E, M, K], also quantized, which ids (i32 [T, U])
+/// choose: [T, U, M] of f32. Rows whose id is no matrix become 0.
+Tensor matmul_chosen(In x, const Tensor& weights, const Tensor& ids);
+
+/// X with a · X = b, where a […, n, n] is a triangular matrix of f32: what lies on its other side counts as 0.
+Tensor solve_triangular(In a, const Tensor& b, bool upper = false);
+
 /// Tensors one after the other along a dimension.
 Tensor concat(const std::vector<Tensor>& tensors, std::uint32_t dim,
               Where where = Where::current());
@@ -90,8 +137,47 @@ Tensor concat(const std::vector<Tensor>& tensors, std::uint32_t dim,
 /// `x` with elements of `value` before and after it along each dimension.
 Tensor pad(In x, const Shape& low, const Shape& high, double value = 0);
 
+/// What lies beyond the extents of a tensor.
+enum class Edge : std::uint8_t {
+  repeat,   ///< The nearest element.
+  wrap,     ///< The tensor again.
+  reflect,  ///< The tensor mirrored at its first and last elements, which are not repeated.
+};
+
+/// `x` with elements beyond its extents before and after it along each dimension.
+Tensor pad(In x, const Shape& low, const Shape& high, Edge edge);
+
+/// `x` moved by so many places along each dimension; what leaves at one end comes in at the other.
+Tensor roll(In x, const std::vector<std::int64_t>& places);
+
+/// `x` as a whole repeated along each dimension, so often.
+Tensor tile(In x, const std::vector<std::uint64_t>& times);
+
+/// What of the matrices […, rows, columns] lies where low <= column - row <= high, and `value` elsewhere.
+Tensor band(In x, std::int64_t low, std::int64_t high, double value = 0);
+/// What lies on and below a diagonal, and on and above it; 0 is the main diagonal, 1 the one above it.
+Tensor tril(In x, std::int64_t diagonal = 0);
+Tensor triu(In x, std::int64_t diagonal = 0);
+
+/// Elements in order, and where they came from.
+struct Sorted {
+  Tensor values;
+  Tensor indices;  ///< i32.
+};
+
+/// Sorts along the last dimension. Equal elements keep their order; NaN is larger than every number.
+Sorted sort(In x, bool descending = false);
+/// The indices of sort().
+Tensor argsort(In x, bool descending = false);
+/// The first `count` of sort(): the largest, or the smallest elements.
+Sorted top_k(In x, std::uint64_t count, bool largest = true);
+
 /// Rows of a table [N, C] by i32 indices […, R]: the result is […, R, C]. An index outside the table gives zeros.
 Tensor embedding(In table, const Tensor& indices);
+
+/// A table [N, C] with table[indices[r]] = source[r] for rows [R, C]. Where an index appears twice, each element comes from
+/// one of the two; an index outside the table changes nothing.
+Tensor set_rows(In table, const Tensor& indices, const Tensor& source);
 
 /// y[i, j, k] = x[i, index[i, j, k], k] for dim 1, and so on; an index outside of `x` gives 0.
 Tensor gather(In x, const Tensor& index, std::uint32_t dim);
@@ -103,6 +189,19 @@ Tensor scatter_add(In x, const Tensor& index, const Tensor& source, std::uint32_
 /// with a negative label count for nothing.
 Tensor cross_entropy(In logits, const Tensor& labels);
 
+/// How the losses of rows become a result.
+enum class Reduction : std::uint8_t { none, sum, mean };
+
+/// Choices for cross_entropy().
+struct CrossEntropyOptions {
+  Reduction reduction = Reduction::mean;  ///< The mean is over the rows that count.
+  std::int32_t ignored = -1;  ///< Rows with this label count for nothing, as negative ones.
+};
+
+/// The same with choices. The labels may also be probabilities, floats of the shape of the logits that add up to 1 in each
+/// row: the loss of a row is then sum(p * (log(sum(exp(x))) - x)).
+Tensor cross_entropy(In logits, const Tensor& labels, const CrossEntropyOptions& options);
+
 /// Choices for attention().
 struct AttentionOptions {
   float scale = 0;  ///< Of the products of queries and keys; 0: 1 / sqrt(size).
@@ -112,26 +211,51 @@ struct AttentionOptions {
       0;  ///< With a value > 0 only so many positions up to the query's own are seen.
   float soft_cap =
       0;  ///< With a value > 0 scaled products become soft_cap * tanh(product / soft_cap).
+  float max_bias = 0;  ///< ALiBi: with a value > 0 the mask counts less from head to head.
+  Tensor
+      sinks{};  ///< f32 [heads]: a logit per head that takes its share of the sum and has no value.
 };
 
 /// softmax(scale * q·kᵀ + mask)·v without the matrix of products in memory, forward and backward. q is [batch, heads,
 /// queries, size], k and v are [batch, key heads, keys, size]; heads of q share a head of k in groups. The mask may be
-/// left empty; it broadcasts over batches and heads ([1 or batch, 1 or heads, queries, keys]) and gets no gradient.
+/// left empty; it repeats over batches and heads. Its gradient, and second derivatives, need the matrix of products in memory.
 Tensor attention(In q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {},
                  const Tensor& mask = {});
 
+/// Which elements of a head turn together, and by which position.
+enum class RopeMode : std::uint8_t {
+  pairs,        ///< Neighbours, as in Llama's own code.
+  halves,       ///< i and i + dims/2, as in GPT-NeoX.
+  sections,     ///< Halves; pairs are divided into sections that have positions of their own.
+  interleaved,  ///< Halves; pairs take the first three positions in turn.
+  vision,       ///< i and i + size/2; sections have positions and frequencies of their own.
+};
+
 /// Choices for rope().
 struct RopeOptions {
-  bool halves =
-      true;  ///< Elements i and i + dims/2 turn together; else neighbours, as in Llama's own code.
-  std::uint32_t dims = 0;  ///< Elements of a head that turn; 0: all.
-  std::int32_t first = 0;  ///< Position of the first token, where none are given.
+  RopeMode mode = RopeMode::halves;
+  std::uint32_t dims = 0;    ///< Elements of a head that turn; 0: all (vision: half of them).
+  std::uint32_t offset = 0;  ///< The first element that turns.
+  std::int32_t first = 0;    ///< Position of the first token, where none are given.
   float base = 10000;
+  std::array<std::uint32_t, 4> sections{};  ///< Pairs of each section, in the modes that have some.
+  Tensor factors{};                         ///< f32 [dims/2]: frequencies are divided by these.
+  float scale = 1;                          ///< Of all frequencies.
+  // YaRN: slow pairs are interpolated, fast ones are not, and magnitudes are corrected.
+  float extrapolation = 0;  ///< How much of it; 0: none.
+  float magnitude = 1;      ///< Multiplies the result.
+  float beta_fast = 32;
+  float beta_slow = 1;
+  std::uint32_t trained_context = 0;  ///< Positions that the model was trained for.
 };
 
 /// Rotary position embedding of x [batch, tokens, heads, size]: pairs of elements turn by angles that grow with the
-/// position, which is i32 [tokens] or, left empty, the number of the token.
+/// position, which is i32 [tokens] (with sections [4, tokens]) or, left empty, the number of the token.
 Tensor rope(In x, const RopeOptions& options = {}, const Tensor& positions = {});
+
+/// Positions [N] as waves [N, size], as diffusion models embed time steps: with h = size / 2 and angle = x · period^(-j / h)
+/// element j is its cosine and element h + j its sine.
+Tensor sinusoid(In x, std::uint64_t size, double period = 1e4);
 
 /// x / (1 - rate) where an element is kept, 0 where it is dropped. The choice follows from `seed` (two u32), `stream`
 /// and the element's place alone.
@@ -157,6 +281,19 @@ struct AdamOptions {
 /// 1 / (1 - beta1^step) and 1 / (1 - beta2^step). As updates of variables the results are computed in place.
 AdamStep adamw(In weights, const Tensor& gradients, const Tensor& m, const Tensor& v,
                const Tensor& numbers, const AdamOptions& options = {});
+
+/// What a step of gradient descent gives.
+struct SgdStep {
+  Tensor weights;
+  Tensor momentum;  ///< Where there was one.
+  Tensor working;   ///< The new weights in a 16-bit type, where that was asked for.
+};
+
+/// One step of gradient descent for f32 weights: weights * (1 - rate * decay) - rate * direction, where the direction is the
+/// gradients, or with `momentum` what that becomes: momentum * factor + gradients. `numbers` are f32: rate, decay and, with
+/// momentum, factor. `coupled` of the options has no meaning here.
+SgdStep sgd(In weights, const Tensor& gradients, const Tensor& numbers, const Tensor& momentum = {},
+            const AdamOptions& options = {});
 
 /// What brings gradients together to a norm of at most `max_norm` (0: as they are), and that norm.
 struct Clip {

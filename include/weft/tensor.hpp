@@ -81,11 +81,12 @@ class Tensor {
   /// Computes the tensor now, without waiting for the device.
   void eval() const;
 
-  /// The elements in row-major order; T must be the C++ type of dtype(), or float for f16 and bf16. Waits.
+  /// The elements in row-major order; T must be the C++ type of dtype(), or float for f16, bf16 and
+  /// quantized types. Waits.
   template <class T = float>
   [[nodiscard]] std::vector<T> to_vector() const {
     std::vector<T> values(size());
-    const bool widen = is_float(dtype()) && std::same_as<T, float>;
+    const bool widen = std::same_as<T, float> && (is_float(dtype()) || is_quantized(dtype()));
     (widen ? to(DType::f32) : *this).read(dtype_of<T>(), std::as_writable_bytes(std::span(values)));
     return values;
   }

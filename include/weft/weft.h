@@ -15,7 +15,9 @@
 #include "weft/c/device.h"
 #include "weft/c/graph.h"
 #include "weft/c/kernel.h"
+#include "weft/c/layers.h"
 #include "weft/c/status.h"
 #include "weft/c/tensor.h"
+#include "weft/c/train.h"
 
 #endif

@@ -24,7 +24,7 @@ Format format_of(const std::filesystem::path& path) {
 }
 
 std::vector<std::byte> bytes_of(const Tensor& tensor) {
-  std::vector<std::byte> bytes(tensor.size() * size_of(tensor.dtype()));
+  std::vector<std::byte> bytes(ops::View::dense(tensor.dtype(), tensor.shape()).bytes().size());
   graph::read_elements(tensor, bytes);
   return bytes;
 }
@@ -66,6 +66,12 @@ void save_safetensors(const std::filesystem::path& path, const NamedTensors& con
   bytes.reserve(contents.tensors.size());
   std::vector<safetensors::TensorView> views;
   for (const auto& [name, tensor] : contents.tensors) {
+    if (is_quantized(tensor.dtype())) {
+      throw Error(
+          ErrorCode::unsupported,
+          std::format("safetensors files cannot hold the {} blocks of '{}'; GGUF files can.",
+                      weft::name(tensor.dtype()), name));
+    }
     bytes.push_back(bytes_of(tensor));
     views.push_back(
         {name, std::string(safetensors::type_name(tensor.dtype())), tensor.shape(), bytes.back()});
@@ -89,7 +95,7 @@ NamedTensors load_gguf(const Device& device, const std::filesystem::path& path) 
   for (const gguf::TensorView& view : file.tensors()) {
     const std::string_view type = gguf::find_type(view.type)->name;
     const auto dtype = dtype_from_name(type);
-    if (!dtype || is_quantized(*dtype) || view.shape.size() > ops::max_rank) {
+    if (!dtype || view.shape.size() > ops::max_rank) {
       refuse(path, view.name, type);
     }
     out.tensors.emplace(view.name, upload(device, *dtype, view.shape, view.bytes));

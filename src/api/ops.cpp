@@ -49,6 +49,20 @@ Tensor sigmoid(In x) { return map("sigmoid", x); }
 Tensor relu(In x) { return map("relu", x); }
 Tensor gelu(In x) { return map("gelu", x); }
 Tensor silu(In x) { return map("silu", x); }
+Tensor abs(In x) { return map("abs", x); }
+Tensor sqr(In x) { return map("sqr", x); }
+Tensor rsqrt(In x) { return map("rsqrt", x); }
+Tensor sin(In x) { return map("sin", x); }
+Tensor cos(In x) { return map("cos", x); }
+Tensor erf(In x) { return map("erf", x); }
+Tensor softplus(In x) { return map("softplus", x); }
+Tensor pow(In x, const Tensor& exponent) { return map("pow", x, exponent); }
+Tensor maximum(In a, const Tensor& b) { return map("max", a, b); }
+Tensor minimum(In a, const Tensor& b) { return map("min", a, b); }
+Tensor clamp(In x, double low, double high) { return map("clamp", x, {low, high}); }
+Tensor swiglu(In a, const Tensor& b) { return map("swiglu", a, b); }
+Tensor geglu(In a, const Tensor& b) { return map("geglu", a, b); }
+Tensor reglu(In a, const Tensor& b) { return map("reglu", a, b); }
 Tensor where(In condition, const Tensor& a, const Tensor& b) {
   return map("where", {condition.tensor, a, b}, {}, condition.where);
 }
@@ -70,6 +84,13 @@ Tensor sum(In x, const Dims& dims, bool keep_dims) { return reduce("sum", x, dim
 Tensor mean(In x, const Dims& dims, bool keep_dims) { return reduce("mean", x, dims, keep_dims); }
 Tensor max(In x, const Dims& dims, bool keep_dims) { return reduce("max", x, dims, keep_dims); }
 Tensor min(In x, const Dims& dims, bool keep_dims) { return reduce("min", x, dims, keep_dims); }
+Tensor prod(In x, const Dims& dims, bool keep_dims) { return reduce("prod", x, dims, keep_dims); }
+Tensor argmax(In x, const Dims& dims, bool keep_dims) {
+  return reduce("argmax", x, dims, keep_dims);
+}
+Tensor argmin(In x, const Dims& dims, bool keep_dims) {
+  return reduce("argmin", x, dims, keep_dims);
+}
 
 Tensor cumsum(In x, std::uint32_t dim, bool exclusive, bool reverse) {
   return make(kinds::cumsum, graph::CumsumAttributes{dim, exclusive, reverse}, {x.tensor}, x.where);
@@ -83,6 +104,13 @@ Tensor log_softmax(In x) {
   return make(kinds::softmax, graph::SoftmaxAttributes{.log = true}, {x.tensor}, x.where);
 }
 
+Tensor softmax(In x, const SoftmaxOptions& options) {
+  const graph::SoftmaxAttributes attributes{options.scale, options.log, options.max_bias};
+  std::vector<Tensor> inputs{x.tensor};
+  if (options.mask || options.sinks) inputs.insert(inputs.end(), {options.mask, options.sinks});
+  return make(kinds::softmax, attributes, inputs, x.where);
+}
+
 Tensor layer_norm(In x, const Tensor& weight, const Tensor& bias, float eps) {
   return make(kinds::norm, graph::NormAttributes{ops::norm::Kind::layer, eps},
               {x.tensor, weight, bias}, x.where);
@@ -93,6 +121,16 @@ Tensor rms_norm(In x, const Tensor& weight, float eps) {
               {x.tensor, weight, Tensor()}, x.where);
 }
 
+Tensor l2_norm(In x, float eps) {
+  return make(kinds::norm, graph::NormAttributes{ops::norm::Kind::l2, eps},
+              {x.tensor, Tensor(), Tensor()}, x.where);
+}
+
+Tensor group_norm(In x, std::uint64_t groups, const Tensor& weight, const Tensor& bias, float eps) {
+  return make(kinds::norm, graph::NormAttributes{ops::norm::Kind::group, eps, groups},
+              {x.tensor, weight, bias}, x.where);
+}
+
 Tensor matmul(In a, const Tensor& b, const MatmulOptions& options) {
   graph::MatmulAttributes attributes;
   attributes.dtype = options.dtype.value_or(a.tensor.dtype());
@@ -100,35 +138,15 @@ Tensor matmul(In a, const Tensor& b, const MatmulOptions& options) {
   return make(kinds::matmul, attributes, {a.tensor, b}, a.where);
 }
 
-Tensor concat(const std::vector<Tensor>& tensors, std::uint32_t dim, Where where) {
-  if (tensors.empty()) {
-    throw Error(ErrorCode::invalid_argument, "concat needs at least one tensor.");
-  }
-  return make(kinds::concat, graph::AxisAttributes{dim}, tensors, where);
-}
+Tensor cross_entropy(In logits, const Tensor& labels) { return cross_entropy(logits, labels, {}); }
 
-Tensor pad(In x, const Shape& low, const Shape& high, double value) {
-  return make(kinds::pad, graph::PadAttributes{low, high, value}, {x.tensor}, x.where);
-}
-
-Tensor embedding(In table, const Tensor& indices) {
-  Shape shape = indices.shape();
-  const Tensor flat = indices.reshape({indices.size()}, table.where);
-  const Tensor rows = make(kinds::get_rows, {}, {table.tensor, flat}, table.where);
-  shape.push_back(rows.shape().back());
-  return rows.reshape(shape, table.where);
-}
-
-Tensor gather(In x, const Tensor& index, std::uint32_t dim) {
-  return make(kinds::gather, graph::AxisAttributes{dim}, {x.tensor, index}, x.where);
-}
-
-Tensor scatter_add(In x, const Tensor& index, const Tensor& source, std::uint32_t dim) {
-  return make(kinds::scatter_add, graph::AxisAttributes{dim}, {x.tensor, index, source}, x.where);
-}
-
-Tensor cross_entropy(In logits, const Tensor& labels) {
-  return make(kinds::cross_entropy, {}, {logits.tensor, labels}, logits.where);
+Tensor cross_entropy(In logits, const Tensor& labels, const CrossEntropyOptions& options) {
+  const graph::CrossEntropyAttributes attributes{
+      static_cast<ops::cross_entropy::Reduction>(options.reduction), options.ignored};
+  const bool shares = labels && is_float(labels.dtype());
+  return make(kinds::cross_entropy, attributes,
+              {logits.tensor, shares ? Tensor() : labels, shares ? labels : Tensor()},
+              logits.where);
 }
 
 Tensor attention(In q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
@@ -137,19 +155,33 @@ Tensor attention(In q, const Tensor& k, const Tensor& v, const AttentionOptions&
   const float size = shape.empty() ? 1 : static_cast<float>(shape.back());
   const float scale = options.scale != 0 ? options.scale : 1 / std::sqrt(size);
   return make(kinds::attention,
-              graph::AttentionAttributes{scale, options.soft_cap, options.causal, options.window},
-              {q.tensor, k, v, mask}, q.where);
+              graph::AttentionAttributes{scale, options.soft_cap, options.causal, options.window,
+                                         options.max_bias},
+              {q.tensor, k, v, mask, options.sinks}, q.where);
 }
 
 Tensor rope(In x, const RopeOptions& options, const Tensor& positions) {
   const Shape& shape = x.tensor.shape();
-  const std::uint32_t all = shape.empty() ? 0 : static_cast<std::uint32_t>(shape.back());
-  return make(kinds::rope,
-              graph::RopeAttributes{.halves = options.halves,
-                                    .dims = options.dims != 0 ? options.dims : all,
-                                    .first = options.first,
-                                    .base = options.base},
-              {x.tensor, positions}, x.where);
+  auto all = shape.empty() ? 0U : static_cast<std::uint32_t>(shape.back());
+  if (options.mode == RopeMode::vision) all /= 2;
+  graph::RopeAttributes attributes;
+  attributes.mode = static_cast<ops::rope::Mode>(options.mode);
+  attributes.dims = options.dims != 0 ? options.dims : all;
+  attributes.offset = options.offset;
+  attributes.sections = options.sections;
+  attributes.first = options.first;
+  attributes.base = options.base;
+  attributes.scale = options.scale;
+  attributes.extrapolation = options.extrapolation;
+  attributes.magnitude = options.magnitude;
+  attributes.beta_fast = options.beta_fast;
+  attributes.beta_slow = options.beta_slow;
+  attributes.trained_context = options.trained_context;
+  return make(kinds::rope, attributes, {x.tensor, positions, options.factors}, x.where);
+}
+
+Tensor sinusoid(In x, std::uint64_t size, double period) {
+  return make(kinds::sinusoid, graph::SinusoidAttributes{size, period}, {x.tensor}, x.where);
 }
 
 Tensor dropout(In x, float rate, const Tensor& seed, std::uint32_t stream) {
@@ -165,6 +197,18 @@ AdamStep adamw(In weights, const Tensor& gradients, const Tensor& m, const Tenso
                        {weights.tensor, gradients, m, v, numbers, options.scale}, weights.where);
   const auto output = [&](std::uint32_t i) { return Access::tensor({node, i}); };
   return {output(0), output(1), output(2), options.working ? output(3) : Tensor()};
+}
+
+SgdStep sgd(In weights, const Tensor& gradients, const Tensor& numbers, const Tensor& momentum,
+            const AdamOptions& options) {
+  const graph::AdamAttributes attributes{false, options.working.has_value(),
+                                         options.working.value_or(DType::f16)};
+  const auto node = graph::make_node(momentum ? kinds::sgd_momentum : kinds::sgd, attributes,
+                                     {weights.tensor, gradients, momentum, numbers, options.scale},
+                                     weights.where);
+  const auto output = [&](std::uint32_t i) { return Access::tensor({node, i}); };
+  return {output(0), momentum ? output(1) : Tensor(),
+          options.working ? output(momentum ? 2 : 1) : Tensor()};
 }
 
 Clip clip_by_norm(const std::vector<Tensor>& gradients, float max_norm, const Tensor& loss_scale,

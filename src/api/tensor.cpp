@@ -95,6 +95,9 @@ void print(std::string& out, const ops::View& view, std::span<const double> valu
 }  // namespace
 
 std::string Tensor::to_string() const {
+  if (is_quantized(dtype())) {
+    return std::format("{} as {}", ::weft::name(dtype()), to(DType::f32).to_string());
+  }
   const ops::View view = ops::View::dense(dtype(), shape());
   std::vector<std::byte> bytes(view.bytes().size());
   read(dtype(), bytes);

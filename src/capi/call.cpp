@@ -108,7 +108,8 @@ const char* weft_status_name(weft_status status) {
 
 const char* weft_dtype_name(weft_dtype dtype) {
   const auto index = static_cast<std::size_t>(dtype);
-  return index < weft::all_dtypes.size() ? weft::name(static_cast<DType>(index)).data() : "unknown";
+  const std::size_t all = weft::all_dtypes.size() + weft::quantized_dtypes.size();
+  return index < all ? weft::name(static_cast<DType>(index)).data() : "unknown";
 }
 
 size_t weft_dtype_size(weft_dtype dtype) {

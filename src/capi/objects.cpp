@@ -40,6 +40,13 @@ DType dtype_of(weft_dtype dtype, std::string_view argument) {
   return static_cast<DType>(index);
 }
 
+DType any_dtype_of(weft_dtype dtype, std::string_view argument) {
+  const auto index = static_cast<std::size_t>(dtype);
+  const std::size_t plain = all_dtypes.size();
+  const bool quantized = index >= plain && index < plain + quantized_dtypes.size();
+  return quantized ? static_cast<DType>(index) : dtype_of(dtype, argument);
+}
+
 Shape shape_of(std::uint32_t rank, const std::int64_t* extents, std::string_view argument) {
   if (rank > ops::max_rank) {
     raise(ErrorCode::invalid_argument, "`{}` has {} dimensions; at most {} are possible.", argument,

@@ -74,6 +74,9 @@ void read_elements(const Tensor& tensor, std::span<std::byte> bytes);
 /// A type that the caller named, or an error.
 DType dtype_of(weft_dtype dtype, std::string_view argument);
 
+/// The same, where quantized types are possible.
+DType any_dtype_of(weft_dtype dtype, std::string_view argument);
+
 /// Extents (or strides) that the caller gave: at most 8, none negative, and their product bounded.
 Shape shape_of(std::uint32_t rank, const std::int64_t* extents, std::string_view argument);
 

@@ -15,7 +15,8 @@ weft_status weft_tensor_from_data(weft_device device, weft_dtype dtype, uint32_t
     weft_tensor& out = result(tensor, "tensor");
     const auto object = get<DeviceObject>(device, "device");
     const ops::View view =
-        ops::View::dense(capi::dtype_of(dtype, "dtype"), shape_of(rank, shape, "shape"));
+        ops::View::dense(any_dtype_of(dtype, "dtype"), shape_of(rank, shape, "shape"));
+    value_of(ops::validate(view, "tensor", ops::Types::quantized_too));
     if (view.bytes().size() != bytes) {
       raise(ErrorCode::invalid_argument, "A tensor {} takes {} bytes; {} bytes were given.",
             ops::describe(view), view.bytes().size(), bytes);

@@ -4,51 +4,8 @@
 #include <vector>
 
 #include "capi/arrays.hpp"
-#include "capi/tensors.hpp"
+#include "capi/make.hpp"
 #include "weft/c/tensor.h"
-
-namespace weft::capi {
-namespace {
-
-/// Runs an entry point that makes one tensor from another.
-template <class Body>
-weft_status make(std::string_view function, weft_tensor* y, weft_tensor x,
-                 std::string_view argument, const Body& body) noexcept {
-  return call(function, [&] {
-    weft_tensor& out = result(y, "y");
-    const Tensor from = tensor_of(x, argument);
-    const auto lock = lock_values(from);
-    out = put(TensorObject{body(from)});
-  });
-}
-
-/// The same for several.
-template <class Body>
-weft_status make(std::string_view function, weft_tensor* y, const weft_tensor* inputs,
-                 std::uint32_t count, std::string_view argument, const Body& body) noexcept {
-  return call(function, [&] {
-    weft_tensor& out = result(y, "y");
-    const std::vector<Tensor> from = tensors_of(inputs, count, argument);
-    if (from.empty()) raise(ErrorCode::invalid_argument, "`{}` has no tensors.", argument);
-    const auto lock = lock_values(from.front());
-    out = put(TensorObject{body(from)});
-  });
-}
-
-std::vector<std::uint32_t> dims_of(const std::uint32_t* dims, std::uint32_t count,
-                                   std::string_view argument) {
-  if (count > ops::max_rank) {
-    raise(ErrorCode::invalid_argument, "`{}` has {} dimensions; at most {} are possible.", argument,
-          count, ops::max_rank);
-  }
-  if (count == 0) return {};
-  required(dims, argument);
-  return {dims, dims + count};
-}
-
-}  // namespace
-
-}  // namespace weft::capi
 
 using namespace weft;
 using namespace weft::capi;
@@ -93,7 +50,7 @@ weft_status weft_tensor_broadcast(weft_tensor x, uint32_t rank, const int64_t* s
 
 weft_status weft_tensor_cast(weft_tensor x, weft_dtype dtype, weft_tensor* y) {
   return make(__func__, y, x, "x",
-              [&](const Tensor& from) { return from.to(capi::dtype_of(dtype, "dtype"), nowhere); });
+              [&](const Tensor& from) { return from.to(any_dtype_of(dtype, "dtype"), nowhere); });
 }
 
 weft_status weft_tensor_map(const char* function, const weft_tensor* inputs, uint32_t count,
@@ -185,31 +142,11 @@ weft_status weft_tensor_cross_entropy(weft_tensor logits, weft_tensor labels, we
   });
 }
 
-weft_status weft_tensor_attention(weft_tensor q, weft_tensor k, weft_tensor v, weft_tensor mask,
-                                  const weft_attention_options* options, weft_tensor* y) {
-  return make(__func__, y, q, "q", [&](const Tensor& from) {
-    const weft_attention_options given = options != nullptr ? *options : weft_attention_options{};
-    if (given.window < 0) {
-      raise(ErrorCode::invalid_argument, "The window is {} positions; it cannot be negative.",
-            given.window);
-    }
-    if (given.max_bias != 0) {
-      raise(ErrorCode::unsupported, "Attention of tensors has no max_bias; {} was given.",
-            given.max_bias);
-    }
-    return attention({from, nowhere}, tensor_of(k, "k"), tensor_of(v, "v"),
-                     {.scale = given.scale,
-                      .causal = given.causal,
-                      .window = static_cast<std::uint64_t>(given.window),
-                      .soft_cap = given.soft_cap},
-                     tensor_or_none(mask, "mask"));
-  });
-}
-
 weft_status weft_tensor_rope(weft_tensor x, weft_tensor positions, bool halves, float base,
                              weft_tensor* y) {
   return make(__func__, y, x, "x", [&](const Tensor& from) {
-    return rope({from, nowhere}, {.halves = halves, .base = base},
+    return rope({from, nowhere},
+                {.mode = halves ? RopeMode::halves : RopeMode::pairs, .base = base},
                 tensor_or_none(positions, "positions"));
   });
 }

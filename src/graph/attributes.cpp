@@ -17,6 +17,15 @@ std::string list(const auto& values) {
   return text + "]";
 }
 
+std::string axes(const std::vector<ops::unfold::Axis>& all) {
+  std::string text;
+  for (const ops::unfold::Axis& axis : all) {
+    text += std::format("{}{}/{}/{}", text.empty() ? "stride/pad/dilation " : " ", axis.stride,
+                        axis.pad, axis.dilation);
+  }
+  return text;
+}
+
 std::string with_scalars(const std::string& function, const std::array<double, 4>& scalars) {
   if (std::ranges::all_of(scalars, [](double s) { return s == 0; })) return function;
   return function + " " + list(scalars);
@@ -48,10 +57,12 @@ struct Describe {
                        a.reverse ? " reverse" : "");
   }
   std::string operator()(const SoftmaxAttributes& a) const {
-    return std::format("{}scale {}", a.log ? "log " : "", a.scale);
+    return std::format("{}scale {}{}", a.log ? "log " : "", a.scale,
+                       a.max_bias > 0 ? std::format(" max_bias {}", a.max_bias) : "");
   }
   std::string operator()(const NormAttributes& a) const {
-    return std::format("{} eps {}", name(a.kind), a.eps);
+    return std::format("{} eps {}{}", name(a.kind), a.eps,
+                       a.groups > 1 ? std::format(" groups {}", a.groups) : "");
   }
   std::string operator()(const MatmulAttributes& a) const {
     std::string text(name(a.dtype));
@@ -78,11 +89,44 @@ struct Describe {
                        a.soft_cap);
   }
   std::string operator()(const RopeAttributes& a) const {
-    return std::format("{} dims {} first {} base {}{}", a.halves ? "halves" : "pairs", a.dims,
-                       a.first, a.base, a.backward ? " backward" : "");
+    return std::format("{} dims {} first {} base {}{}", name(a.mode), a.dims, a.first, a.base,
+                       a.backward ? " backward" : "");
   }
   std::string operator()(const CheckpointAttributes& a) const {
     return std::format("{}", static_cast<const void*>(a.function.get()));
+  }
+  std::string operator()(const ConvAttributes& a) const {
+    return std::format("{} groups {}", axes(a.axes), a.groups);
+  }
+  std::string operator()(const WindowAttributes& a) const {
+    return std::format("{} kernel {} {}", a.function == ops::pool::Function::max ? "max" : "mean",
+                       list(a.kernel), axes(a.axes));
+  }
+  std::string operator()(const ResizeAttributes& a) const {
+    return std::format("to {}x{}", a.height, a.width);
+  }
+  std::string operator()(const BorderAttributes& a) const {
+    return std::format("low {} to {}", list(a.low), list(a.shape));
+  }
+  std::string operator()(const BandAttributes& a) const {
+    return std::format("{} to {} value {}", a.low, a.high, a.value);
+  }
+  std::string operator()(const SortAttributes& a) const {
+    return std::format("{} {}", a.count, a.descending ? "descending" : "ascending");
+  }
+  std::string operator()(const SolveAttributes& a) const { return a.upper ? "upper" : "lower"; }
+  std::string operator()(const SinusoidAttributes& a) const {
+    return std::format("size {} period {}", a.size, a.period);
+  }
+  std::string operator()(const CrossEntropyAttributes& a) const {
+    return std::format("reduction {} ignored {}", static_cast<int>(a.reduction), a.ignored);
+  }
+  std::string operator()(const ConvSsmAttributes& a) const { return a.silu ? "silu" : ""; }
+  std::string operator()(const RecurrenceAttributes& a) const {
+    return std::format("{} scale {}", name(a.kind), a.scale);
+  }
+  std::string operator()(const HyperAttributes& a) const {
+    return std::format("scale {} iterations {}", a.scale, a.iterations);
   }
   std::string operator()(const FusedAttributes& a) const { return describe_steps(a.steps); }
   std::string operator()(const FusedTailAttributes& a) const {

@@ -9,9 +9,15 @@
 #include <vector>
 
 #include "base/dtype.hpp"
+#include "ops/border/border.hpp"
+#include "ops/cross_entropy/cross_entropy.hpp"
 #include "ops/fused/fused.hpp"
 #include "ops/norm/norm.hpp"
+#include "ops/pool/pool.hpp"
+#include "ops/recurrence/recurrence.hpp"
 #include "ops/reduce/reduce.hpp"
+#include "ops/resize/resize.hpp"
+#include "ops/rope/rope.hpp"
 #include "weft/tensor.hpp"
 
 namespace weft::graph {
@@ -44,12 +50,14 @@ struct CumsumAttributes {
 struct SoftmaxAttributes {
   float scale = 1;
   bool log = false;
+  float max_bias = 0;
   bool operator==(const SoftmaxAttributes&) const = default;
 };
 
 struct NormAttributes {
   ops::norm::Kind kind = ops::norm::Kind::layer;
   float eps = 1e-5F;
+  std::uint64_t groups = 1;
   bool operator==(const NormAttributes&) const = default;
 };
 
@@ -123,16 +131,115 @@ struct AttentionAttributes {
   float soft_cap = 0;
   bool causal = false;
   std::uint64_t window = 0;
+  float max_bias = 0;
   bool operator==(const AttentionAttributes&) const = default;
 };
 
 struct RopeAttributes {
-  bool halves = true;
+  ops::rope::Mode mode = ops::rope::Mode::halves;
   std::uint32_t dims = 0;
+  std::uint32_t offset = 0;
+  std::array<std::uint32_t, 4> sections{};
   std::int32_t first = 0;
   float base = 10000;
+  float scale = 1;
+  float extrapolation = 0;
+  float magnitude = 1;
+  float beta_fast = 32;
+  float beta_slow = 1;
+  std::uint32_t trained_context = 0;
   bool backward = false;
   bool operator==(const RopeAttributes&) const = default;
+};
+
+/// A convolution, or a derivative of one. The result has the extents `spatial` behind its first two, or without any those
+/// that follow from the padding: `high` elements behind the image (of a transposed one: more elements of the result).
+struct ConvAttributes {
+  std::vector<ops::unfold::Axis> axes;
+  std::vector<std::uint64_t> high;
+  std::uint64_t groups = 1;
+  bool allow_f16 = false;
+  DType dtype = DType::f32;
+  Shape spatial{};
+  bool operator==(const ConvAttributes&) const = default;
+};
+
+/// Windows of an image: a pool (`function`), what goes back through one, and windows written out (both have `spatial`
+/// where it does not follow from the padding).
+struct WindowAttributes {
+  ops::pool::Function function = ops::pool::Function::max;
+  std::vector<std::uint64_t> kernel;
+  std::vector<ops::unfold::Axis> axes;
+  std::vector<std::uint64_t> high;
+  bool count_outside = false;
+  Shape spatial{};
+  bool operator==(const WindowAttributes&) const = default;
+};
+
+struct ResizeAttributes {
+  std::uint64_t height = 0;
+  std::uint64_t width = 0;
+  ops::resize::Mode mode = ops::resize::Mode::nearest;
+  bool align_corners = false;
+  bool antialias = false;
+  bool operator==(const ResizeAttributes&) const = default;
+};
+
+struct BorderAttributes {
+  std::vector<std::int64_t> low;
+  Shape shape;
+  ops::border::Mode mode = ops::border::Mode::edge;
+  bool operator==(const BorderAttributes&) const = default;
+};
+
+/// Elements with low <= column - row <= high stay.
+struct BandAttributes {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  double value = 0;
+  bool operator==(const BandAttributes&) const = default;
+};
+
+struct SortAttributes {
+  std::uint64_t count = 0;
+  bool descending = false;
+  bool operator==(const SortAttributes&) const = default;
+};
+
+struct SolveAttributes {
+  bool upper = false;
+  bool operator==(const SolveAttributes&) const = default;
+};
+
+struct SinusoidAttributes {
+  std::uint64_t size = 0;
+  double period = 1e4;
+  bool operator==(const SinusoidAttributes&) const = default;
+};
+
+struct CrossEntropyAttributes {
+  ops::cross_entropy::Reduction reduction = ops::cross_entropy::Reduction::mean;
+  std::int32_t ignored = -1;
+  bool operator==(const CrossEntropyAttributes&) const = default;
+};
+
+struct ConvSsmAttributes {
+  bool silu = false;
+  bool operator==(const ConvSsmAttributes&) const = default;
+};
+
+struct RecurrenceAttributes {
+  ops::recurrence::Kind kind = ops::recurrence::Kind::gla;
+  float scale = 1;
+  bool interleaved = false;
+  bool operator==(const RecurrenceAttributes&) const = default;
+};
+
+struct HyperAttributes {
+  float eps = 1e-6F;
+  std::uint32_t iterations = 1;
+  float scale = 1;
+  bool operator==(const HyperAttributes&) const = default;
 };
 
 /// A part of a graph that is computed again when gradients need what is inside of it.
@@ -164,7 +271,10 @@ using Attributes =
                  SoftmaxAttributes, NormAttributes, MatmulAttributes, AxisAttributes,
                  ShapeAttributes, PermuteAttributes, SliceAttributes, PadAttributes, CastAttributes,
                  DropoutAttributes, AdamAttributes, ClipAttributes, AttentionAttributes,
-                 RopeAttributes, FusedAttributes, FusedTailAttributes, CheckpointAttributes>;
+                 RopeAttributes, FusedAttributes, FusedTailAttributes, CheckpointAttributes,
+                 ConvAttributes, WindowAttributes, ResizeAttributes, BorderAttributes,
+                 BandAttributes, SortAttributes, SolveAttributes, SinusoidAttributes,
+                 CrossEntropyAttributes, ConvSsmAttributes, RecurrenceAttributes, HyperAttributes>;
 
 /// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
 std::string describe(const Attributes& attributes);

@@ -1,6 +1,8 @@
 #include "graph/autodiff.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <format>
 #include <map>
 #include <unordered_map>
@@ -156,6 +158,45 @@ std::vector<Tensor> partial_derivatives(const Tensor& y, const Tensor& weights,
 std::vector<Tensor> total_derivatives(const Tensor& y, const Tensor& weights,
                                       const std::vector<Tensor>& by) {
   return derive(y, weights, by, false);
+}
+
+std::vector<Tensor> derivatives_through(
+    const GradientArgs& g,
+    const std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>& f) {
+  // Each input is looked at through a node of its own, so that one tensor in two places counts once in each.
+  std::vector<Tensor> inputs = g.inputs;
+  std::vector<Tensor> by;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!g.wanted[i]) continue;
+    inputs[i] =
+        make(kinds::reshape, ShapeAttributes{inputs[i].shape()}, {inputs[i]}, Where::current());
+    by.push_back(inputs[i]);
+    places.push_back(i);
+  }
+  const std::vector<Tensor> outputs = f(inputs);
+  std::vector<Tensor> sums(g.inputs.size());
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (!g.dy[k]) continue;
+    const std::vector<Tensor> parts = partial_derivatives(outputs[k], g.dy[k], by);
+    for (std::size_t j = 0; j < parts.size(); ++j) {
+      Tensor& sum = sums[places[j]];
+      sum = sum ? sum + parts[j] : parts[j];
+    }
+  }
+  return sums;
+}
+
+std::vector<float> alibi_slopes(std::uint64_t heads, float max_bias) {
+  std::vector<float> slopes(heads, 1.0F);
+  if (!(max_bias > 0)) return slopes;
+  const auto whole = static_cast<float>(std::bit_floor(heads));
+  const float bias = -max_bias / whole;
+  for (std::uint64_t i = 0; i < heads; ++i) {
+    const auto head = static_cast<float>(i);
+    slopes[i] = std::exp2(head < whole ? bias * (head + 1) : bias * (head - whole + 0.5F));
+  }
+  return slopes;
 }
 
 }  // namespace graph

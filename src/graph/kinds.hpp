@@ -29,6 +29,7 @@ extern const Rule fused_tail;  ///< A reduction, a softmax or a norm of a chain;
 // Along dimensions.
 extern const Rule reduce;
 extern const Rule cumsum;
+extern const Rule sort;
 extern const Rule softmax;
 extern const Rule softmax_back;
 extern const Rule norm;
@@ -39,17 +40,44 @@ extern const Rule cross_entropy_back;
 extern const Rule attention;
 extern const Rule attention_back;
 extern const Rule rope;
+extern const Rule sinusoid;
+// Sequences, and parts of particular models.
+extern const Rule ssm_conv;
+extern const Rule recurrence;
+extern const Rule hyper_combine;
+extern const Rule hyper_read;
+extern const Rule hyper_write;
+extern const Rule indexer;
 // Training.
 extern const Rule dropout;
 extern const Rule adam;
+extern const Rule sgd;
+extern const Rule sgd_momentum;
 extern const Rule clip;
 // Products.
 extern const Rule matmul;
+extern const Rule stored;  ///< With weights of any type, whose rows are multiplied.
+extern const Rule chosen;  ///< The same with one of several matrices for each row.
+extern const Rule solve;
+// Images.
+extern const Rule conv;
+extern const Rule conv_transposed;
+extern const Rule conv_weight;
+extern const Rule pool;
+extern const Rule pool_back;
+extern const Rule unfold;
+extern const Rule fold;
+extern const Rule resize;
 // Moving elements.
 extern const Rule concat;
 extern const Rule pad;
+extern const Rule border;
+extern const Rule band;
+extern const Rule tile;
+extern const Rule tile_back;
 extern const Rule copy;
 extern const Rule get_rows;
+extern const Rule set_rows;
 extern const Rule add_rows;
 extern const Rule gather;
 extern const Rule scatter_add;

@@ -10,6 +10,7 @@
 #include "graph/kinds.hpp"
 #include "graph/program.hpp"
 #include "ops/map/map.hpp"
+#include "ops/quant/quant.hpp"
 
 namespace weft::graph {
 namespace {
@@ -313,6 +314,9 @@ class Lowering {
     const std::array slots{from.slot, to.slot};
     from.slot = 0;
     to.slot = slots[0] == slots[1] ? 0 : 1;
+    if (is_quantized(to.dtype)) {
+      return append(ops::quant::plan(ops::quant::CopyArgs{.x = from, .y = to}, caps_), slots);
+    }
     return append(ops::map::plan({.function = "copy", .inputs = {from}, .y = to}, caps_), slots);
   }
 

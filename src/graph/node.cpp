@@ -96,7 +96,8 @@ void check_types(const std::vector<Type>& types, std::string_view what, const Wh
                          ops::max_rank, ops::describe(type.shape))},
             what, where);
     }
-    const Status ok = ops::validate(ops::View::dense(type.dtype, type.shape), "result");
+    const Status ok = ops::validate(ops::View::dense(type.dtype, type.shape), "result",
+                                    ops::Types::quantized_too);
     if (!ok) raise(ok.error(), what, where);
   }
 }
@@ -195,7 +196,7 @@ Tensor new_tensor(const std::shared_ptr<DeviceData>& device, DType dtype, const 
                             shape.size()));
   }
   const ops::View view = ops::View::dense(dtype, shape);
-  unwrap(ops::validate(view, "new tensor"));
+  unwrap(ops::validate(view, "new tensor", ops::Types::quantized_too));
   return make_leaf(kinds::value, device, unwrap(device->device.allocate(view.bytes().size())),
                    view);
 }

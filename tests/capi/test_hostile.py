@@ -11,7 +11,8 @@ from common import DEVICE, Case, c, lib, np, weft
 ROOT = Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include/weft/c").glob("*.h"))
 # Not called at random: they wait on the driver, or need texts that make sense.
-SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile", "weft_save", "weft_load"}
+SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile", "weft_save", "weft_load",
+        "weft_tensor_checkpoint"}
 
 
 def declared() -> dict[str, list[str]]:
@@ -31,6 +32,10 @@ C_TYPES = {"bool": weft.Bool, "int64_t": weft.I64, "uint64_t": weft.U64, "uint32
            "weft_array": weft.Array, "weft_receiver": weft.Receiver,
            "weft_attention_options": weft.AttentionOptions, "weft_conv2d_options": weft.Conv2dOptions,
            "weft_function_source": weft.FunctionSource, "weft_compile_report": weft.CompileReport, "weft_binding": weft.Binding, "weft_kernel_source": weft.KernelSource}
+C_TYPES |= {"weft_windows": weft.Windows, "weft_conv_options": weft.ConvOptions, "weft_softmax_options": weft.SoftmaxOptions,
+            "weft_matmul_options": weft.MatmulOptions, "weft_recurrence_inputs": weft.RecurrenceInputs, "weft_part": weft.Part,
+            "weft_step_options": weft.StepOptions, "weft_step": weft.Step, "int32_t": weft.I32}
+C_TYPES |= {f"weft_{kind}": weft.I32 for kind in ("pool_function", "interpolation", "edge", "reduction", "recurrence_kind")}
 C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel", "compiled")}
 
 
@@ -200,7 +205,7 @@ class CApiFuzz(Case):
                 if kind is weft.Size or (kind is weft.U64 and i > 0 and kinds[i - 1] is weft.Pointer):
                     arguments[i] = self.random.randrange(300)
                     arguments[i - 1] = c.cast(room, c.c_void_p).value
-                if kind is weft.U32 and name in ("weft_tensor_map", "weft_tensor_concat", "weft_tensor_update", "weft_tensor_grad", "weft_kernel_run", "weft_kernel_run_tensors"):
+                if kind is weft.U32 and name in ("weft_tensor_map", "weft_tensor_concat", "weft_tensor_update", "weft_tensor_grad", "weft_tensor_clip_by_norm", "weft_kernel_run", "weft_kernel_run_tensors"):
                     arguments[i] = self.random.randrange(9)
             try:
                 getattr(lib, name)(*arguments)

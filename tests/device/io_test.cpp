@@ -79,11 +79,23 @@ TEST(ApiFile, NameWhatTheyCannotHold) {
                 save(folder / "x.gguf", {{{"b", bytes}}, {}});
               }).starts_with("unsupported: GGUF files cannot hold the u8 elements of 'b'"));
   EXPECT_TRUE(message_of([&] { save(folder / "x.npz", {}); }).starts_with("invalid_argument"));
-  const std::vector<std::byte> block(34);
-  const gguf::TensorView quantized{"q", {32}, gguf::find_type("q8_0")->id, block};
-  ASSERT_TRUE(gguf::write(folder / "q.gguf", {}, std::vector{quantized}));
-  EXPECT_NE(message_of([&] { (void)load(device, folder / "q.gguf"); }).find("type q8_0"),
-            std::string::npos);
+}
+
+TEST(ApiFile, KeepQuantizedBlocks) {
+  const TemporaryFolder folder;
+  const Device device;
+  const Tensor x = map("sin", device.arange(64)).reshape({2, 32});
+  const Tensor blocks = x.to(DType::q4_0);
+  save(folder / "q.gguf", {{{"q", blocks}}, {}});
+  const Tensor again = load(device, folder / "q.gguf").tensors.at("q");
+  EXPECT_EQ(again.dtype(), DType::q4_0);
+  EXPECT_EQ(again.shape(), (Shape{2, 32}));
+  EXPECT_EQ(again.to_vector(), blocks.to_vector());
+  EXPECT_LT(max(map("abs", again.to(DType::f32) - x)).item(), 0.1F);
+  EXPECT_NE(again.to_string().find("q4_0 as f32[2,32]"), std::string::npos);
+  EXPECT_TRUE(message_of([&] {
+                save(folder / "q.safetensors", {{{"q", blocks}}, {}});
+              }).starts_with("unsupported: safetensors files cannot hold the q4_0 blocks of 'q'"));
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ WEFT_API weft_status weft_tensor_scatter_add(weft_tensor x, weft_tensor index, w
 WEFT_API weft_status weft_tensor_cross_entropy(weft_tensor logits, weft_tensor labels,
                                                weft_tensor* y);
 
-/// Attention as weft_attention computes it, with a gradient: `options` and `mask` may be NULL, and max_bias is 0.
+/// Attention as weft_attention computes it, with a gradient: `options` and `mask` may be NULL.
 WEFT_API weft_status weft_tensor_attention(weft_tensor q, weft_tensor k, weft_tensor v,
                                            weft_tensor mask, const weft_attention_options* options,
                                            weft_tensor* y);

@@ -1,13 +1,14 @@
 #include "ops/attention/attention.hpp"
 
+#include <limits>
+
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
-#include "ops/rope/rope.hpp"
 
 namespace weft::graph::kinds {
 namespace {
 
-// attention: q, k, v, mask (optional) → y and the log-sum-exp of each row
+// attention: q, k, v, mask (optional), sinks (optional) → y and the log-sum-exp of each row
 
 Result<std::vector<Type>> infer_attention(const Signature& s) {
   const Type& q = s.inputs[0];
@@ -32,6 +33,11 @@ Result<std::vector<Type>> infer_attention(const Signature& s) {
                   q.shape[2], k.shape[2]);
     }
   }
+  if (s.inputs[4].given && s.inputs[4] != Type{DType::f32, {q.shape[1]}}) {
+    return fail(ErrorCode::invalid_argument,
+                "Sinks for {} are one f32 for each head; {} was given.", describe(q),
+                describe(s.inputs[4]));
+  }
   return std::vector<Type>{{q.dtype, {q.shape[0], q.shape[1], q.shape[2], v.shape[3]}},
                            {DType::f32, {q.shape[0], q.shape[1], q.shape[2]}}};
 }
@@ -42,6 +48,7 @@ ops::attention::Rules rules_of(const AttentionAttributes& a) {
   rules.soft_cap = a.soft_cap;
   rules.causal = a.causal;
   rules.window = a.window;
+  rules.max_bias = a.max_bias;
   return rules;
 }
 
@@ -51,25 +58,102 @@ Result<ops::Plan> lower_attention(const LowerArgs& l) {
   args.k = l.inputs[1];
   args.v = l.inputs[2];
   args.mask = l.inputs[3];
+  args.sinks = l.inputs[4];
   args.y = l.outputs[0];
   args.lse = l.outputs[1];
   args.rules = rules_of(as<AttentionAttributes>(l.attributes));
   return ops::attention::plan(args, l.caps);
 }
 
-std::vector<Tensor> gradient_attention(const GradientArgs& g) {
-  if (g.dy[1] || (g.wanted.size() > 3 && g.wanted[3])) {
-    throw Error(ErrorCode::unsupported,
-                "Attention has no derivative by its mask; detach() it if none is wanted.");
-  }
-  const auto node = make_node(
-      attention_back, g.attributes,
-      {g.inputs[0], g.inputs[1], g.inputs[2], g.inputs[3], g.outputs[0], g.outputs[1], g.dy[0]},
-      Where::current());
-  return {Access::tensor({node, 0}), Access::tensor({node, 1}), Access::tensor({node, 2})};
+/// Keys or values with a head (and a batch) for each of q.
+Tensor grouped(const Tensor& k, const Shape& q) {
+  const Shape& shape = k.shape();
+  if (shape[0] == q[0] && shape[1] == q[1]) return k;
+  return k.reshape({shape[0], 1, shape[1], 1, shape[2], shape[3]})
+      .broadcast_to({shape[0], q[0] / shape[0], shape[1], q[1] / shape[1], shape[2], shape[3]})
+      .reshape({q[0], q[1], shape[2], shape[3]});
 }
 
-// attention_back: q, k, v, mask, y, log-sum-exps, dy → dq, dk, dv
+/// A mask repeated over the batches and heads of the logits.
+Tensor tiled(const Tensor& mask, const Shape& logits) {
+  const Shape& shape = mask.shape();
+  if (shape[0] <= 1 && shape[1] <= 1) return mask;  // broadcasts
+  if (shape == logits) return mask;
+  return make(tile, ShapeAttributes{logits}, {mask}, Where::current());
+}
+
+/// What a query sees: everything, or with rules the keys from one diagonal to another.
+BandAttributes visible(const AttentionAttributes& a, std::uint64_t queries, std::uint64_t keys) {
+  const auto shift = static_cast<std::int64_t>(keys) - static_cast<std::int64_t>(queries);
+  const auto all = static_cast<std::int64_t>(keys + queries);
+  const auto window = static_cast<std::int64_t>(a.window);
+  return {.low = a.window > 0 ? shift - window + 1 : -all, .high = a.causal ? shift : all};
+}
+
+/// The logits of attention, [batch, heads, queries, keys] of f32, before the rules of what is visible.
+Tensor logits_of(const AttentionAttributes& a, const Tensor& q, const Tensor& k,
+                 const Tensor& mask) {
+  const Tensor wide = q.to(DType::f32);
+  const Shape& shape = q.shape();
+  const Tensor keys = grouped(k, shape).to(DType::f32);
+  Tensor z = weft::matmul(wide, keys.transpose()) * double{a.scale};
+  if (a.soft_cap > 0) z = weft::tanh(z * (1 / double{a.soft_cap})) * double{a.soft_cap};
+  if (!mask) return z;
+  Tensor bias = tiled(mask.to(DType::f32), z.shape());
+  if (a.max_bias > 0) {
+    bias = bias * constant_like(q, {shape[1], 1, 1}, alibi_slopes(shape[1], a.max_bias));
+  }
+  return z + bias;
+}
+
+/// exp(logit - lse) where a key is visible, else 0.
+Tensor shares_of(const AttentionAttributes& a, const Tensor& logits, const Tensor& lse) {
+  const Shape& shape = logits.shape();
+  const Tensor shares =
+      weft::exp(logits - lse.reshape({shape[0], shape[1], shape[2], 1}).to(DType::f32));
+  return make(band, visible(a, shape[2], shape[3]), {shares}, Where::current());
+}
+
+Tensor mask_gradient(const GradientArgs& g) {
+  const auto& a = as<AttentionAttributes>(g.attributes);
+  const Tensor& q = g.inputs[0];
+  const Tensor logits = logits_of(a, q, g.inputs[1], g.inputs[3]);
+  const Tensor dy = g.dy[0].to(DType::f32);
+  const Tensor pull = weft::sum(dy * g.outputs[0].to(DType::f32), {3}, true);
+  const Tensor values = grouped(g.inputs[2], q.shape()).to(DType::f32);
+  const Tensor products = weft::matmul(dy, values.transpose());
+  Tensor d = shares_of(a, logits, g.outputs[1]) * (products - pull);
+  if (a.max_bias > 0) {
+    const std::uint64_t heads = q.shape()[1];
+    d = d * constant_like(q, {heads, 1, 1}, alibi_slopes(heads, a.max_bias));
+  }
+  return tile_sum(d, g.inputs[3].shape()).to(g.inputs[3].dtype());
+}
+
+/// A sink takes the share exp(sink - lse) of each row of its head.
+Tensor sink_gradient(const GradientArgs& g) {
+  const Tensor pull = weft::sum(g.dy[0].to(DType::f32) * g.outputs[0].to(DType::f32), {3});
+  const Tensor share = weft::exp(g.inputs[4].reshape({g.inputs[4].size(), 1}) - g.outputs[1]);
+  return -weft::sum(share * pull, {0, 2});
+}
+
+std::vector<Tensor> gradient_attention(const GradientArgs& g) {
+  if (g.dy[1]) {
+    throw Error(ErrorCode::internal, "The log-sum-exps of attention have no derivative.");
+  }
+  std::vector<Tensor> out(5);
+  if (g.wanted[0] || g.wanted[1] || g.wanted[2]) {
+    std::vector<Tensor> inputs = g.inputs;
+    inputs.insert(inputs.end(), {g.outputs[0], g.outputs[1], g.dy[0]});
+    const auto node = make_node(attention_back, g.attributes, inputs, Where::current());
+    for (std::uint32_t i = 0; i < 3; ++i) out[i] = Access::tensor({node, i});
+  }
+  if (g.wanted[3]) out[3] = mask_gradient(g);
+  if (g.wanted[4]) out[4] = sink_gradient(g);
+  return out;
+}
+
+// attention_back: q, k, v, mask, sinks, y, log-sum-exps, dy → dq, dk, dv
 
 Result<std::vector<Type>> infer_attention_back(const Signature& s) {
   return std::vector<Type>(s.inputs.begin(), s.inputs.begin() + 3);
@@ -81,9 +165,9 @@ Result<ops::Plan> lower_attention_back(const LowerArgs& l) {
   args.k = l.inputs[1];
   args.v = l.inputs[2];
   args.mask = l.inputs[3];
-  args.y = l.inputs[4];
-  args.lse = l.inputs[5];
-  args.dy = l.inputs[6];
+  args.y = l.inputs[5];
+  args.lse = l.inputs[6];
+  args.dy = l.inputs[7];
   args.dq = l.outputs[0];
   args.dk = l.outputs[1];
   args.dv = l.outputs[2];
@@ -91,45 +175,28 @@ Result<ops::Plan> lower_attention_back(const LowerArgs& l) {
   return ops::attention::plan(args, l.caps);
 }
 
-// rope: x, positions (optional)
-
-Result<std::vector<Type>> infer_rope(const Signature& s) {
-  const auto& a = as<RopeAttributes>(s.attributes);
-  const Type& x = s.inputs[0];
-  if (!is_float(x.dtype) || x.rank() != 4 || a.dims > x.shape[3] || a.dims % 2 != 0) {
-    return fail(ErrorCode::invalid_argument,
-                "rope turns an even number of elements of [batch, tokens, heads, size]; it was "
-                "given {} and {} elements.",
-                describe(x), a.dims);
-  }
-  if (s.inputs[1].given && s.inputs[1] != Type{DType::i32, {x.shape[1]}}) {
-    return fail(ErrorCode::invalid_argument, "Positions for {} are i32[{}]; {} was given.",
-                describe(x), x.shape[1], describe(s.inputs[1]));
-  }
-  return one(x.dtype, x.shape);
+/// Attention in terms of other operations, with the matrix of shares in memory.
+Tensor attention_expression(const AttentionAttributes& a, const std::vector<Tensor>& in) {
+  const Tensor& q = in[0];
+  const Tensor logits = logits_of(a, q, in[1], in[3]);
+  const Shape& shape = logits.shape();
+  BandAttributes seen = visible(a, shape[2], shape[3]);
+  seen.value = -std::numeric_limits<float>::infinity();
+  const Tensor visible_logits = make(band, seen, {logits}, Where::current());
+  const Tensor shares = weft::softmax(visible_logits, SoftmaxOptions{.sinks = in[4]});
+  return weft::matmul(shares, grouped(in[2], q.shape()).to(DType::f32)).to(q.dtype());
 }
 
-Result<ops::Plan> lower_rope(const LowerArgs& l) {
-  const auto& a = as<RopeAttributes>(l.attributes);
-  ops::rope::Args args;
-  args.x = l.inputs[0];
-  args.y = l.outputs[0];
-  args.positions = l.inputs[1];
-  args.mode = a.halves ? ops::rope::Mode::halves : ops::rope::Mode::pairs;
-  args.dims = a.dims;
-  args.first_position = a.first;
-  args.base = a.base;
-  args.backward = a.backward;
-  return ops::rope::plan(args, l.caps);
+/// Second derivatives go through the matrix of shares. The result of the forward pass and its log-sum-exps are functions
+/// of q, k and v: what depends on them is counted there.
+std::vector<Tensor> gradient_attention_back(const GradientArgs& g) {
+  GradientArgs own = g;
+  own.wanted[5] = own.wanted[6] = false;
+  const auto& a = as<AttentionAttributes>(g.attributes);
+  return derivatives_through(own, [&](const std::vector<Tensor>& in) {
+    return partial_derivatives(attention_expression(a, in), in[7], {in[0], in[1], in[2]});
+  });
 }
-
-std::vector<Tensor> gradient_rope(const GradientArgs& g) {
-  RopeAttributes turned = as<RopeAttributes>(g.attributes);
-  turned.backward = !turned.backward;
-  return {make(rope, turned, {g.dy[0], g.inputs[1]}, Where::current())};
-}
-
-constexpr InPlace over_x[] = {{0, 0}};
 
 }  // namespace
 
@@ -137,12 +204,9 @@ const Rule attention{.name = "attention",
                      .infer = infer_attention,
                      .lower = lower_attention,
                      .gradient = gradient_attention};
-const Rule attention_back{
-    .name = "attention_back", .infer = infer_attention_back, .lower = lower_attention_back};
-const Rule rope{.name = "rope",
-                .infer = infer_rope,
-                .lower = lower_rope,
-                .gradient = gradient_rope,
-                .in_place = over_x};
+const Rule attention_back{.name = "attention_back",
+                          .infer = infer_attention_back,
+                          .lower = lower_attention_back,
+                          .gradient = gradient_attention_back};
 
 }  // namespace weft::graph::kinds

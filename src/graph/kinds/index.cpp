@@ -1,6 +1,7 @@
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/gather/gather.hpp"
+#include "ops/quant/quant.hpp"
 #include "ops/rows/rows.hpp"
 
 namespace weft::graph::kinds {
@@ -21,10 +22,16 @@ Result<std::vector<Type>> infer_get_rows(const Signature& s) {
                 "Rows are taken from [N, C] by indices [R]; the shapes are {} and {}.",
                 ops::describe(table.shape), ops::describe(s.inputs[1].shape));
   }
-  return one(table.dtype, {s.inputs[1].shape[0], table.shape[1]});
+  const DType dtype = is_quantized(table.dtype) ? DType::f32 : table.dtype;
+  return one(dtype, {s.inputs[1].shape[0], table.shape[1]});
 }
 
 Result<ops::Plan> lower_get_rows(const LowerArgs& l) {
+  if (is_quantized(l.inputs[0].dtype)) {
+    return ops::quant::plan(
+        ops::quant::DecodeArgs{.table = l.inputs[0], .y = l.outputs[0], .indices = l.inputs[1]},
+        l.caps);
+  }
   return ops::rows::plan(
       ops::rows::GetArgs{.table = l.inputs[0], .indices = l.inputs[1], .y = l.outputs[0]}, l.caps);
 }
@@ -41,10 +48,11 @@ Result<std::vector<Type>> infer_add_rows(const Signature& s) {
   const Type& table = s.inputs[0];
   const Shape& rows = s.inputs[1].shape;
   if (table.rank() != 2 || rows.size() != 1 ||
-      s.inputs[2].shape != Shape{rows[0], table.shape[1]}) {
+      s.inputs[2] != Type{table.dtype, {rows[0], table.shape[1]}}) {
     return fail(ErrorCode::invalid_argument,
-                "Rows [R, C] are added to [N, C] by indices [R]; the shapes are {}, {} and {}.",
-                ops::describe(s.inputs[2].shape), ops::describe(table.shape), ops::describe(rows));
+                "Rows [R, C] go to a table [N, C] of their type by indices [R]; {}, {} and indices "
+                "{} were given.",
+                describe(s.inputs[2]), describe(table), ops::describe(rows));
   }
   return one(table.dtype, table.shape);
 }
@@ -58,6 +66,22 @@ Result<ops::Plan> lower_add_rows(const LowerArgs& l) {
 
 std::vector<Tensor> gradient_add_rows(const GradientArgs& g) {
   return {g.dy[0], {}, make(get_rows, {}, {g.dy[0], g.inputs[1]}, Where::current())};
+}
+
+// set_rows: table [N, C], indices [R], source [R, C]
+
+Result<ops::Plan> lower_set_rows(const LowerArgs& l) {
+  return ops::rows::plan(
+      ops::rows::SetArgs{.source = l.inputs[2], .indices = l.inputs[1], .table = l.outputs[0]},
+      l.caps);
+}
+
+/// Rows that are replaced have no influence any more.
+std::vector<Tensor> gradient_set_rows(const GradientArgs& g) {
+  const Tensor zeros = full_like(g.dy[0], g.inputs[2].shape(), g.inputs[2].dtype());
+  return {make(set_rows, {}, {g.dy[0], g.inputs[1], zeros}, Where::current()),
+          {},
+          make(get_rows, {}, {g.dy[0], g.inputs[1]}, Where::current())};
 }
 
 // gather and scatter_add: one index per element
@@ -131,6 +155,12 @@ const Rule add_rows{.name = "add_rows",
                     .infer = infer_add_rows,
                     .lower = lower_add_rows,
                     .gradient = gradient_add_rows,
+                    .in_place = over_table,
+                    .accumulates = true};
+const Rule set_rows{.name = "set_rows",
+                    .infer = infer_add_rows,
+                    .lower = lower_set_rows,
+                    .gradient = gradient_set_rows,
                     .in_place = over_table,
                     .accumulates = true};
 const Rule gather{

@@ -3,6 +3,8 @@
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "graph/kinds/derivatives.hpp"
+#include "ops/quant/codec.hpp"
+#include "ops/quant/quant.hpp"
 
 namespace weft::graph::kinds {
 namespace {
@@ -56,7 +58,17 @@ std::vector<Tensor> gradient_map(const GradientArgs& g) {
   return out;
 }
 
+/// Blocks of quantized types are made from floats, and become floats.
 Result<std::vector<Type>> infer_cast(const Signature& s) {
+  const DType from = s.inputs[0].dtype;
+  const DType to = as<CastAttributes>(s.attributes).dtype;
+  const bool fits = is_quantized(to)     ? is_float(from) && ops::quant::can_quantize(to)
+                    : is_quantized(from) ? is_float(to)
+                                         : true;
+  if (!fits) {
+    return fail(ErrorCode::unsupported, "{} cannot be converted to {}.", describe(s.inputs[0]),
+                name(to));
+  }
   return one(as<CastAttributes>(s.attributes).dtype, s.inputs[0].shape);
 }
 
@@ -65,6 +77,17 @@ Result<std::vector<Type>> infer_copy(const Signature& s) {
 }
 
 Result<ops::Plan> lower_copy(const LowerArgs& l) {
+  const ops::View& x = l.inputs[0];
+  const ops::View& y = l.outputs[0];
+  if (is_quantized(x.dtype) && is_quantized(y.dtype)) {
+    return ops::quant::plan(ops::quant::CopyArgs{.x = x, .y = y}, l.caps);
+  }
+  if (is_quantized(x.dtype)) {
+    return ops::quant::plan(ops::quant::DecodeArgs{.table = x, .y = y}, l.caps);
+  }
+  if (is_quantized(y.dtype)) {
+    return ops::quant::plan(ops::quant::EncodeArgs{.x = x, .table = y}, l.caps);
+  }
   return ops::map::plan({.function = "copy", .inputs = {l.inputs[0]}, .y = l.outputs[0]}, l.caps);
 }
 

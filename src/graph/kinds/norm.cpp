@@ -1,78 +1,40 @@
 #include "ops/norm/norm.hpp"
 
+#include <algorithm>
+
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/norm_back/norm_back.hpp"
-#include "ops/softmax/softmax.hpp"
-#include "ops/softmax_back/softmax_back.hpp"
 
 namespace weft::graph::kinds {
 namespace {
 
-Status need_float_rows(const Type& x, std::string_view what) {
-  if (x.given && is_float(x.dtype) && x.rank() > 0) return {};
+using ops::norm::Kind;
+
+// norm: x, weight (optional), bias (optional)
+
+Status need_rows(const Type& x, const NormAttributes& a) {
+  if (!x.given || !is_float(x.dtype) || x.rank() == 0) {
+    return fail(ErrorCode::invalid_argument,
+                "A normalisation needs floats with a last dimension; it was given {}.",
+                describe(x));
+  }
+  if (a.kind != Kind::group) return {};
+  if (x.rank() >= 2 && a.groups > 0 && x.shape[1] % a.groups == 0) return {};
   return fail(ErrorCode::invalid_argument,
-              "{} needs floats with a last dimension; it was given {}.", what, describe(x));
+              "A group norm needs [batch, channels, ...] and groups that divide the channels; it "
+              "was given {} and {} groups.",
+              describe(x), a.groups);
 }
-
-// softmax
-
-Result<std::vector<Type>> infer_softmax(const Signature& s) {
-  if (const Status ok = need_float_rows(s.inputs[0], "softmax"); !ok)
-    return std::unexpected(ok.error());
-  return one(s.inputs[0].dtype, s.inputs[0].shape);
-}
-
-Result<ops::Plan> lower_softmax(const LowerArgs& l) {
-  const auto& a = as<SoftmaxAttributes>(l.attributes);
-  ops::softmax::Args args;
-  args.x = l.inputs[0];
-  args.y = l.outputs[0];
-  args.scale = a.scale;
-  args.log = a.log;
-  return ops::softmax::plan(args, l.caps);
-}
-
-Dims last_dim(const Tensor& x) { return {static_cast<std::uint32_t>(x.shape().size() - 1)}; }
-
-std::vector<Tensor> gradient_softmax(const GradientArgs& g) {
-  return {make(softmax_back, g.attributes, {g.outputs[0], g.dy[0]}, Where::current())};
-}
-
-Result<std::vector<Type>> infer_softmax_back(const Signature& s) {
-  return one(s.inputs[0].dtype, s.inputs[0].shape);
-}
-
-Result<ops::Plan> lower_softmax_back(const LowerArgs& l) {
-  const auto& a = as<SoftmaxAttributes>(l.attributes);
-  return ops::softmax_back::plan(
-      {.y = l.inputs[0], .dy = l.inputs[1], .dx = l.outputs[0], .scale = a.scale, .log = a.log},
-      l.caps);
-}
-
-/// softmax_back in terms of other operations, for derivatives of it.
-Tensor softmax_back_expression(const SoftmaxAttributes& a, const Tensor& y, const Tensor& dy) {
-  const Tensor dx = a.log ? dy - weft::exp(y) * weft::sum(dy, last_dim(dy), true)
-                          : y * (dy - weft::sum(dy * y, last_dim(dy), true));
-  return a.scale == 1 ? dx : dx * a.scale;
-}
-
-std::vector<Tensor> gradient_softmax_back(const GradientArgs& g) {
-  const Tensor dx =
-      softmax_back_expression(as<SoftmaxAttributes>(g.attributes), g.inputs[0], g.inputs[1]);
-  return partial_derivatives(dx, g.dy[0], g.inputs);
-}
-
-// norm
 
 Result<std::vector<Type>> infer_norm(const Signature& s) {
   const Type& x = s.inputs[0];
-  if (const Status ok = need_float_rows(x, "A normalisation"); !ok)
-    return std::unexpected(ok.error());
+  const auto& a = as<NormAttributes>(s.attributes);
+  if (const Status ok = need_rows(x, a); !ok) return std::unexpected(ok.error());
   for (const Type& extra : s.inputs.subspan(1)) {
     if (!extra.given) continue;
     const auto both = graph::broadcast(x.shape, extra.shape);
-    if (!both || *both != x.shape) {
+    if (a.kind == Kind::group ? extra.shape != Shape{x.shape[1]} : !both || *both != x.shape) {
       return fail(ErrorCode::invalid_argument,
                   "A normalisation of {} cannot have a weight or bias of shape {}.", describe(x),
                   ops::describe(extra.shape));
@@ -90,50 +52,65 @@ Result<ops::Plan> lower_norm(const LowerArgs& l) {
   args.weight = l.inputs[1];
   args.bias = l.inputs[2];
   args.eps = a.eps;
+  args.groups = a.groups;
   return ops::norm::plan(args, l.caps);
 }
 
-/// dx, dweight and dbias in terms of other operations: for weights of unusual shapes, and for derivatives of norm_back.
-std::vector<Tensor> norm_back_expressions(const NormAttributes& a, const Tensor& given_x,
-                                          const Tensor& weight, const Tensor& given_dy) {
-  const Tensor x = given_x.to(DType::f32);
-  const Tensor dy = given_dy.to(DType::f32);
-  const Dims row = last_dim(x);
-  const bool centred = a.kind == ops::norm::Kind::layer;
-  const Tensor centre = centred ? x - weft::mean(x, row, true) : x;
-  const Tensor scale =
-      weft::map("rsqrt", weft::mean(weft::map("sqr", centre), row, true) + double{a.eps});
-  const Tensor unit = centre * scale;
-  const Tensor d = weight ? dy * weight.to(DType::f32) : dy;
-  Tensor rest = d - unit * weft::mean(d * unit, row, true);
-  if (centred) rest = rest - weft::mean(d, row, true);
-  const Tensor dx = (rest * scale).to(given_x.dtype());
-  if (!weight) return {dx};
-  return {dx, sum_to(dy * unit, weight.shape()).to(weight.dtype()),
-          sum_to(dy, weight.shape()).to(weight.dtype())};
+/// The shape in which weight and bias of a normalisation broadcast against x.
+Tensor spread(const Tensor& weight, const Tensor& x, const NormAttributes& a) {
+  if (a.kind != Kind::group) return weight.to(DType::f32);
+  Shape shape(x.shape().size(), 1);
+  shape[1] = weight.size();
+  return weight.to(DType::f32).reshape(shape);
 }
+
+/// A normalisation in terms of other operations: for weights of unusual shapes, and for derivatives of norm_back.
+Tensor norm_expression(const NormAttributes& a, const Tensor& given, const Tensor& weight,
+                       const Tensor& bias) {
+  Tensor x = given.to(DType::f32);
+  if (a.kind == Kind::group) {
+    x = x.reshape(
+        {x.shape()[0], a.groups, x.size() / std::max<std::uint64_t>(x.shape()[0] * a.groups, 1)});
+  }
+  const Dims row{static_cast<std::uint32_t>(x.shape().size() - 1)};
+  Tensor unit;
+  if (a.kind == Kind::l2) {
+    const Tensor length = weft::sqrt(weft::sum(weft::map("sqr", x), row, true));
+    unit = x / weft::map("clamp", length, {double{a.eps}, 1e38});
+  } else {
+    const Tensor centre = a.kind == Kind::rms ? x : x - weft::mean(x, row, true);
+    const Tensor square = weft::mean(weft::map("sqr", centre), row, true);
+    unit = centre * weft::map("rsqrt", square + double{a.eps});
+  }
+  Tensor y = unit.reshape(given.shape());
+  if (weight) y = y * spread(weight, given, a);
+  if (bias) y = y + spread(bias, given, a);
+  return y.to(given.dtype());
+}
+
+/// Whether norm_back gives the gradient of a bias.
+bool has_bias(const NormAttributes& a) { return a.kind == Kind::layer || a.kind == Kind::group; }
 
 std::vector<Tensor> gradient_norm(const GradientArgs& g) {
   const auto& a = as<NormAttributes>(g.attributes);
   const Tensor& x = g.inputs[0];
   const Tensor& weight = g.inputs[1];
   const Tensor& bias = g.inputs[2];
-  const Shape row{x.shape().back()};
+  const Shape row{a.kind == Kind::group ? x.shape()[1] : x.shape().back()};
   const bool plain = (!weight || weight.shape() == row) && (!bias || bias.shape() == row);
-  std::vector<Tensor> parts;
-  if (plain) {
-    const auto node = make_node(norm_back, a, {x, weight, g.dy[0]}, Where::current());
-    for (std::uint32_t i = 0; i < node->types.size(); ++i)
-      parts.push_back(Access::tensor({node, i}));
-  } else {
-    parts = norm_back_expressions(a, x, weight, g.dy[0]);
+  if (!plain) {
+    return derivatives_through(g, [&](const std::vector<Tensor>& in) -> std::vector<Tensor> {
+      return {norm_expression(a, in[0], in[1], in[2])};
+    });
   }
+  const auto node = make_node(norm_back, a, {x, weight, g.dy[0]}, Where::current());
   std::vector<Tensor> out(3);
-  out[0] = parts[0];
-  if (g.wanted[1]) out[1] = parts[1];
-  if (g.wanted[2]) {
-    out[2] = plain && weight ? parts[2].to(bias.dtype())
-                             : sum_to(g.dy[0].to(DType::f32), bias.shape()).to(bias.dtype());
+  out[0] = Access::tensor({node, 0});
+  if (g.wanted[1]) out[1] = Access::tensor({node, 1});
+  if (g.wanted[2] && weight && has_bias(a)) out[2] = Access::tensor({node, 2}).to(bias.dtype());
+  if (g.wanted[2] && !out[2]) {
+    const Tensor dy = g.dy[0].to(DType::f32);
+    out[2] = sum_to(dy, spread(bias, x, a).shape()).reshape(bias.shape()).to(bias.dtype());
   }
   return out;
 }
@@ -156,45 +133,30 @@ Result<ops::Plan> lower_norm_back(const LowerArgs& l) {
   args.dx = l.outputs[0];
   if (l.outputs.size() > 1) {
     args.dweight = l.outputs[1];
-    if (a.kind == ops::norm::Kind::layer) args.dbias = l.outputs[2];
+    if (has_bias(a)) args.dbias = l.outputs[2];
   }
   args.eps = a.eps;
+  args.groups = a.groups;
   return ops::norm_back::plan(args, l.caps);
 }
 
 std::vector<Tensor> gradient_norm_back(const GradientArgs& g) {
-  const auto parts = norm_back_expressions(as<NormAttributes>(g.attributes), g.inputs[0],
-                                           g.inputs[1], g.inputs[2]);
-  std::vector<Tensor> by{g.inputs[0], g.inputs[2]};
-  if (g.inputs[1]) by.push_back(g.inputs[1]);
-  std::vector<Tensor> out(3);
-  const auto add = [](Tensor& sum, const Tensor& part) { sum = sum ? sum + part : part; };
-  for (std::size_t k = 0; k < parts.size(); ++k) {
-    if (!g.dy[k]) continue;
-    const std::vector<Tensor> found = partial_derivatives(parts[k], g.dy[k], by);
-    add(out[0], found[0]);
-    add(out[2], found[1]);
-    if (g.inputs[1]) add(out[1], found[2]);
-  }
-  return out;
+  const auto& a = as<NormAttributes>(g.attributes);
+  return derivatives_through(g, [&](const std::vector<Tensor>& in) {
+    const Tensor& weight = in[1];
+    std::vector<Tensor> by{in[0]};
+    // dbias is the sum of dy whatever the bias is; it only has to be there.
+    const Tensor bias = weight ? full_like(weight, weight.shape(), weight.dtype()) : Tensor();
+    if (weight) by.insert(by.end(), {weight, bias});
+    return partial_derivatives(norm_expression(a, in[0], weight, bias), in[2], by);
+  });
 }
 
 constexpr InPlace over_x[] = {{0, 0}};
-constexpr InPlace over_x_or_dy[] = {{0, 0}, {0, 1}};
 constexpr InPlace over_x_dy[] = {{0, 0}, {0, 2}};
 
 }  // namespace
 
-const Rule softmax{.name = "softmax",
-                   .infer = infer_softmax,
-                   .lower = lower_softmax,
-                   .gradient = gradient_softmax,
-                   .in_place = over_x};
-const Rule softmax_back{.name = "softmax_back",
-                        .infer = infer_softmax_back,
-                        .lower = lower_softmax_back,
-                        .gradient = gradient_softmax_back,
-                        .in_place = over_x_or_dy};
 const Rule norm{.name = "norm",
                 .infer = infer_norm,
                 .lower = lower_norm,

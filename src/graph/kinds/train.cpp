@@ -71,6 +71,43 @@ Result<ops::Plan> lower_adam(const LowerArgs& l) {
   return ops::optimizer::plan(args, l.caps);
 }
 
+// sgd: weights, gradients, momentum (optional), numbers, scale (optional) → weights, then momentum and the working copy
+// where there are such
+
+Result<std::vector<Type>> infer_sgd(const Signature& s) {
+  const auto& a = as<AdamAttributes>(s.attributes);
+  const Type& weights = s.inputs[0];
+  const Type& momentum = s.inputs[2];
+  const std::uint64_t numbers = momentum.given ? 3 : 2;
+  const bool fits = weights.dtype == DType::f32 && s.inputs[1].shape == weights.shape &&
+                    (!momentum.given || momentum == weights) &&
+                    s.inputs[3] == Type{DType::f32, {numbers}} &&
+                    (!s.inputs[4].given || s.inputs[4].count() == 1);
+  if (!fits) {
+    return fail(ErrorCode::invalid_argument,
+                "sgd needs f32 weights, gradients and f32 momentum of one shape, {} numbers and at "
+                "most one scale; it was given {}, {}, {}, {} and {}.",
+                numbers, describe(weights), describe(s.inputs[1]), describe(momentum),
+                describe(s.inputs[3]), describe(s.inputs[4]));
+  }
+  std::vector<Type> out(momentum.given ? 2 : 1, weights);
+  if (a.has_working) out.push_back({a.working, weights.shape});
+  return out;
+}
+
+Result<ops::Plan> lower_sgd(const LowerArgs& l) {
+  const bool moving = l.inputs[2].given();
+  ops::optimizer::SgdArgs args;
+  args.tensors.weights = l.outputs[0];
+  args.tensors.gradients = l.inputs[1];
+  if (as<AdamAttributes>(l.attributes).has_working)
+    args.tensors.working = l.outputs[moving ? 2 : 1];
+  args.tensors.scale = l.inputs[4];
+  if (moving) args.momentum = l.outputs[1];
+  args.numbers = l.inputs[3];
+  return ops::optimizer::plan(args, l.caps);
+}
+
 // clip: loss scale (optional), gradients → scale, norm
 
 Result<std::vector<Type>> infer_clip(const Signature&) {
@@ -90,6 +127,8 @@ Result<ops::Plan> lower_clip(const LowerArgs& l) {
 constexpr InPlace over_x[] = {{0, 0}};
 constexpr InPlace over_state[] = {{0, 0}, {1, 2}, {2, 3}};
 
+constexpr InPlace over_momentum[] = {{0, 0}, {1, 2}};
+
 }  // namespace
 
 const Rule dropout{.name = "dropout",
@@ -102,6 +141,13 @@ const Rule adam{.name = "adam",
                 .lower = lower_adam,
                 .in_place = over_state,
                 .accumulates = true};
+const Rule sgd{
+    .name = "sgd", .infer = infer_sgd, .lower = lower_sgd, .in_place = over_x, .accumulates = true};
+const Rule sgd_momentum{.name = "sgd_momentum",
+                        .infer = infer_sgd,
+                        .lower = lower_sgd,
+                        .in_place = over_momentum,
+                        .accumulates = true};
 const Rule clip{.name = "clip", .infer = infer_clip, .lower = lower_clip};
 
 }  // namespace weft::graph::kinds

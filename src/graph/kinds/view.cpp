@@ -81,6 +81,11 @@ Result<std::vector<Type>> infer_permute(const Signature& s) {
     return fail(ErrorCode::invalid_argument, "permute needs each of the {} dimensions of {} once.",
                 x.rank(), ops::describe(x.shape));
   }
+  if (is_quantized(x.dtype) && order.back() + 1 != x.rank()) {
+    return fail(ErrorCode::unsupported,
+                "The rows of {} lie in blocks, so its last dimension must stay the last.",
+                describe(x));
+  }
   Shape shape;
   for (const std::uint32_t dim : order) shape.push_back(x.shape[dim]);
   return one(x.dtype, shape);
@@ -109,6 +114,12 @@ Result<std::vector<Type>> infer_slice(const Signature& s) {
     return fail(ErrorCode::invalid_argument,
                 "Elements {} to {} (step {}) of dimension {} are not all in a tensor of shape {}.",
                 a.first, a.first + a.count * a.step, a.step, a.axis, ops::describe(x.shape));
+  }
+  const std::uint64_t block = block_elements(x.dtype);
+  if (a.axis + 1 == x.rank() && block > 1 &&
+      (a.step != 1 || a.first % block != 0 || a.count % block != 0)) {
+    return fail(ErrorCode::unsupported, "Rows of {} are cut between blocks of {} elements only.",
+                describe(x), block);
   }
   Shape shape = x.shape;
   shape[a.axis] = a.count;

@@ -32,7 +32,8 @@ class Matcher {
   std::optional<Match> match(const Operation& last) const {
     if (!is_plain_product(last)) return std::nullopt;
     const Operation* soft = only_read(last.inputs[0], kinds::softmax);
-    if (soft == nullptr || as<SoftmaxAttributes>(soft->attributes).log) return std::nullopt;
+    if (soft == nullptr || soft->inputs.size() != 1) return std::nullopt;
+    if (as<SoftmaxAttributes>(soft->attributes).log) return std::nullopt;
     Match match{.v = last.inputs[1], .scale = as<SoftmaxAttributes>(soft->attributes).scale};
     Edge logits = soft->inputs[0];
     if (const Operation* sum = only_read(logits, kinds::map);
@@ -126,7 +127,7 @@ Status attend(Graph& graph, DeviceData&) {
     attention.rule = &kinds::attention;
     attention.attributes = AttentionAttributes{.scale = found->scale};
     attention.inputs = {found->q, found->k, found->v,
-                        found->mask.given() ? with_four_dims(graph, found->mask) : Edge{}};
+                        found->mask.given() ? with_four_dims(graph, found->mask) : Edge{}, Edge{}};
     attention.where = graph.operations[i].where;
     const Shape& y = graph.operations[i].types.front().shape;
     attention.types = {graph.operations[i].types.front(), {DType::f32, {y[0], y[1], y[2]}}};

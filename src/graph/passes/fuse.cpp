@@ -161,7 +161,8 @@ bool is_tail(const Operation& operation) {
   if (const auto* norm = std::get_if<NormAttributes>(&operation.attributes)) {
     return operation.rule == &kinds::norm && norm->kind != ops::norm::Kind::group;
   }
-  return operation.rule == &kinds::reduce || operation.rule == &kinds::softmax;
+  return operation.rule == &kinds::reduce ||
+         (operation.rule == &kinds::softmax && operation.inputs.size() == 1);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ struct Axis {
   std::uint64_t stride = 1;
   std::int64_t pad = 0;
   std::uint64_t dilation = 1;
+  bool operator==(const Axis&) const = default;
 };
 
 /// The windows of an image, written out (im2col): columns[n, o…, c, k…] = image[n, c, o * stride - pad + k * dilation…],

@@ -1,0 +1,207 @@
+#ifndef WEFT_C_LAYERS_H
+#define WEFT_C_LAYERS_H
+
+#include "weft/c/buffer_ops.h"
+#include "weft/c/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Operations on tensors that models are made of, beside those of tensor.h. Options may be NULL, which is the same as all
+/// zero: the usual choice. Tensors that are called optional may be NULL.
+
+/// How windows lie on an image [N, C, spatial…], for each of up to 3 spatial dimensions.
+typedef struct weft_windows {
+  int64_t stride[3];    ///< Steps between windows; 0: 1 (of a pool: the extents of the window).
+  int64_t pad[3];       ///< Elements before the image.
+  int64_t pad_high[3];  ///< Elements behind it, as many as before it where `uneven` is false.
+  int64_t dilation[3];  ///< Steps between the elements of a window; 0: 1.
+  bool uneven;          ///< Whether pad_high counts.
+} weft_windows;
+
+/// How a convolution is computed.
+typedef struct weft_conv_options {
+  weft_windows windows;
+  int64_t groups;   ///< Output channels of a group see the input channels of that group; 0: 1.
+  int64_t more[3];  ///< Of a transposed one: elements of the result behind the last window.
+  bool allow_f16;   ///< f32 and bf16 inputs may be rounded to f16, for matrix units.
+} weft_conv_options;
+
+/// A convolution of x [N, C, spatial…] with weights [OC, C / groups, k…] and an optional bias [OC].
+WEFT_API weft_status weft_tensor_conv(weft_tensor x, weft_tensor weights, weft_tensor bias,
+                                      const weft_conv_options* options, weft_tensor* y);
+
+/// The transpose of a convolution: x [N, C, o…], weights [C, OC / groups, k…] and an optional bias [OC].
+WEFT_API weft_status weft_tensor_conv_transposed(weft_tensor x, weft_tensor weights,
+                                                 weft_tensor bias, const weft_conv_options* options,
+                                                 weft_tensor* y);
+
+/// What a pool takes of each window.
+typedef enum weft_pool_function {
+  WEFT_POOL_MAX = 0,
+  WEFT_POOL_MEAN = 1,      ///< Over the elements inside of the image.
+  WEFT_POOL_MEAN_ALL = 2,  ///< Over all elements of the window.
+} weft_pool_function;
+
+/// The largest or the mean of each window with the extents `kernel`, one for each spatial dimension of x.
+WEFT_API weft_status weft_tensor_pool(weft_pool_function function, weft_tensor x,
+                                      const int64_t* kernel, const weft_windows* windows,
+                                      weft_tensor* y);
+
+/// The windows of an image written out, [N, o…, C, k…].
+WEFT_API weft_status weft_tensor_unfold(weft_tensor x, const int64_t* kernel,
+                                        const weft_windows* windows, weft_tensor* y);
+
+/// The sums of what windows have for each place of an image with `count` spatial dimensions of the given extents.
+WEFT_API weft_status weft_tensor_fold(weft_tensor columns, uint32_t count, const int64_t* spatial,
+                                      const weft_windows* windows, weft_tensor* y);
+
+/// How a resized image is computed.
+typedef enum weft_interpolation {
+  WEFT_NEAREST = 0,
+  WEFT_LINEAR = 1,
+  WEFT_CUBIC = 2,
+  WEFT_LINEAR_ANTIALIAS = 3,  ///< The mean of all elements that one of the result covers.
+} weft_interpolation;
+
+/// Images [N, C, H, W] stretched or shrunk; with `align_corners` the first and last elements meet, instead of the edges.
+WEFT_API weft_status weft_tensor_resize(weft_tensor x, int64_t height, int64_t width,
+                                        weft_interpolation mode, bool align_corners,
+                                        weft_tensor* y);
+
+/// What lies beyond the extents of a tensor.
+typedef enum weft_edge {
+  WEFT_EDGE_REPEAT = 0,   ///< The nearest element.
+  WEFT_EDGE_WRAP = 1,     ///< The tensor again.
+  WEFT_EDGE_REFLECT = 2,  ///< The tensor mirrored at its first and last elements.
+} weft_edge;
+
+/// `x` with low[i] elements of its edge before and high[i] after it along dimension i; `rank` is that of `x`.
+WEFT_API weft_status weft_tensor_pad_edge(weft_tensor x, uint32_t rank, const int64_t* low,
+                                          const int64_t* high, weft_edge edge, weft_tensor* y);
+
+/// `x` moved by places[i] along dimension i; what leaves at one end comes in at the other.
+WEFT_API weft_status weft_tensor_roll(weft_tensor x, uint32_t rank, const int64_t* places,
+                                      weft_tensor* y);
+
+/// `x` as a whole repeated times[i] times along dimension i.
+WEFT_API weft_status weft_tensor_tile(weft_tensor x, uint32_t rank, const int64_t* times,
+                                      weft_tensor* y);
+
+/// What of matrices lies where low <= column - row <= high, and `value` elsewhere: triangles, diagonals, bands.
+WEFT_API weft_status weft_tensor_band(weft_tensor x, int64_t low, int64_t high, double value,
+                                      weft_tensor* y);
+
+/// The first `count` elements along the last dimension in ascending or descending order, and where they came from (i32). A
+/// negative count means all of them; `values` may be NULL.
+WEFT_API weft_status weft_tensor_sort(weft_tensor x, int64_t count, bool descending,
+                                      weft_tensor* values, weft_tensor* indices);
+
+/// A table [N, C] with table[indices[r]] = source[r] for rows [R, C].
+WEFT_API weft_status weft_tensor_set_rows(weft_tensor table, weft_tensor indices,
+                                          weft_tensor source, weft_tensor* y);
+
+/// Softmax along the last dimension of x […, heads, rows, columns].
+typedef struct weft_softmax_options {
+  float scale;  ///< Of x; 0: 1.
+  weft_tensor
+      mask;  ///< Optional: added to scale·x; extents but the last may repeat within those of x.
+  weft_tensor
+      sinks;  ///< Optional f32 [heads]: a logit per head that takes its share and has no result.
+  float max_bias;  ///< ALiBi: with a value > 0 the mask counts less from head to head.
+  bool log;        ///< Give the logarithm.
+} weft_softmax_options;
+WEFT_API weft_status weft_tensor_softmax_with(weft_tensor x, const weft_softmax_options* options,
+                                              weft_tensor* y);
+
+/// x / max(its length, eps) along the last dimension.
+WEFT_API weft_status weft_tensor_l2_norm(weft_tensor x, float eps, weft_tensor* y);
+
+/// Layer norm over each of `groups` groups of channels of [batch, channels, …] and all that follows; `weight` and `bias`
+/// [channels] are optional.
+WEFT_API weft_status weft_tensor_group_norm(weft_tensor x, int64_t groups, weft_tensor weight,
+                                            weft_tensor bias, float eps, weft_tensor* y);
+
+/// How a matrix product is computed.
+typedef struct weft_matmul_options {
+  bool has_dtype;    ///< Whether `dtype` counts; otherwise the result has the type of `a`.
+  weft_dtype dtype;  ///< Of the result.
+  bool allow_f16;    ///< f32 and bf16 inputs may be rounded to f16, for matrix units.
+} weft_matmul_options;
+WEFT_API weft_status weft_tensor_matmul_with(weft_tensor a, weft_tensor b,
+                                             const weft_matmul_options* options, weft_tensor* y);
+
+/// x […, N, K] times the rows of weights […, M, K], which may be of a quantized type.
+WEFT_API weft_status weft_tensor_matmul_rows(weft_tensor x, weft_tensor weights, weft_tensor* y);
+
+/// Each row of x [T, U or 1, K] times the rows of the matrix of [E, M, K] that ids (i32 [T, U]) chooses.
+WEFT_API weft_status weft_tensor_matmul_chosen(weft_tensor x, weft_tensor weights, weft_tensor ids,
+                                               weft_tensor* y);
+
+/// X with a · X = b for a triangular matrix a […, n, n] of f32.
+WEFT_API weft_status weft_tensor_solve_triangular(weft_tensor a, weft_tensor b, bool upper,
+                                                  weft_tensor* y);
+
+/// How the losses of rows become a result.
+typedef enum weft_reduction {
+  WEFT_REDUCTION_MEAN = 0,
+  WEFT_REDUCTION_SUM = 1,
+  WEFT_REDUCTION_NONE = 2,
+} weft_reduction;
+
+/// Cross entropy of logits […, classes] with i32 labels […], of which negative ones and `ignored` count for nothing, or with
+/// probabilities, floats of the shape of the logits.
+WEFT_API weft_status weft_tensor_cross_entropy_with(weft_tensor logits, weft_tensor labels,
+                                                    weft_reduction reduction, int32_t ignored,
+                                                    weft_tensor* y);
+
+/// Attention with an optional mask and optional sinks, f32 [heads]: a logit per head that takes its share of the sum.
+WEFT_API weft_status weft_tensor_attention_with(weft_tensor q, weft_tensor k, weft_tensor v,
+                                                weft_tensor mask, weft_tensor sinks,
+                                                const weft_attention_options* options,
+                                                weft_tensor* y);
+
+/// Positions [N] as waves [N, size]: cosines and sines of x · period^(-j / (size / 2)). A period of 0 means 10000.
+WEFT_API weft_status weft_tensor_sinusoid(weft_tensor x, int64_t size, double period,
+                                          weft_tensor* y);
+
+/// The causal convolution of x [sequences, channels, taps - 1 + tokens] with weights [channels, taps] and an optional bias.
+WEFT_API weft_status weft_tensor_ssm_conv(weft_tensor x, weft_tensor weights, weft_tensor bias,
+                                          bool silu, weft_tensor* y);
+
+/// How the state of a head follows from one token to the next (docs/api.md).
+typedef enum weft_recurrence_kind {
+  WEFT_GLA = 0,
+  WEFT_WKV6 = 1,
+  WEFT_WKV7 = 2,
+  WEFT_DELTA = 3,
+  WEFT_SSM = 4,
+} weft_recurrence_kind;
+
+/// What a recurrence works on, all f32; those that a kind does not need are NULL.
+typedef struct weft_recurrence_inputs {
+  weft_tensor q;      ///< [sequences, tokens, heads, keys].
+  weft_tensor k;      ///< As q.
+  weft_tensor v;      ///< [sequences, tokens, heads, values].
+  weft_tensor decay;  ///< [sequences, tokens, heads, keys or 1]; ssm: [heads, keys or 1].
+  weft_tensor state;  ///< [sequences, heads, values, keys].
+  weft_tensor a;      ///< wkv7: as k.
+  weft_tensor b;      ///< wkv7: as k.
+  weft_tensor bonus;  ///< wkv6: [heads, keys].
+  weft_tensor step;   ///< delta and ssm: [sequences, tokens, heads].
+  float scale;        ///< gla and delta; 0: 1.
+  bool
+      interleaved;  ///< Neighbouring heads share q and k; otherwise the heads of q and k repeat as a whole.
+} weft_recurrence_inputs;
+
+/// A recurrence over the tokens of each sequence: what the tokens read, and the state after the last.
+WEFT_API weft_status weft_tensor_recurrence(weft_recurrence_kind kind,
+                                            const weft_recurrence_inputs* inputs, weft_tensor* y,
+                                            weft_tensor* state);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

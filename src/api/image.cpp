@@ -1,0 +1,136 @@
+#include "weft/image.hpp"
+
+#include <format>
+#include <limits>
+
+#include "graph/kinds.hpp"
+#include "graph/node.hpp"
+
+namespace weft {
+
+namespace kinds = graph::kinds;
+using graph::make;
+
+namespace {
+
+using Numbers = std::vector<std::uint64_t>;
+
+/// A number for each of `count` dimensions. Larger ones than any image has would only overflow.
+Numbers spread(const Numbers& given, std::size_t count, std::uint64_t standard,
+               std::string_view what, In x) {
+  constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();
+  for (const std::uint64_t number : given) {
+    if (number <= most) continue;
+    throw Error(ErrorCode::invalid_argument,
+                std::format("A {} of {} is too large for windows; at most {} is possible ({}).",
+                            what, number, most, graph::describe_place("windows", x.where)));
+  }
+  if (given.empty()) return Numbers(count, standard);
+  if (given.size() == 1) return Numbers(count, given.front());
+  if (given.size() == count) return given;
+  throw Error(ErrorCode::invalid_argument,
+              std::format("An image of shape {} has {} spatial dimensions; the {} has {} ({}).",
+                          ops::describe(x.tensor.shape()), count, what, given.size(),
+                          graph::describe_place("windows", x.where)));
+}
+
+std::size_t spatial_of(In x) {
+  const std::size_t rank = x.tensor.shape().size();
+  return rank < 2 ? 0 : rank - 2;
+}
+
+std::vector<ops::unfold::Axis> axes_of(const Windows& windows, std::size_t count, In x) {
+  const Numbers stride = spread(windows.stride, count, 1, "stride", x);
+  const Numbers pad = spread(windows.pad, count, 0, "padding", x);
+  const Numbers dilation = spread(windows.dilation, count, 1, "dilation", x);
+  std::vector<ops::unfold::Axis> axes;
+  for (std::size_t i = 0; i < count; ++i) {
+    axes.push_back({stride[i], static_cast<std::int64_t>(pad[i]), dilation[i]});
+  }
+  return axes;
+}
+
+Numbers high_of(const Windows& windows, std::size_t count, In x) {
+  return spread(windows.pad_high.empty() ? windows.pad : windows.pad_high, count, 0, "padding", x);
+}
+
+graph::ConvAttributes conv_attributes(const ConvOptions& options, In x) {
+  graph::ConvAttributes attributes;
+  const std::size_t count = spatial_of(x);
+  attributes.axes = axes_of(options.windows, count, x);
+  attributes.high = high_of(options.windows, count, x);
+  attributes.groups = options.groups;
+  attributes.allow_f16 = options.allow_f16;
+  attributes.dtype = x.tensor.dtype();
+  return attributes;
+}
+
+graph::WindowAttributes window_attributes(const Numbers& kernel, const Windows& windows,
+                                          std::size_t count, In x) {
+  graph::WindowAttributes attributes;
+  attributes.kernel = spread(kernel, count, 1, "window", x);
+  attributes.axes = axes_of(windows, count, x);
+  attributes.high = high_of(windows, count, x);
+  return attributes;
+}
+
+Tensor pool(ops::pool::Function function, In x, const Numbers& kernel, const Windows& windows,
+            bool count_outside) {
+  Windows following = windows;
+  if (following.stride.empty()) following.stride = kernel;
+  auto attributes = window_attributes(kernel, following, spatial_of(x), x);
+  attributes.function = function;
+  attributes.count_outside = count_outside;
+  return make(kinds::pool, attributes, {x.tensor}, x.where);
+}
+
+std::vector<Tensor> with_bias(In x, const Tensor& weights, const Tensor& bias) {
+  std::vector<Tensor> inputs{x.tensor, weights};
+  if (bias) inputs.push_back(bias);
+  return inputs;
+}
+
+}  // namespace
+
+Tensor conv(In x, const Tensor& weights, const ConvOptions& options, const Tensor& bias) {
+  return make(kinds::conv, conv_attributes(options, x), with_bias(x, weights, bias), x.where);
+}
+
+Tensor conv_transposed(In x, const Tensor& weights, const ConvOptions& options,
+                       const Tensor& bias) {
+  auto attributes = conv_attributes(options, x);
+  attributes.high = spread(options.more, spatial_of(x), 0, "number of further elements", x);
+  return make(kinds::conv_transposed, attributes, with_bias(x, weights, bias), x.where);
+}
+
+Tensor max_pool(In x, const Numbers& kernel, const Windows& windows) {
+  return pool(ops::pool::Function::max, x, kernel, windows, false);
+}
+
+Tensor mean_pool(In x, const Numbers& kernel, const Windows& windows, bool count_outside) {
+  return pool(ops::pool::Function::mean, x, kernel, windows, count_outside);
+}
+
+Tensor unfold(In x, const Numbers& kernel, const Windows& windows) {
+  return make(kinds::unfold, window_attributes(kernel, windows, spatial_of(x), x), {x.tensor},
+              x.where);
+}
+
+Tensor fold(In columns, const Numbers& spatial, const Windows& windows) {
+  const Shape& shape = columns.tensor.shape();
+  const std::size_t count = spatial.size();
+  Numbers kernel;
+  for (std::size_t i = count + 2; i < shape.size(); ++i) kernel.push_back(shape[i]);
+  auto attributes = window_attributes(kernel, windows, count, columns);
+  attributes.spatial = spatial;
+  return make(kinds::fold, attributes, {columns.tensor}, columns.where);
+}
+
+Tensor resize(In x, std::uint64_t height, std::uint64_t width, const ResizeOptions& options) {
+  return make(kinds::resize,
+              graph::ResizeAttributes{height, width, static_cast<ops::resize::Mode>(options.mode),
+                                      options.align_corners, options.antialias},
+              {x.tensor}, x.where);
+}
+
+}  // namespace weft

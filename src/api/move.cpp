@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <format>
+#include <limits>
+
+#include "graph/kinds.hpp"
+#include "graph/node.hpp"
+#include "weft/ops.hpp"
+
+namespace weft {
+
+namespace kinds = graph::kinds;
+using graph::make;
+
+Tensor concat(const std::vector<Tensor>& tensors, std::uint32_t dim, Where where) {
+  if (tensors.empty()) {
+    throw Error(ErrorCode::invalid_argument, "concat needs at least one tensor.");
+  }
+  return make(kinds::concat, graph::AxisAttributes{dim}, tensors, where);
+}
+
+Tensor pad(In x, const Shape& low, const Shape& high, double value) {
+  return make(kinds::pad, graph::PadAttributes{low, high, value}, {x.tensor}, x.where);
+}
+
+Tensor embedding(In table, const Tensor& indices) {
+  Shape shape = indices.shape();
+  const Tensor flat = indices.reshape({indices.size()}, table.where);
+  const Tensor rows = make(kinds::get_rows, {}, {table.tensor, flat}, table.where);
+  shape.push_back(rows.shape().back());
+  return rows.reshape(shape, table.where);
+}
+
+Tensor gather(In x, const Tensor& index, std::uint32_t dim) {
+  return make(kinds::gather, graph::AxisAttributes{dim}, {x.tensor, index}, x.where);
+}
+
+Tensor scatter_add(In x, const Tensor& index, const Tensor& source, std::uint32_t dim) {
+  return make(kinds::scatter_add, graph::AxisAttributes{dim}, {x.tensor, index, source}, x.where);
+}
+
+Tensor set_rows(In table, const Tensor& indices, const Tensor& source) {
+  return make(kinds::set_rows, {}, {table.tensor, indices, source}, table.where);
+}
+
+Tensor pad(In x, const Shape& low, const Shape& high, Edge edge) {
+  Shape shape = x.tensor.shape();
+  if (low.size() != shape.size() || high.size() != shape.size()) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        std::format("pad of a tensor of shape {} needs a number before and after each dimension; "
+                    "{} and {} were given ({}).",
+                    ops::describe(shape), low.size(), high.size(),
+                    graph::describe_place("pad", x.where)));
+  }
+  for (std::size_t i = 0; i < shape.size(); ++i) shape[i] += low[i] + high[i];
+  const ops::border::Mode mode = edge == Edge::repeat ? ops::border::Mode::edge
+                                 : edge == Edge::wrap ? ops::border::Mode::wrap
+                                                      : ops::border::Mode::reflect;
+  return make(kinds::border, graph::BorderAttributes{{low.begin(), low.end()}, shape, mode},
+              {x.tensor}, x.where);
+}
+
+Tensor roll(In x, const std::vector<std::int64_t>& places) {
+  return make(kinds::border,
+              graph::BorderAttributes{places, x.tensor.shape(), ops::border::Mode::wrap},
+              {x.tensor}, x.where);
+}
+
+Tensor tile(In x, const std::vector<std::uint64_t>& times) {
+  Shape shape = x.tensor.shape();
+  if (times.size() != shape.size()) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        std::format("tile of a tensor of shape {} needs a number for each dimension; {} "
+                    "were given ({}).",
+                    ops::describe(shape), times.size(), graph::describe_place("tile", x.where)));
+  }
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (__builtin_mul_overflow(shape[i], times[i], &shape[i])) {
+      throw Error(ErrorCode::invalid_argument,
+                  std::format("Dimension {} of a tensor of shape {} cannot be repeated {} times "
+                              "({}).",
+                              i, ops::describe(x.tensor.shape()), times[i],
+                              graph::describe_place("tile", x.where)));
+    }
+  }
+  return make(kinds::tile, graph::ShapeAttributes{shape}, {x.tensor}, x.where);
+}
+
+Tensor band(In x, std::int64_t low, std::int64_t high, double value) {
+  return make(kinds::band, graph::BandAttributes{low, high, value}, {x.tensor}, x.where);
+}
+
+Tensor tril(In x, std::int64_t diagonal) {
+  return band(x, std::numeric_limits<std::int32_t>::min(), diagonal);
+}
+
+Tensor triu(In x, std::int64_t diagonal) {
+  return band(x, diagonal, std::numeric_limits<std::int32_t>::max());
+}
+
+namespace {
+
+Sorted sorted(In x, std::uint64_t count, bool descending) {
+  const auto node =
+      graph::make_node(kinds::sort, graph::SortAttributes{count, descending}, {x.tensor}, x.where);
+  return {Access::tensor({node, 0}), Access::tensor({node, 1})};
+}
+
+std::uint64_t last_extent(const Tensor& x) { return x.shape().empty() ? 0 : x.shape().back(); }
+
+}  // namespace
+
+Sorted sort(In x, bool descending) { return sorted(x, last_extent(x.tensor), descending); }
+Tensor argsort(In x, bool descending) { return sort(x, descending).indices; }
+Sorted top_k(In x, std::uint64_t count, bool largest) { return sorted(x, count, largest); }
+
+}  // namespace weft

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+#include <weft/weft.hpp>
+
+namespace weft::test {
+
+/// An input of an expression: its shape and the range of its values.
+struct Leaf {
+  Shape shape;
+  double low = -1;
+  double high = 1;
+};
+
+using Expression = std::function<Tensor(const std::vector<Tensor>&)>;
+
+/// One expression whose derivatives are checked.
+struct GradRow {
+  std::string name;
+  std::vector<Leaf> leaves;
+  Expression f;
+  double tolerance = 1e-4;
+};
+
+/// The device of all tests of derivatives.
+const Device& grad_device();
+
+/// Expressions that together contain every kind of operation that has derivatives.
+const std::vector<GradRow>& grad_rows();
+void add_plain_rows(std::vector<GradRow>& rows);
+void add_image_rows(std::vector<GradRow>& rows);
+void add_model_rows(std::vector<GradRow>& rows);
+void add_second_rows(std::vector<GradRow>& rows);
+
+}  // namespace weft::test

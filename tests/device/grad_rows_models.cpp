@@ -1,0 +1,203 @@
+#include "grad_rows.hpp"
+
+namespace weft::test {
+
+using In = const std::vector<Tensor>&;
+
+void add_image_rows(std::vector<GradRow>& rows) {
+  const auto add = [&](std::string name, std::vector<Leaf> leaves, Expression f) {
+    rows.push_back({std::move(name), std::move(leaves), std::move(f)});
+  };
+  add("conv_1d", {{{2, 3, 7}}, {{4, 3, 3}}, {{4}}},
+      [](In in) { return conv(in[0], in[1], {.windows = {.stride = {2}, .pad = {1}}}, in[2]); });
+  add("conv_2d", {{{1, 2, 5, 4}}, {{3, 2, 3, 2}}}, [](In in) {
+    return conv(
+        in[0], in[1],
+        {.windows = {.stride = {2, 1}, .pad = {1, 0}, .pad_high = {2, 1}, .dilation = {1, 2}}});
+  });
+  add("conv_3d", {{{1, 2, 3, 3, 3}}, {{2, 2, 2, 2, 2}}}, [](In in) { return conv(in[0], in[1]); });
+  add("conv_depthwise", {{{1, 4, 5}}, {{4, 1, 3}}},
+      [](In in) { return conv(in[0], in[1], {.windows = {.pad = {1}}, .groups = 4}); });
+  add("conv_transposed", {{{1, 4, 3, 2}}, {{4, 2, 3, 3}}, {{4}}}, [](In in) {
+    return conv_transposed(
+        in[0], in[1], {.windows = {.stride = {2}, .pad = {1}}, .groups = 2, .more = {1, 0}}, in[2]);
+  });
+  add("max_pool", {{{1, 2, 5, 4}}},
+      [](In in) { return max_pool(in[0], {3, 2}, {.stride = {2}, .pad = {1, 0}}); });
+  add("mean_pool", {{{1, 2, 5, 4}}},
+      [](In in) { return mean_pool(in[0], {3, 2}, {.stride = {2}, .pad = {1, 0}}); });
+  add("mean_pool_all", {{{2, 1, 6}}},
+      [](In in) { return mean_pool(in[0], {2}, {.pad = {1}}, true); });
+  add("unfold", {{{1, 2, 4, 3}}}, [](In in) { return unfold(in[0], {2, 3}, {.pad = {1}}); });
+  add("fold", {{{1, 3, 2, 2}}}, [](In in) { return fold(in[0], {4}); });
+  for (const auto& [mode, name] : {std::pair{Interpolation::nearest, "nearest"},
+                                   {Interpolation::linear, "linear"},
+                                   {Interpolation::cubic, "cubic"}}) {
+    add(std::string("resize_") + name, {{{1, 2, 3, 4}}},
+        [=](In in) { return resize(in[0], 5, 3, {.mode = mode}); });
+  }
+  add("resize_corners", {{{1, 1, 3, 4}}}, [](In in) {
+    return resize(in[0], 5, 7, {.mode = Interpolation::linear, .align_corners = true});
+  });
+  add("resize_antialias", {{{1, 1, 6, 5}}}, [](In in) {
+    return resize(in[0], 3, 2, {.mode = Interpolation::linear, .antialias = true});
+  });
+}
+
+namespace {
+
+void add_norms(std::vector<GradRow>& rows) {
+  const auto add = [&](std::string name, std::vector<Leaf> leaves, Expression f) {
+    rows.push_back({std::move(name), std::move(leaves), std::move(f)});
+  };
+  add("softmax", {{{2, 5}, -2, 2}}, [](In in) { return softmax(in[0], 0.5F); });
+  add("log_softmax", {{{2, 5}, -2, 2}}, [](In in) { return log_softmax(in[0]); });
+  add("softmax_options", {{{2, 3, 4, 5}}, {{3, 2, 5}}, {{3}}}, [](In in) {
+    return softmax(in[0], {.scale = 0.5F, .mask = in[1], .sinks = in[2], .max_bias = 4});
+  });
+  add("softmax_log_sinks", {{{3, 4}}, {{1, 4}}, {{1}}},
+      [](In in) { return softmax(in[0], {.mask = in[1], .sinks = in[2], .log = true}); });
+  add("layer_norm", {{{2, 6}}, {{6}}, {{6}}},
+      [](In in) { return layer_norm(in[0], in[1], in[2]); });
+  add("layer_norm_plain", {{{2, 6}}}, [](In in) { return layer_norm(in[0]); });
+  add("layer_norm_shaped", {{{2, 3, 4}}, {{3, 1}}, {{3, 4}}},
+      [](In in) { return layer_norm(in[0], in[1], in[2]); });
+  add("rms_norm", {{{2, 2, 6}}, {{6}}}, [](In in) { return rms_norm(in[0], in[1]); });
+  add("l2_norm", {{{3, 4}}}, [](In in) { return l2_norm(in[0]); });
+  add("group_norm", {{{2, 4, 3}}, {{4}}, {{4}}},
+      [](In in) { return group_norm(in[0], 2, in[1], in[2]); });
+  add("group_norm_plain", {{{1, 6, 2, 2}}}, [](In in) { return group_norm(in[0], 3); });
+}
+
+void add_losses(std::vector<GradRow>& rows) {
+  const Tensor labels = grad_device().tensor({3}, std::vector<std::int32_t>{2, -1, 0});
+  rows.push_back(
+      {"cross_entropy", {{{3, 4}, -2, 2}}, [=](In in) { return cross_entropy(in[0], labels); }});
+  for (const auto& [reduction, name] : {std::pair{Reduction::none, "cross_entropy_none"},
+                                        {Reduction::sum, "cross_entropy_sum"},
+                                        {Reduction::mean, "cross_entropy_mean"}}) {
+    rows.push_back({name, {{{3, 4}, -2, 2}}, [=](In in) {
+                      return cross_entropy(in[0], labels, {reduction, 2});
+                    }});
+    rows.push_back({std::string(name) + "_shares", {{{3, 4}, -2, 2}, {{3, 4}, 0, 1}}, [=](In in) {
+                      return cross_entropy(in[0], softmax(in[1]), {reduction});
+                    }});
+  }
+}
+
+void add_sequences(std::vector<GradRow>& rows) {
+  const auto add = [&](std::string name, std::vector<Leaf> leaves, Expression f) {
+    rows.push_back({std::move(name), std::move(leaves), std::move(f)});
+  };
+  add("ssm_conv", {{{2, 3, 6}}, {{3, 4}}, {{3}}},
+      [](In in) { return ssm_conv(in[0], in[1], in[2], true); });
+  const Leaf keys{{1, 3, 1, 4}};
+  const Leaf values{{1, 3, 2, 3}};
+  const Leaf decay{{1, 3, 2, 4}, 0.2, 0.9};
+  const Leaf state{{1, 2, 3, 4}};
+  const auto both = [](const Recurrence& made) {
+    return concat({made.y.reshape({18}), made.state.reshape({24})}, 0);
+  };
+  add("recurrence_gla", {keys, keys, values, decay, state}, [=](In in) {
+    return both(
+        recurrence(RecurrenceKind::gla, {in[0], in[1], in[2], in[3], in[4]}, {.scale = 0.5F}));
+  });
+  const Leaf wide{{1, 3, 2, 4}};
+  add("recurrence_wkv6", {wide, wide, values, decay, state, {{2, 4}}}, [=](In in) {
+    return both(
+        recurrence(RecurrenceKind::wkv6, {in[0], in[1], in[2], in[3], in[4], {}, {}, in[5]}));
+  });
+  add("recurrence_wkv7", {wide, wide, values, decay, state, wide, wide}, [=](In in) {
+    return both(
+        recurrence(RecurrenceKind::wkv7, {in[0], in[1], in[2], in[3], in[4], in[5], in[6]}));
+  });
+  add("recurrence_delta", {wide, wide, values, {{1, 3, 2, 1}}, state, {{1, 3, 2}}}, [=](In in) {
+    return both(recurrence(RecurrenceKind::delta,
+                           {in[0], in[1], in[2], in[3], in[4], {}, {}, {}, in[5]},
+                           {.scale = 0.7F}));
+  });
+  add("recurrence_ssm", {keys, keys, values, {{2, 4}}, state, {{1, 3, 2}}}, [=](In in) {
+    return both(
+        recurrence(RecurrenceKind::ssm, {in[0], in[1], in[2], in[3], in[4], {}, {}, {}, in[5]}));
+  });
+  add("hyper_combine", {{{2, 24}}, {{3}}, {{24}}},
+      [](In in) { return hyper_combine(in[0], in[1], in[2], 3, 1e-3F); });
+  add("hyper_read", {{{2, 3, 4}}, {{2, 3}}}, [](In in) { return hyper_read(in[0], in[1], 0.5F); });
+  add("hyper_read_gated", {{{2, 3, 4}}, {{2, 3, 4}}},
+      [](In in) { return hyper_read(in[0], in[1]); });
+  add("hyper_write", {{{2, 4}}, {{2, 3, 4}}, {{2, 3}}, {{2, 3, 3}}},
+      [](In in) { return hyper_write(in[0], in[1], in[2], in[3]); });
+  add("index_scores", {{{2, 3, 2, 8}}, {{2, 5, 8}}, {{2, 3, 2}}, {{1, 3, 5}}},
+      [](In in) { return index_scores(in[0], in[1], in[2], in[3]); });
+}
+
+}  // namespace
+
+void add_model_rows(std::vector<GradRow>& rows) {
+  const auto add = [&](std::string name, std::vector<Leaf> leaves, Expression f) {
+    rows.push_back({std::move(name), std::move(leaves), std::move(f)});
+  };
+  add_norms(rows);
+  add_losses(rows);
+  add_sequences(rows);
+  add("attention_causal", {{{1, 2, 3, 4}}, {{1, 1, 3, 4}}, {{1, 1, 3, 4}}},
+      [](In in) { return attention(in[0], in[1], in[2], {.causal = true}); });
+  add("attention_capped", {{{2, 2, 2, 4}}, {{2, 2, 3, 4}}, {{2, 2, 3, 4}}},
+      [](In in) { return attention(in[0], in[1], in[2], {.scale = 0.7F, .soft_cap = 2}); });
+  add("attention_options", {{{2, 4, 3, 4}}, {{1, 2, 5, 4}}, {{1, 2, 5, 4}}, {{1, 2, 3, 5}}, {{4}}},
+      [](In in) {
+        const AttentionOptions options{
+            .causal = true, .window = 3, .soft_cap = 3, .max_bias = 4, .sinks = in[4]};
+        return attention(in[0], in[1], in[2], options, in[3]);
+      });
+  const Tensor positions = grad_device().tensor({3}, std::vector<std::int32_t>{5, 0, 9});
+  add("rope", {{{1, 3, 2, 4}}}, [](In in) { return rope(in[0]); });
+  add("rope_pairs", {{{2, 3, 1, 6}}}, [=](In in) {
+    return rope(in[0], {.mode = RopeMode::pairs, .dims = 4, .magnitude = 1.5F}, positions);
+  });
+  add("sinusoid", {{{3}, 0, 4}}, [](In in) { return sinusoid(in[0], 6, 100); });
+}
+
+/// Derivatives of derivatives: the first ones contain the kinds that exist for them alone.
+void add_second_rows(std::vector<GradRow>& rows) {
+  const auto add = [&](std::string name, std::vector<Leaf> leaves, Expression f) {
+    rows.push_back({"second_" + std::move(name), std::move(leaves),
+                    [f = std::move(f)](In in) {
+                      const Tensor y = f(in);
+                      Tensor sum;
+                      for (const Tensor& d : grad(y, sin(y), in)) {
+                        const Tensor flat = d.reshape({d.size()});
+                        sum = sum ? concat({sum, flat}, 0) : flat;
+                      }
+                      return sum;
+                    },
+                    5e-4});
+  };
+  add("softmax", {{{2, 4}, -2, 2}}, [](In in) { return softmax(in[0], 0.5F); });
+  add("log_softmax", {{{2, 4}, -2, 2}}, [](In in) { return log_softmax(in[0]); });
+  add("layer_norm", {{{2, 4}}, {{4}}}, [](In in) { return layer_norm(in[0], in[1]); });
+  add("group_norm", {{{1, 4, 2}}, {{4}}, {{4}}},
+      [](In in) { return group_norm(in[0], 2, in[1], in[2]); });
+  add("l2_norm", {{{2, 3}}}, [](In in) { return l2_norm(in[0]); });
+  add("conv", {{{1, 2, 5}}, {{2, 2, 3}}}, [](In in) { return conv(in[0], in[1]); });
+  add("max_pool", {{{1, 2, 4, 3}}},
+      [](In in) { return max_pool(in[0], {2, 3}, {.stride = {1}, .pad = {1}}); });
+  add("mean_pool", {{{1, 1, 5}}}, [](In in) { return mean_pool(in[0], {2}, {.stride = {1}}); });
+  add("resize", {{{1, 1, 3, 2}}},
+      [](In in) { return resize(in[0], 4, 4, {.mode = Interpolation::linear}); });
+  add("tile", {{{2, 2}}}, [](In in) { return tile(in[0], {2, 3}); });
+  add("embedding", {{{3, 2}}}, [](In in) {
+    return embedding(in[0], grad_device().tensor({3}, std::vector<std::int32_t>{2, 0, 2}));
+  });
+  add("checkpoint", {{{2, 3}}},
+      [](In in) { return checkpoint([](In x) { return tanh(x[0] * x[0]); }, in); });
+  add("cross_entropy", {{{3, 4}, -2, 2}}, [](In in) {
+    return cross_entropy(in[0], grad_device().tensor({3}, std::vector<std::int32_t>{2, -1, 0}));
+  });
+  add("attention", {{{1, 2, 2, 3}}, {{1, 1, 3, 3}}, {{1, 1, 3, 3}}},
+      [](In in) { return attention(in[0], in[1], in[2], {.causal = true}); });
+  add("solve", {{{2, 2}, 1, 2}, {{2, 2}}}, [](In in) { return solve_triangular(in[0], in[1]); });
+  add("sort", {{{2, 3}}}, [](In in) { return sort(in[0]).values; });
+}
+
+}  // namespace weft::test
