@@ -66,6 +66,17 @@ void order(const weft::Device& device) {
   expect(weft::sum(below).item() == 6, "a triangle");
 }
 
+void transforms(const weft::Device& device) {
+  const weft::Tensor wave = weft::sin(device.arange(60, 0, 2 * 3.14159265 / 12));  // five turns
+  const weft::Tensor spectrum = weft::rfft(wave);                                  // [31, 2]
+  const weft::Tensor power = weft::sum(spectrum * spectrum, {1});                  // largest at 5
+  const weft::Tensor again = weft::irfft(spectrum, 60);
+  const weft::Tensor highest = weft::cummax(wave, 0);  // the highest so far
+  expect(weft::argmax(power).item<std::int32_t>() == 5, "a spectrum");
+  expect(weft::max(weft::abs(again - wave)).item() < 1e-5F, "a transform back");
+  expect(std::abs(highest.to_vector()[59] - 1) < 1e-3F, "a running maximum");
+}
+
 void images(const weft::Device& device) {
   const weft::Tensor image = device.arange(2 * 3 * 8 * 8).reshape({2, 3, 8, 8}) * 0.01;
   const weft::Tensor weights = device.full({4, 3, 3, 3}, 0.1);
@@ -150,6 +161,7 @@ int main() try {
   views(device);
   operations(device);
   order(device);
+  transforms(device);
   images(device);
   blocks(device);
   errors(device);

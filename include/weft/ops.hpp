@@ -85,6 +85,22 @@ Tensor argmin(In x, const Dims& dims = {}, bool keep_dims = false);
 /// Running sums along a dimension; `exclusive` leaves out the element itself, `reverse` starts from the end.
 Tensor cumsum(In x, std::uint32_t dim, bool exclusive = false, bool reverse = false);
 
+/// Running products, maxima, minima and log(Σ exp(x)) along a dimension; `reverse` starts from the end. The gradient of
+/// cumprod needs elements other than 0; that of an extreme goes to the last of equals.
+Tensor cumprod(In x, std::uint32_t dim, bool reverse = false);
+Tensor cummax(In x, std::uint32_t dim, bool reverse = false);
+Tensor cummin(In x, std::uint32_t dim, bool reverse = false);
+Tensor logcumsumexp(In x, std::uint32_t dim, bool reverse = false);
+
+/// The discrete Fourier transform of complex numbers […, n, 2] of f32 (real and imaginary parts), for any n, and its inverse,
+/// which divides by n. The fastest lengths have no other prime factors than 2, 3, 5 and 7.
+Tensor fft(In x);
+Tensor ifft(In x);
+/// The first n / 2 + 1 elements of the transform of real numbers […, n]: […, n / 2 + 1, 2]; the others mirror them.
+Tensor rfft(In x);
+/// The n real numbers whose rfft() is x […, n / 2 + 1, 2].
+Tensor irfft(In x, std::uint64_t n);
+
 /// Softmax along the last dimension, and its logarithm.
 Tensor softmax(In x, float scale = 1);
 Tensor log_softmax(In x);

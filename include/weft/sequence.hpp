@@ -52,6 +52,28 @@ struct Recurrence {
 Recurrence recurrence(RecurrenceKind kind, const RecurrenceInputs& inputs,
                       const RecurrenceOptions& options = {}, Where where = Where::current());
 
+/// How the logit of an expert becomes its score: a softmax over all experts, or a function of each by itself.
+enum class ExpertScore : std::uint8_t { softmax, sigmoid, root_softplus, logit };
+
+/// Choices for route().
+struct RouteOptions {
+  ExpertScore score = ExpertScore::softmax;
+  Tensor bias{};  ///< f32 [experts]: added to scores for the choice, but not for the weights.
+  bool softmax_chosen = false;  ///< Weights are the softmax of the chosen scores.
+  bool normalize = false;       ///< Weights are divided by their sum, which is at least `least`.
+  float least = 0;
+  float scale = 1;  ///< Multiplies weights at the end.
+};
+
+/// Experts of each token, largest score first.
+struct Routed {
+  Tensor weights;  ///< [tokens, count] of f32.
+  Tensor ids;      ///< [tokens, count] of i32, for matmul_chosen().
+};
+
+/// The `count` experts with the largest scores for logits [tokens, experts] of f32, and the weights of their results.
+Routed route(In logits, std::uint64_t count, const RouteOptions& options = {});
+
 /// The matrices [tokens, 4, 4] that mix the residual streams of each token (hyper-connections), made nearly doubly stochastic
 /// from mixes [tokens, 24], scale [3] and base [24]: softmax over the last dimension of mixes[8…] * scale[2] + base[8…], plus
 /// eps; columns are divided by their sums (plus eps), and then rows and columns in turn `iterations - 1` times.

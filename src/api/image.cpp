@@ -1,8 +1,8 @@
 #include "weft/image.hpp"
 
-#include <format>
 #include <limits>
 
+#include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 
@@ -22,16 +22,16 @@ Numbers spread(const Numbers& given, std::size_t count, std::uint64_t standard,
   for (const std::uint64_t number : given) {
     if (number <= most) continue;
     throw Error(ErrorCode::invalid_argument,
-                std::format("A {} of {} is too large for windows; at most {} is possible ({}).",
-                            what, number, most, graph::describe_place("windows", x.where)));
+                formatted("A {} of {} is too large for windows; at most {} is possible ({}).", what,
+                          number, most, graph::describe_place("windows", x.where)));
   }
   if (given.empty()) return Numbers(count, standard);
   if (given.size() == 1) return Numbers(count, given.front());
   if (given.size() == count) return given;
   throw Error(ErrorCode::invalid_argument,
-              std::format("An image of shape {} has {} spatial dimensions; the {} has {} ({}).",
-                          ops::describe(x.tensor.shape()), count, what, given.size(),
-                          graph::describe_place("windows", x.where)));
+              formatted("An image of shape {} has {} spatial dimensions; the {} has {} ({}).",
+                        ops::describe(x.tensor.shape()), count, what, given.size(),
+                        graph::describe_place("windows", x.where)));
 }
 
 std::size_t spatial_of(In x) {

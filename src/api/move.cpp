@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <format>
 #include <limits>
 
+#include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/ops.hpp"
@@ -47,10 +47,10 @@ Tensor pad(In x, const Shape& low, const Shape& high, Edge edge) {
   if (low.size() != shape.size() || high.size() != shape.size()) {
     throw Error(
         ErrorCode::invalid_argument,
-        std::format("pad of a tensor of shape {} needs a number before and after each dimension; "
-                    "{} and {} were given ({}).",
-                    ops::describe(shape), low.size(), high.size(),
-                    graph::describe_place("pad", x.where)));
+        formatted("pad of a tensor of shape {} needs a number before and after each dimension; "
+                  "{} and {} were given ({}).",
+                  ops::describe(shape), low.size(), high.size(),
+                  graph::describe_place("pad", x.where)));
   }
   for (std::size_t i = 0; i < shape.size(); ++i) shape[i] += low[i] + high[i];
   const ops::border::Mode mode = edge == Edge::repeat ? ops::border::Mode::edge
@@ -71,17 +71,17 @@ Tensor tile(In x, const std::vector<std::uint64_t>& times) {
   if (times.size() != shape.size()) {
     throw Error(
         ErrorCode::invalid_argument,
-        std::format("tile of a tensor of shape {} needs a number for each dimension; {} "
-                    "were given ({}).",
-                    ops::describe(shape), times.size(), graph::describe_place("tile", x.where)));
+        formatted("tile of a tensor of shape {} needs a number for each dimension; {} "
+                  "were given ({}).",
+                  ops::describe(shape), times.size(), graph::describe_place("tile", x.where)));
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (__builtin_mul_overflow(shape[i], times[i], &shape[i])) {
       throw Error(ErrorCode::invalid_argument,
-                  std::format("Dimension {} of a tensor of shape {} cannot be repeated {} times "
-                              "({}).",
-                              i, ops::describe(x.tensor.shape()), times[i],
-                              graph::describe_place("tile", x.where)));
+                  formatted("Dimension {} of a tensor of shape {} cannot be repeated {} times "
+                            "({}).",
+                            i, ops::describe(x.tensor.shape()), times[i],
+                            graph::describe_place("tile", x.where)));
     }
   }
   return make(kinds::tile, graph::ShapeAttributes{shape}, {x.tensor}, x.where);

@@ -92,10 +92,6 @@ Tensor argmin(In x, const Dims& dims, bool keep_dims) {
   return reduce("argmin", x, dims, keep_dims);
 }
 
-Tensor cumsum(In x, std::uint32_t dim, bool exclusive, bool reverse) {
-  return make(kinds::cumsum, graph::CumsumAttributes{dim, exclusive, reverse}, {x.tensor}, x.where);
-}
-
 Tensor softmax(In x, float scale) {
   return make(kinds::softmax, graph::SoftmaxAttributes{.scale = scale}, {x.tensor}, x.where);
 }

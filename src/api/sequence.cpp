@@ -36,6 +36,18 @@ Recurrence recurrence(RecurrenceKind kind, const RecurrenceInputs& inputs,
   return {Access::tensor({node, 0}), Access::tensor({node, 1})};
 }
 
+Routed route(In logits, std::uint64_t count, const RouteOptions& options) {
+  const graph::RouterAttributes attributes{count,
+                                           static_cast<ops::router::Score>(options.score),
+                                           options.softmax_chosen,
+                                           options.normalize,
+                                           options.least,
+                                           options.scale};
+  const auto node =
+      graph::make_node(kinds::router, attributes, {logits.tensor, options.bias}, logits.where);
+  return {Access::tensor({node, 0}), Access::tensor({node, 1})};
+}
+
 Tensor hyper_combine(In mixes, const Tensor& scale, const Tensor& base, std::uint32_t iterations,
                      float eps) {
   return make(kinds::hyper_combine, graph::HyperAttributes{.eps = eps, .iterations = iterations},

@@ -184,6 +184,35 @@ weft_status weft_tensor_sort(weft_tensor x, int64_t count, bool descending, weft
   });
 }
 
+weft_status weft_tensor_scan(const char* function, weft_tensor x, uint32_t dim, bool reverse,
+                             weft_tensor* y) {
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    const std::string_view name = required(function, "function");
+    const In in{from, nowhere};
+    if (name == "sum") return cumsum(in, dim, false, reverse);
+    if (name == "prod") return cumprod(in, dim, reverse);
+    if (name == "max") return cummax(in, dim, reverse);
+    if (name == "min") return cummin(in, dim, reverse);
+    if (name == "logsumexp") return logcumsumexp(in, dim, reverse);
+    raise(ErrorCode::not_found, "There is no scan named `{}`.", name);
+  });
+}
+
+weft_status weft_tensor_fft(weft_tensor x, bool inverse, weft_tensor* y) {
+  return make(__func__, y, x, "x", [&](const Tensor& from) {
+    return inverse ? ifft({from, nowhere}) : fft({from, nowhere});
+  });
+}
+
+weft_status weft_tensor_rfft(weft_tensor x, weft_tensor* y) {
+  return make(__func__, y, x, "x", [&](const Tensor& from) { return rfft({from, nowhere}); });
+}
+
+weft_status weft_tensor_irfft(weft_tensor x, int64_t n, weft_tensor* y) {
+  return make(__func__, y, x, "x",
+              [&](const Tensor& from) { return irfft({from, nowhere}, positive(n, "n")); });
+}
+
 weft_status weft_tensor_set_rows(weft_tensor table, weft_tensor indices, weft_tensor source,
                                  weft_tensor* y) {
   return make(__func__, y, table, "table", [&](const Tensor& from) {

@@ -1,7 +1,6 @@
 #include "weft/c/train.h"
 
 #include <array>
-#include <format>
 #include <vector>
 
 #include "capi/make.hpp"

@@ -53,8 +53,11 @@ struct Describe {
     return std::format("{} over {}", name(a.function), list(axes));
   }
   std::string operator()(const CumsumAttributes& a) const {
-    return std::format("axis {}{}{}", a.axis, a.exclusive ? " exclusive" : "",
+    return std::format("{} axis {}{}{}", name(a.function), a.axis, a.exclusive ? " exclusive" : "",
                        a.reverse ? " reverse" : "");
+  }
+  std::string operator()(const FourierAttributes& a) const {
+    return std::format("{}scale {}", a.inverse ? "inverse " : "", a.scale);
   }
   std::string operator()(const SoftmaxAttributes& a) const {
     return std::format("{}scale {}{}", a.log ? "log " : "", a.scale,
@@ -124,6 +127,9 @@ struct Describe {
   std::string operator()(const ConvSsmAttributes& a) const { return a.silu ? "silu" : ""; }
   std::string operator()(const RecurrenceAttributes& a) const {
     return std::format("{} scale {}", name(a.kind), a.scale);
+  }
+  std::string operator()(const RouterAttributes& a) const {
+    return std::format("{} of score {} scale {}", a.count, static_cast<int>(a.score), a.scale);
   }
   std::string operator()(const HyperAttributes& a) const {
     return std::format("scale {} iterations {}", a.scale, a.iterations);

@@ -11,6 +11,7 @@
 #include "base/dtype.hpp"
 #include "ops/border/border.hpp"
 #include "ops/cross_entropy/cross_entropy.hpp"
+#include "ops/cumsum/cumsum.hpp"
 #include "ops/fused/fused.hpp"
 #include "ops/norm/norm.hpp"
 #include "ops/pool/pool.hpp"
@@ -18,6 +19,7 @@
 #include "ops/reduce/reduce.hpp"
 #include "ops/resize/resize.hpp"
 #include "ops/rope/rope.hpp"
+#include "ops/router/router.hpp"
 #include "weft/tensor.hpp"
 
 namespace weft::graph {
@@ -44,7 +46,14 @@ struct CumsumAttributes {
   std::uint32_t axis = 0;
   bool exclusive = false;
   bool reverse = false;
+  ops::cumsum::Function function = ops::cumsum::Function::sum;
   bool operator==(const CumsumAttributes&) const = default;
+};
+
+struct FourierAttributes {
+  bool inverse = false;
+  float scale = 1;
+  bool operator==(const FourierAttributes&) const = default;
 };
 
 struct SoftmaxAttributes {
@@ -235,6 +244,16 @@ struct RecurrenceAttributes {
   bool operator==(const RecurrenceAttributes&) const = default;
 };
 
+struct RouterAttributes {
+  std::uint64_t count = 1;
+  ops::router::Score score = ops::router::Score::softmax;
+  bool softmax_chosen = false;
+  bool normalize = false;
+  float least = 0;
+  float scale = 1;
+  bool operator==(const RouterAttributes&) const = default;
+};
+
 struct HyperAttributes {
   float eps = 1e-6F;
   std::uint32_t iterations = 1;
@@ -266,15 +285,14 @@ struct FusedTailAttributes {
   bool operator==(const FusedTailAttributes&) const = default;
 };
 
-using Attributes =
-    std::variant<std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes,
-                 SoftmaxAttributes, NormAttributes, MatmulAttributes, AxisAttributes,
-                 ShapeAttributes, PermuteAttributes, SliceAttributes, PadAttributes, CastAttributes,
-                 DropoutAttributes, AdamAttributes, ClipAttributes, AttentionAttributes,
-                 RopeAttributes, FusedAttributes, FusedTailAttributes, CheckpointAttributes,
-                 ConvAttributes, WindowAttributes, ResizeAttributes, BorderAttributes,
-                 BandAttributes, SortAttributes, SolveAttributes, SinusoidAttributes,
-                 CrossEntropyAttributes, ConvSsmAttributes, RecurrenceAttributes, HyperAttributes>;
+using Attributes = std::variant<
+    std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes, SoftmaxAttributes,
+    NormAttributes, MatmulAttributes, AxisAttributes, ShapeAttributes, PermuteAttributes,
+    SliceAttributes, PadAttributes, CastAttributes, DropoutAttributes, AdamAttributes,
+    ClipAttributes, AttentionAttributes, RopeAttributes, FusedAttributes, FusedTailAttributes,
+    CheckpointAttributes, ConvAttributes, WindowAttributes, ResizeAttributes, BorderAttributes,
+    BandAttributes, SortAttributes, SolveAttributes, SinusoidAttributes, CrossEntropyAttributes,
+    ConvSsmAttributes, RecurrenceAttributes, HyperAttributes, RouterAttributes, FourierAttributes>;
 
 /// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
 std::string describe(const Attributes& attributes);

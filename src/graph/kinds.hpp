@@ -29,6 +29,7 @@ extern const Rule fused_tail;  ///< A reduction, a softmax or a norm of a chain;
 // Along dimensions.
 extern const Rule reduce;
 extern const Rule cumsum;
+extern const Rule fft;
 extern const Rule sort;
 extern const Rule softmax;
 extern const Rule softmax_back;
@@ -48,6 +49,7 @@ extern const Rule hyper_combine;
 extern const Rule hyper_read;
 extern const Rule hyper_write;
 extern const Rule indexer;
+extern const Rule router;
 // Training.
 extern const Rule dropout;
 extern const Rule adam;

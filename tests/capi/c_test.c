@@ -150,6 +150,41 @@ static void tensors(void) {
   CHECK_OK(weft_tensor_free(t));
 }
 
+static void layers_and_training(void) {
+  const int64_t image[] = {1, 1, 5};
+  const int64_t kernel[] = {1, 1, 3};
+  const int64_t four[] = {4};
+  const float values[] = {1, 2, 3, 4, 5};
+  const float taps[] = {1, 0, -1};
+  const float rate[] = {0.5F, 0};
+  const int64_t two[] = {2};
+  const weft_conv_options options = {.windows = {.stride = {2}, .pad = {1}}};
+  float back[3] = {0};
+  weft_tensor x = NULL, w = NULL, numbers = NULL, y = NULL, loss = NULL, gradient = NULL;
+  weft_tensor scale = NULL, norm = NULL, sorted = NULL, places = NULL, none = NULL;
+  weft_step step;
+  CHECK_OK(weft_tensor_from_data(device, WEFT_F32, 3, image, values, sizeof values, &x));
+  CHECK_OK(weft_tensor_from_data(device, WEFT_F32, 3, kernel, taps, sizeof taps, &w));
+  CHECK_OK(weft_tensor_from_data(device, WEFT_F32, 1, two, rate, sizeof rate, &numbers));
+  CHECK_OK(weft_tensor_conv(x, w, NULL, &options, &y));
+  CHECK_OK(weft_tensor_reduce("sum", y, NULL, 0, false, &loss));
+  CHECK_OK(weft_tensor_grad(loss, NULL, &w, 1, &gradient)); /* 6, 9, 6 */
+  CHECK_OK(weft_tensor_read(y, WEFT_F32, back, sizeof back));
+  CHECK(back[0] == -2 && back[1] == -2 && back[2] == 4);
+  CHECK_OK(weft_tensor_clip_by_norm(&gradient, 1, 0, NULL, &scale, &norm));
+  CHECK_OK(weft_tensor_sgd(w, gradient, NULL, numbers, NULL, &step));
+  CHECK_OK(weft_tensor_read(step.weights, WEFT_F32, back, sizeof back));
+  CHECK(back[0] == -2 && back[1] == -4.5F && back[2] == -4);
+  CHECK(step.m == NULL && step.v == NULL && step.working == NULL);
+  CHECK_OK(weft_tensor_sort(y, 1, true, &sorted, &places));
+  CHECK_FAILS(weft_tensor_sort(y, 4, true, NULL, &none), WEFT_INVALID_ARGUMENT, "[1,1,3]");
+  CHECK_FAILS(weft_tensor_pool(WEFT_POOL_MAX, w, four, NULL, &none), WEFT_INVALID_ARGUMENT,
+              "f32[1,1,3]");
+  CHECK(none == NULL);
+  weft_tensor all[] = {x, w, numbers, y, loss, gradient, scale, norm, sorted, places, step.weights};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) CHECK_OK(weft_tensor_free(all[i]));
+}
+
 static void products(void) {
   const float values[] = {1, 2, 3, 4, 5, 6};
   float c[4] = {0};
@@ -270,6 +305,7 @@ static const struct {
              {"handles", handles},
              {"buffers_at_any_offset", buffers_at_any_offset},
              {"tensors", tensors},
+             {"layers_and_training", layers_and_training},
              {"products", products},
              {"kernels", kernels},
              {"threads", threads}};

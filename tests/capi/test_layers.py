@@ -68,6 +68,25 @@ class CApiLayers(Case):
         wanted[rows] = source
         self.assertTrue(np.array_equal(op("set_rows", x, DEVICE.tensor(rows), DEVICE.tensor(source)).numpy(), wanted))
 
+    def test_scans_and_transforms(self):
+        a = draw(3, 12)
+        x = DEVICE.tensor(a)
+        exact = a.astype(np.float64)
+        for name, wanted in [(b"sum", np.cumsum(exact, 1)), (b"prod", np.cumprod(exact, 1)), (b"max", np.maximum.accumulate(a, 1)),
+                             (b"min", np.minimum.accumulate(a, 1)), (b"logsumexp", np.logaddexp.accumulate(exact, 1))]:
+            self.close(op("scan", name, x, 1, False).numpy(), wanted, loose=64)
+        self.fails("not_found", "`mean`", lib.weft_tensor_scan, b"mean", x, 1, False, c.byref(Handle()))
+        half = op("rfft", x)
+        wanted = np.fft.rfft(exact)
+        self.close(half.numpy(), np.stack([wanted.real, wanted.imag], 2), scale=4, loose=8)
+        self.close(op("irfft", half, 12).numpy(), a, scale=2, loose=8)
+        pairs = draw(2, 11, 2)
+        whole = op("fft", DEVICE.tensor(pairs), False)
+        wanted = np.fft.fft(pairs[..., 0].astype(np.float64) + 1j * pairs[..., 1])
+        self.close(whole.numpy(), np.stack([wanted.real, wanted.imag], 2), scale=4, loose=16)
+        self.close(op("fft", whole, True).numpy(), pairs, scale=2, loose=16)
+        self.fails("invalid_argument", "[3,12]", lib.weft_tensor_fft, x, False, c.byref(Handle()))
+
     def test_rows_and_products(self):
         a, mask, sinks = draw(2, 3, 4), draw(1, 4), draw(2)
         keep = [DEVICE.tensor(mask), DEVICE.tensor(sinks)]

@@ -1,4 +1,5 @@
 // Kinds that are parts of models, in double.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -260,6 +261,39 @@ void hyper_write(const Attributes&, const Hosts& in, Hosts& out) {
   }
 }
 
+void router(const Attributes& attributes, const Hosts& in, Hosts& out) {
+  using ops::router::Score;
+  const auto& a = as<graph::RouterAttributes>(attributes);
+  const std::uint64_t experts = in[0].shape[1];
+  for (std::uint64_t t = 0; t < in[0].shape[0]; ++t) {
+    std::vector<double> score(experts);
+    double total = 0;
+    for (std::uint64_t e = 0; e < experts; ++e) total += std::exp(in[0][{t, e}]);
+    for (std::uint64_t e = 0; e < experts; ++e) {
+      const double x = in[0][{t, e}];
+      score[e] = a.score == Score::softmax   ? std::exp(x) / total
+                 : a.score == Score::sigmoid ? sigmoid(x)
+                 : a.score == Score::logit   ? x
+                                             : std::sqrt(softplus(x));
+    }
+    const auto rank = [&](std::uint64_t e) { return score[e] + (in[1].given() ? in[1].v[e] : 0); };
+    std::vector<std::uint64_t> order(experts);
+    for (std::uint64_t e = 0; e < experts; ++e) order[e] = e;
+    std::ranges::stable_sort(order, [&](auto p, auto q) { return rank(p) > rank(q); });
+    double sum = 0;
+    for (std::uint64_t k = 0; k < a.count; ++k) {
+      double& weight = out[0][{t, k}];
+      weight = a.softmax_chosen ? std::exp(score[order[k]]) : score[order[k]];
+      out[1][{t, k}] = double(order[k]);
+      sum += weight;
+    }
+    const double divisor = a.softmax_chosen ? sum
+                           : a.normalize    ? std::max(sum, double{a.least})
+                                            : 1;
+    for (std::uint64_t k = 0; k < a.count; ++k) out[0][{t, k}] *= double{a.scale} / divisor;
+  }
+}
+
 void indexer(const Attributes&, const Hosts& in, Hosts& out) {
   const Shape& q = in[0].shape;
   for (Index i(out[0].shape); !i.done(); i.next()) {
@@ -288,6 +322,7 @@ void add_model_kinds(std::map<const graph::Rule*, Compute>& table) {
   table[&kinds::hyper_read] = test::hyper_read;
   table[&kinds::hyper_write] = test::hyper_write;
   table[&kinds::indexer] = indexer;
+  table[&kinds::router] = router;
 }
 
 }  // namespace weft::test

@@ -1,7 +1,9 @@
 // Kinds that work along dimensions, in double.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 #include "double_graph.hpp"
@@ -66,15 +68,48 @@ void reduce(const Attributes& attributes, const Hosts& in, Hosts& out) {
   }
 }
 
+double joined(ops::cumsum::Function function, double a, double b) {
+  using ops::cumsum::Function;
+  switch (function) {
+    case Function::sum: return a + b;
+    case Function::prod: return a * b;
+    case Function::max: return std::max(a, b);
+    case Function::min: return std::min(a, b);
+    case Function::logsumexp: return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+  }
+  return 0;
+}
+
 void cumsum(const Attributes& attributes, const Hosts& in, Hosts& out) {
   const auto& a = as<graph::CumsumAttributes>(attributes);
+  const std::uint64_t n = in[0].shape[a.axis];
   for (Index i(in[0].shape); !i.done(); i.next()) {
-    std::vector<std::uint64_t> to(i.values().begin(), i.values().end());
-    for (std::uint64_t k = 0; k < in[0].shape[a.axis]; ++k) {
-      const std::uint64_t from = i[a.axis];
-      const bool counts = (a.reverse ? from > k : from < k) || (!a.exclusive && from == k);
-      to[a.axis] = k;
-      if (counts) out[0].v[out[0].place(to)] += in[0].at(i.values());
+    std::vector<std::uint64_t> at(i.values().begin(), i.values().end());
+    bool first = true;
+    double& y = out[0].v[out[0].place(at)];
+    for (std::uint64_t k = a.reverse ? n - 1 : 0; k < n; k += a.reverse ? -1ULL : 1) {
+      at[a.axis] = k;
+      if (k == i[a.axis] && a.exclusive) break;
+      y = first ? in[0].at(at) : joined(a.function, y, in[0].at(at));
+      first = false;
+      if (k == i[a.axis]) break;
+    }
+  }
+}
+
+void fft(const Attributes& attributes, const Hosts& in, Hosts& out) {
+  const auto& a = as<graph::FourierAttributes>(attributes);
+  const std::size_t n = in[0].back(1);
+  for (std::size_t row = 0; row < in[0].v.size(); row += 2 * n) {
+    for (std::size_t k = 0; k < n; ++k) {
+      std::complex<double> sum;
+      for (std::size_t j = 0; j < n; ++j) {
+        const double angle = 2 * std::numbers::pi * double(j * k % n) / double(n);
+        sum += std::complex(in[0].v[row + 2 * j], in[0].v[row + 2 * j + 1]) *
+               std::polar(double{a.scale}, a.inverse ? angle : -angle);
+      }
+      out[0].v[row + 2 * k] = sum.real();
+      out[0].v[row + 2 * k + 1] = sum.imag();
     }
   }
 }
@@ -264,6 +299,7 @@ void add_row_kinds(std::map<const graph::Rule*, Compute>& table) {
   using namespace graph;
   table[&kinds::reduce] = test::reduce;
   table[&kinds::cumsum] = test::cumsum;
+  table[&kinds::fft] = test::fft;
   table[&kinds::sort] = test::sort;
   table[&kinds::softmax] = test::softmax;
   table[&kinds::softmax_back] = softmax_back;

@@ -41,6 +41,20 @@ void add_reductions(std::vector<GradRow>& rows) {
   }
   rows.push_back({"cumsum", {{{3, 4}}}, [](In in) { return cumsum(in[0], 1); }});
   rows.push_back({"cumsum_back", {{{3, 4}}}, [](In in) { return cumsum(in[0], 0, true, true); }});
+  using Scan = Tensor (*)(weft::In, std::uint32_t, bool);
+  for (const auto& [scan, name] : {std::pair<Scan, const char*>{cumprod, "cumprod"},
+                                   {cummax, "cummax"},
+                                   {cummin, "cummin"},
+                                   {logcumsumexp, "logcumsumexp"}}) {
+    rows.push_back({name, {{{3, 5}, 0.5, 2}}, [=](In in) { return scan(in[0], 1, false); }});
+    rows.push_back({std::string(name) + "_reverse", {{{5, 2}, 0.5, 2}}, [=](In in) {
+                      return scan(in[0], 0, true);
+                    }});
+  }
+  rows.push_back({"fft", {{{2, 12, 2}}}, [](In in) { return fft(in[0]); }});
+  rows.push_back({"ifft_11", {{{11, 2}}}, [](In in) { return ifft(in[0]); }});
+  rows.push_back({"rfft", {{{2, 9}}}, [](In in) { return rfft(in[0]); }});
+  rows.push_back({"irfft", {{{2, 5, 2}}}, [](In in) { return irfft(in[0], 8); }});
   rows.push_back({"sort", {{{2, 5}}}, [](In in) { return sort(in[0]).values; }});
   rows.push_back({"top_k", {{{2, 3, 6}}}, [](In in) { return top_k(in[0], 2).values; }});
   rows.push_back({"smallest", {{{2, 6}}}, [](In in) { return top_k(in[0], 3, false).values; }});

@@ -120,6 +120,15 @@ void add_sequences(std::vector<GradRow>& rows) {
     return both(
         recurrence(RecurrenceKind::ssm, {in[0], in[1], in[2], in[3], in[4], {}, {}, {}, in[5]}));
   });
+  add("route", {{{3, 6}, -2, 2}},
+      [](In in) { return route(in[0], 2, {.normalize = true, .scale = 2.5F}).weights; });
+  add("route_chosen", {{{3, 6}, -2, 2}}, [](In in) {
+    return route(in[0], 3, {.score = ExpertScore::logit, .softmax_chosen = true}).weights;
+  });
+  add("route_biased", {{{3, 6}, -2, 2}}, [](In in) {
+    const Tensor bias = sin(grad_device().arange(6));
+    return route(in[0], 2, {.score = ExpertScore::sigmoid, .bias = bias}).weights;
+  });
   add("hyper_combine", {{{2, 24}}, {{3}}, {{24}}},
       [](In in) { return hyper_combine(in[0], in[1], in[2], 3, 1e-3F); });
   add("hyper_read", {{{2, 3, 4}}, {{2, 3}}}, [](In in) { return hyper_read(in[0], in[1], 0.5F); });

@@ -91,7 +91,8 @@ TEST(ApiFile, KeepQuantizedBlocks) {
   EXPECT_EQ(again.dtype(), DType::q4_0);
   EXPECT_EQ(again.shape(), (Shape{2, 32}));
   EXPECT_EQ(again.to_vector(), blocks.to_vector());
-  EXPECT_LT(max(map("abs", again.to(DType::f32) - x)).item(), 0.1F);
+  EXPECT_LT(max(map("abs", again.to(DType::f32) - x)).item(),
+            0.13F);  // half of a step at the far end: 1 / 8
   EXPECT_NE(again.to_string().find("q4_0 as f32[2,32]"), std::string::npos);
   EXPECT_TRUE(message_of([&] {
                 save(folder / "q.safetensors", {{{"q", blocks}}, {}});

@@ -98,6 +98,18 @@ WEFT_API weft_status weft_tensor_band(weft_tensor x, int64_t low, int64_t high, 
 WEFT_API weft_status weft_tensor_sort(weft_tensor x, int64_t count, bool descending,
                                       weft_tensor* values, weft_tensor* indices);
 
+/// What a function ("sum", "prod", "max", "min" or "logsumexp") makes of all elements up to each one along a dimension, or with
+/// `reverse` of all from each one on.
+WEFT_API weft_status weft_tensor_scan(const char* function, weft_tensor x, uint32_t dim,
+                                      bool reverse, weft_tensor* y);
+
+/// The discrete Fourier transform of complex numbers […, n, 2] of f32, or its inverse, which divides by n.
+WEFT_API weft_status weft_tensor_fft(weft_tensor x, bool inverse, weft_tensor* y);
+
+/// The first n / 2 + 1 elements of the transform of real numbers […, n], and back from these to n numbers.
+WEFT_API weft_status weft_tensor_rfft(weft_tensor x, weft_tensor* y);
+WEFT_API weft_status weft_tensor_irfft(weft_tensor x, int64_t n, weft_tensor* y);
+
 /// A table [N, C] with table[indices[r]] = source[r] for rows [R, C].
 WEFT_API weft_status weft_tensor_set_rows(weft_tensor table, weft_tensor indices,
                                           weft_tensor source, weft_tensor* y);

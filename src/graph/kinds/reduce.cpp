@@ -4,7 +4,6 @@
 
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
-#include "ops/cumsum/cumsum.hpp"
 
 namespace weft::graph::kinds {
 namespace {
@@ -73,40 +72,9 @@ std::vector<Tensor> gradient_reduce(const GradientArgs& g) {
   return {};
 }
 
-Result<std::vector<Type>> infer_cumsum(const Signature& s) {
-  const auto& a = as<CumsumAttributes>(s.attributes);
-  if (a.axis >= s.inputs[0].rank()) {
-    return fail(ErrorCode::invalid_argument, "Dimension {} is not one of a tensor of shape {}.",
-                a.axis, ops::describe(s.inputs[0].shape));
-  }
-  return one(s.inputs[0].dtype, s.inputs[0].shape);
-}
-
-Result<ops::Plan> lower_cumsum(const LowerArgs& l) {
-  const auto& a = as<CumsumAttributes>(l.attributes);
-  return ops::cumsum::plan({.x = l.inputs[0],
-                            .y = l.outputs[0],
-                            .axis = a.axis,
-                            .exclusive = a.exclusive,
-                            .reverse = a.reverse},
-                           l.caps);
-}
-
-std::vector<Tensor> gradient_cumsum(const GradientArgs& g) {
-  const auto& a = as<CumsumAttributes>(g.attributes);
-  return {weft::cumsum(g.dy[0], a.axis, a.exclusive, !a.reverse)};
-}
-
-constexpr InPlace over_x[] = {{0, 0}};
-
 }  // namespace
 
 const Rule reduce{
     .name = "reduce", .infer = infer_reduce, .lower = lower_reduce, .gradient = gradient_reduce};
-const Rule cumsum{.name = "cumsum",
-                  .infer = infer_cumsum,
-                  .lower = lower_cumsum,
-                  .gradient = gradient_cumsum,
-                  .in_place = over_x};
 
 }  // namespace weft::graph::kinds

@@ -2,7 +2,9 @@
 // Tile: 256 invocations, one per chunk of sequences and segment; 8 elements in flight each. No workgroup memory.
 // MODE "sums" writes the total of each segment, "scan" the running sums on top of p.sums where CARRIED.
 alias T = {{DOMAIN}};
+#include "cumsum/join.wgsl"
 #let PAIR = CHUNK == 2
+#let JOIN = PAIR ? "join2" : "join1"
 alias V = {{PAIR ? "vec2<T>" : "T"}};
 #let INNER = KEPT_RANK - 1
 
@@ -60,7 +62,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let begin = segment * p.span;
   let end = min(begin + p.span, p.count);
   let sum_at = {{MODE == "sums" || CARRIED ? "p.sums_off + row * " + CHUNK + "u * p.sum_row + segment * p.sum_segment" : "0u"}};
-  var sum = V();
+  var sum = V(neutral);
 #if CARRIED
 #if PAIR
   sum = V(sums_at(sum_at), sums_at(sum_at + p.sum_row));
@@ -77,7 +79,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if MODE == "scan" && EXCLUSIVE
     store(at.y, i + {{k}}u, sum);
 #endif
-    sum += v{{k}};
+    sum = {{JOIN}}(sum, v{{k}});
 #if MODE == "scan" && !EXCLUSIVE
     store(at.y, i + {{k}}u, sum);
 #endif
@@ -88,7 +90,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if MODE == "scan" && EXCLUSIVE
     store(at.y, i, sum);
 #endif
-    sum += v;
+    sum = {{JOIN}}(sum, v);
 #if MODE == "scan" && !EXCLUSIVE
     store(at.y, i, sum);
 #endif

@@ -1,6 +1,8 @@
 #include "ops/cumsum/cumsum.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/format.hpp"
 #include "ops/case.hpp"
@@ -14,7 +16,32 @@ struct Options {
   std::uint32_t axis = 0;
   bool exclusive = false;
   bool reverse = false;
+  Function function = Function::sum;
 };
+
+double neutral(Function function, DType type) {
+  const double most = is_float(type)       ? std::numeric_limits<float>::max()
+                      : type == DType::u32 ? 4294967295.0
+                                           : 2147483647.0;
+  const double least = is_float(type) ? -most : type == DType::u32 ? 0 : -2147483648.0;
+  if (function == Function::min) return most;
+  if (function == Function::max || function == Function::logsumexp) return least;
+  return function == Function::prod ? 1 : 0;
+}
+
+double joined(Function function, double a, double b) {
+  switch (function) {
+    case Function::sum: return a + b;
+    case Function::prod: return a * b;
+    case Function::max: return std::max(a, b);
+    case Function::min: return std::min(a, b);
+    case Function::logsumexp: {
+      const double top = std::max(a, b);
+      return top + std::log(std::exp(a - top) + std::exp(b - top));
+    }
+  }
+  return 0;
+}
 
 void scan_host(const Options& options, const HostTensor& x, HostTensor& y) {
   const std::vector<double> in = x.values;
@@ -24,13 +51,13 @@ void scan_host(const Options& options, const HostTensor& x, HostTensor& y) {
   const std::uint64_t outer = in.size() / std::max<std::uint64_t>(1, inner * count);
   for (std::uint64_t o = 0; o < outer; ++o) {
     for (std::uint64_t k = 0; k < inner; ++k) {
-      double sum = 0;
+      double sum = neutral(options.function, x.dtype);
       for (std::uint64_t j = 0; j < count; ++j) {
         const std::uint64_t i = options.reverse ? count - 1 - j : j;
         const std::uint64_t at = (o * count + i) * inner + k;
-        if (!options.exclusive) sum += in[at];
+        if (!options.exclusive) sum = joined(options.function, sum, in[at]);
         y.values[at] = is_float(y.dtype) ? sum : round_to(y.dtype, sum);
-        if (options.exclusive) sum += in[at];
+        if (options.exclusive) sum = joined(options.function, sum, in[at]);
       }
     }
   }
@@ -38,11 +65,15 @@ void scan_host(const Options& options, const HostTensor& x, HostTensor& y) {
 
 Case make_case(const std::string& label, TensorSpec x, TensorSpec y, Options options) {
   Case test;
-  test.name = formatted("{}{}{}", label, options.exclusive ? "_exclusive" : "",
-                        options.reverse ? "_reverse" : "");
+  const bool sums = options.function == Function::sum;
+  test.name = formatted("{}{}{}{}", sums ? "" : formatted("{}_", name(options.function)), label,
+                        options.exclusive ? "_exclusive" : "", options.reverse ? "_reverse" : "");
   y.shape = x.shape;
   y.output = true;
-  if (!is_float(x.dtype)) {
+  if (options.function == Function::prod) {
+    x.low = is_float(x.dtype) ? 0.9 : -1;
+    x.high = is_float(x.dtype) ? 1.1 : -1;
+  } else if (!is_float(x.dtype)) {
     x.low = x.dtype == DType::u32 ? 0 : -100;
     x.high = 100;
   }
@@ -54,7 +85,8 @@ Case make_case(const std::string& label, TensorSpec x, TensorSpec y, Options opt
                  .y = v[1],
                  .axis = options.axis,
                  .exclusive = options.exclusive,
-                 .reverse = options.reverse},
+                 .reverse = options.reverse,
+                 .function = options.function},
                 caps);
   };
   test.reference = [options](std::span<HostTensor> t) { scan_host(options, t[0], t[1]); };
@@ -117,10 +149,29 @@ void add_cases(std::vector<Case>& out) {
   add("many_rows", {.shape = {70000, 12}}, {}, 1);
 }
 
+/// What is scanned differently from sums: few cases, for the kernels are the same.
+void add_functions(std::vector<Case>& out) {
+  for (const Function function : all_functions) {
+    if (function == Function::sum) continue;
+    const auto add = [&](const std::string& label, const TensorSpec& x, Options options) {
+      options.function = function;
+      out.push_back(make_case(label, x, {.dtype = x.dtype}, options));
+      out.back().epsilons = 256;
+    };
+    add("row", {.shape = {3, 1205}}, {.axis = 1});
+    add("column", {.shape = {100, 6}}, {.axis = 0, .reverse = true});
+    add("row_f16", {.dtype = DType::f16, .shape = {2, 70}}, {.axis = 1, .reverse = true});
+    add("long", {.shape = {20001}}, {});
+    if (function == Function::logsumexp) continue;
+    add("exclusive_i32", {.dtype = DType::i32, .shape = {2, 40}}, {.axis = 1, .exclusive = true});
+  }
+}
+
 std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
   add_cases(out);
+  add_functions(out);
   for (int i = 0; i < 10; ++i) {
     Shape shape(random.between(1, 4));
     for (std::uint64_t& extent : shape) extent = random.between(1, 20);
@@ -159,7 +210,9 @@ std::vector<Case> cases(std::uint64_t seed) {
 
 Op describe_op();
 Op describe_op() {
-  return {"cumsum", "Running sums along one dimension, inclusive or exclusive, from either end",
+  return {"cumsum",
+          "Running sums, products, maxima, minima and logarithms of sums of exponentials along one "
+          "dimension, inclusive or exclusive, from either end",
           "f32 f16 bf16 i32 u32", cases};
 }
 

@@ -18,6 +18,7 @@ constexpr std::uint32_t rounds = 4;  // chunks per invocation in one block of a 
 struct Variant {
   std::string_view domain;
   std::string_view mode;  // "scan" writes y; "sums" only the total of each segment
+  std::string_view combine = "sum";
   bool exclusive = false;
   bool reverse = false;
   bool carried = false;  // segments start from the sums of those before them
@@ -32,7 +33,8 @@ struct Variant {
                  field("EXCLUSIVE", &Variant::exclusive), field("REVERSE", &Variant::reverse),
                  field("CARRIED", &Variant::carried),     field("KEPT_RANK", &Variant::kept_rank),
                  field("CHUNK", &Variant::chunk),         field("LANES", &Variant::lanes),
-                 field("SHUFFLE", &Variant::shuffle),     field("TAIL", &Variant::tail)};
+                 field("SHUFFLE", &Variant::shuffle),     field("TAIL", &Variant::tail),
+                 field("COMBINE", &Variant::combine)};
 };
 
 struct Params {
@@ -76,6 +78,7 @@ struct Job {
   std::uint64_t scan_x = 0;
   std::uint64_t scan_y = 0;
   std::string_view domain;
+  Function function = Function::sum;
   bool exclusive = false;
   bool reverse = false;
 
@@ -181,6 +184,7 @@ Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::stri
   const std::uint64_t rows = x.count();
   Variant variant{.domain = job.domain,
                   .mode = mode,
+                  .combine = name(job.function),
                   .exclusive = scan && job.exclusive,
                   .reverse = job.reverse,
                   .carried = scan && sums.given(),
@@ -231,8 +235,8 @@ Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::stri
   if (shape.by_rows) {
     variant.lanes = shape.lanes;
     variant.tail = job.count % shape.chunk != 0;
-    variant.shuffle =
-        caps.subgroups && (shape.lanes == group_size || shape.lanes <= caps.subgroup_min);
+    variant.shuffle = caps.subgroups && job.function == Function::sum &&
+                      (shape.lanes == group_size || shape.lanes <= caps.subgroup_min);
     launch.features.subgroups = variant.shuffle;
     params.groups =
         narrow(ceil_div<std::uint64_t>(rows, group_size / shape.lanes) * params.segments);
@@ -318,6 +322,7 @@ Status emit(Plan& plan, Job job, const Caps& caps) {
                     .scan_x = step,
                     .scan_y = step,
                     .domain = job.domain,
+                    .function = job.function,
                     .exclusive = true,
                     .reverse = false};
   if (const Status ok = emit(plan, of_sums, caps); !ok) return ok;
@@ -333,6 +338,10 @@ Status check(const Args& args) {
       (is_float(args.x.dtype) && !is_float(args.y.dtype))) {
     return fail(ErrorCode::unsupported, "cumsum does not turn {} into {}.", name(args.x.dtype),
                 name(args.y.dtype));
+  }
+  if (args.function == Function::logsumexp && !is_float(args.x.dtype)) {
+    return fail(ErrorCode::unsupported, "Running sums of exponentials need floats; x is {}.",
+                describe(args.x));
   }
   if (!std::ranges::equal(args.x.extents(), args.y.extents())) {
     return fail(ErrorCode::invalid_argument, "cumsum needs an output of the shape of {}; it is {}.",
@@ -372,6 +381,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
           .scan_x = args.x.stride[args.axis],
           .scan_y = args.y.stride[args.axis],
           .domain = is_float(args.x.dtype) ? "f32" : name(args.x.dtype),
+          .function = args.function,
           .exclusive = args.exclusive,
           .reverse = args.reverse};
   for (View& view : job.kept) view.shape[args.axis] = 1;

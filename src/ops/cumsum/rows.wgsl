@@ -4,6 +4,7 @@
 // one in memory. Workgroup memory: 4 KiB at most. Assumes: chunks are aligned in x and y.
 // MODE "sums" writes the total of each segment, "scan" the running sums on top of p.sums where CARRIED.
 alias T = {{DOMAIN}};
+#include "cumsum/join.wgsl"
 #if CHUNK >= 4
 alias V = vec4<T>;
 #else
@@ -13,6 +14,9 @@ alias V = T;
 #let ALL = LANES == 256
 #let IN_SUBGROUP = SHUFFLE && !ALL
 alias Chunk = array<V, {{HALVES}}>;
+#let JOIN = CHUNK == 1 ? "join1" : "join4"
+
+fn nothing() -> Chunk { return Chunk({{HALVES == 2 ? "V(neutral), V(neutral)" : "V(neutral)"}}); }
 
 struct Kept { x: u32, y: u32 }
 
@@ -57,10 +61,10 @@ fn load(base: u32, c: u32) -> Chunk {
 #if TAIL
   if (element + {{CHUNK}}u > p.count) {
     // Reads the last element in place of those behind it, and drops it again.
-    var v = Chunk();
+    var v = nothing();
     let last = p.count - 1u - element;
 #for k in 0..(CHUNK - 1)
-    v[{{k / 4}}][{{k % 4}}] = select(T(), T(x_at(at + min({{k}}u, last))), {{k}}u <= last);
+    v[{{k / 4}}][{{k % 4}}] = select(neutral, T(x_at(at + min({{k}}u, last))), {{k}}u <= last);
 #endfor
     return turned(v);
   }
@@ -106,11 +110,11 @@ fn within(v: Chunk) -> Chunk {
   var out = v;
 #for h in 0..HALVES
 #if h > 0
-  out[{{h}}].x += out[{{h - 1}}].w;
+  out[{{h}}].x = join1(out[{{h - 1}}].w, out[{{h}}].x);
 #endif
-  out[{{h}}].y += out[{{h}}].x;
-  out[{{h}}].z += out[{{h}}].y;
-  out[{{h}}].w += out[{{h}}].z;
+  out[{{h}}].y = join1(out[{{h}}].x, out[{{h}}].y);
+  out[{{h}}].z = join1(out[{{h}}].y, out[{{h}}].z);
+  out[{{h}}].w = join1(out[{{h}}].z, out[{{h}}].w);
 #endfor
   return out;
 #endif
@@ -120,11 +124,11 @@ fn within(v: Chunk) -> Chunk {
 // The same without each element itself.
 fn before(v: Chunk) -> Chunk {
 #if CHUNK == 1
-  return Chunk(T());
+  return nothing();
 #elif CHUNK == 4
-  return Chunk(V(T(), v[0].xyz));
+  return Chunk(V(neutral, v[0].xyz));
 #else
-  return Chunk(V(T(), v[0].xyz), V(v[0].w, v[1].xyz));
+  return Chunk(V(neutral, v[0].xyz), V(v[0].w, v[1].xyz));
 #endif
 }
 #endif
@@ -148,7 +152,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let at = kept_place(min(row, p.rows - 1u));
   let begin = segment * p.span;
   let end = min(begin + p.span, p.chunks);
-  var carry = T();
+  var carry = neutral;
 #if CARRIED
   if (live) { carry = sums_at(p.sums_off + row * p.sum_row + segment * p.sum_segment); }
 #endif
@@ -156,7 +160,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   for (var block = begin; block < end; block += {{LANES * 4}}u) {
 #for r in 0..4
     let c{{r}} = block + {{r * LANES}}u + me;
-    var v{{r}} = Chunk();
+    var v{{r}} = nothing();
     if (live && c{{r}} < end) { v{{r}} = load(at.x, c{{r}}); }
 #endfor
 #for r in 0..4
@@ -197,7 +201,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #let M = 1
 #for s in 0..8
 #if M < LANES
-    if (me >= {{M}}u) { ahead += shared_sums[lane - {{M}}u]; }
+    if (me >= {{M}}u) { ahead = join4(shared_sums[lane - {{M}}u], ahead); }
     workgroupBarrier();
     shared_sums[lane] = ahead;
     workgroupBarrier();
@@ -205,23 +209,23 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
 #endfor
     let total = shared_sums[lane | {{LANES - 1}}u];
-    ahead = vec4<T>();
+    ahead = vec4<T>(neutral);
     if (me > 0u) { ahead = shared_sums[lane - 1u]; }
 #endif
 #if MODE == "scan"
 #for r in 0..4
     if (live && c{{r}} < end) {
-      let base = carry + ahead[{{r}}];
+      let base = join1(carry, ahead[{{r}}]);
       var out = {{EXCLUSIVE ? "before(v" + r + ")" : "v" + r}};
 #for h in 0..HALVES
-      out[{{h}}] += V(base);
+      out[{{h}}] = {{JOIN}}(V(base), out[{{h}}]);
 #endfor
       store(at.y, c{{r}}, out);
     }
-    carry += total[{{r}}];
+    carry = join1(carry, total[{{r}}]);
 #endfor
 #else
-    carry += (total.x + total.y) + (total.z + total.w);
+    carry = join1(carry, join1(join1(total.x, total.y), join1(total.z, total.w)));
 #endif
   }
 #if MODE == "sums"
