@@ -38,13 +38,20 @@ def build(folder: Path) -> Path:
 
 
 def times(program: Path, plugin: Path, device: str, part: str, column: int) -> dict[str, float | None]:
-    """Microseconds by op; None where the device does not support it. An op that ends the process is left out."""
+    """Microseconds by op; None where the device does not support it or ended the program."""
     env = os.environ | {"GGML_BACKEND_PATH": str(plugin)}
-    done = subprocess.run([program, device, *([part] if part else [])], env=env, capture_output=True, text=True)
-    rows = [line.split("\t") for line in done.stdout.splitlines() if "\t" in line]
-    if done.returncode:
-        print(f"weft: {device} ended with {done.returncode} after {rows[-1:]}: {done.stderr[-300:]}", file=sys.stderr)
-    return {row[0]: None if row[column] == "-" else float(row[column]) for row in rows}
+    found: dict[str, float | None] = {}
+    after = ""
+    while True:
+        done = subprocess.run([program, device, part, after], env=env, capture_output=True, text=True)
+        rows = [line.split("\t") for line in done.stdout.splitlines()]
+        found |= {row[0]: float(row[column]) if len(row) == 3 and row[column] != "-" else None for row in rows}
+        if done.returncode == 0:
+            return found
+        if not rows or len(rows[-1]) == 3:
+            sys.exit(f"weft: {device} ended with {done.returncode}: {done.stderr[-300:]}")
+        after = rows[-1][0]
+        print(f"weft: {device} ended the program in {after}", file=sys.stderr)
 
 
 def merged(old: dict, new: dict) -> dict:
@@ -61,6 +68,7 @@ def main() -> int:
     parser.add_argument("--wall", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--commit", default="")
+    parser.add_argument("--plugin", type=Path, help="another libggml-weft.so than that of the preset")
     parser.add_argument("--adapter", default="the software adapter (llvmpipe, one thread)")
     args = parser.parse_args()
     if args.build:
@@ -69,11 +77,12 @@ def main() -> int:
     if args.library is None:
         parser.error("name the library of the other backend, or make it with --build")
     folder = ROOT / "build" / args.preset / "plugins" / "ggml"
+    plugin = (args.plugin or folder / "libggml-weft.so").resolve()
     ours: dict[str, float | None] = {}
     theirs: dict[str, float | None] = {}
     column = 1 if args.wall else 2
     for _ in range(args.rounds):
-        ours = merged(ours, times(folder / "ggml-op-times", folder / "libggml-weft.so", "WEFT0", args.part, column))
+        ours = merged(ours, times(folder / "ggml-op-times", plugin, "WEFT0", args.part, column))
         theirs = merged(theirs, times(folder / "ggml-op-times", args.library.resolve(), "WebGPU", args.part, column))
     rows = [{"name": name, "weft_us": us, "webgpu_us": theirs.get(name)} for name, us in ours.items()]
     print(f"{'op':<60} {'Weft us':>10} {'other us':>10} {'times':>6}")

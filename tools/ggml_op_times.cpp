@@ -1,6 +1,7 @@
-// ggml-op-times DEVICE [PART]: the time of single ops on one ggml device (GGML_BACKEND_PATH loads its backend), as lines of
+// ggml-op-times DEVICE [PART [AFTER]]: the time of single ops on one ggml device (GGML_BACKEND_PATH loads its backend), as lines of
 // name, microseconds and microseconds of processor time, with tabs between ("-" where the device does not support the op).
-// PART: only ops whose name contains it. tools/compare_webgpu.py runs it for two backends and compares.
+// PART: only ops whose name contains it; AFTER: only those behind the op of that name, because a backend may end the
+// program (the line of that op then has no times). tools/compare_webgpu.py runs it for two backends and compares.
 //
 // On a software adapter all work is the processor's, so its time is what counts on a machine that does other things too.
 //
@@ -30,7 +31,7 @@
 
 namespace {
 
-constexpr int copies = 8;       // Of the op in one graph.
+constexpr int copies = 4;       // Of the op in one graph.
 constexpr double enough = 0.6;  // Seconds of measuring for one op…
 constexpr int fewest_runs = 5;  // …and graphs at least.
 constexpr ggml_type f32 = GGML_TYPE_F32;
@@ -323,8 +324,8 @@ std::optional<Times> measure(const Work& work, ggml_backend_t backend) {
 }
 
 int run(int count, char** words) {
-  if (count < 2 || count > 3) {
-    std::fputs("usage: GGML_BACKEND_PATH=PLUG-IN ggml-op-times DEVICE [PART]\n", stderr);
+  if (count < 2 || count > 4) {
+    std::fputs("usage: GGML_BACKEND_PATH=PLUG-IN ggml-op-times DEVICE [PART [AFTER]]\n", stderr);
     return 2;
   }
   ggml_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
@@ -341,13 +342,20 @@ int run(int count, char** words) {
   add_rows(list);
   add_copies(list);
   add_heavy(list);
-  const std::string_view part = count == 3 ? words[2] : "";
+  const std::string_view part = count >= 3 ? words[2] : "";
+  std::string_view after = count >= 4 ? words[3] : "";
   for (const Work& work : list) {
+    if (!after.empty()) {
+      if (work.name == after) after = {};
+      continue;
+    }
     if (!work.name.contains(part)) continue;
+    std::printf("%s", work.name.c_str());
+    std::fflush(stdout);
     const auto times = measure(work, backend.get());
     const std::string text =
         times ? std::format("{:.2f}\t{:.2f}", times->wall * 1e6, times->processor * 1e6) : "-\t-";
-    std::printf("%s\t%s\n", work.name.c_str(), text.c_str());
+    std::printf("\t%s\n", text.c_str());
     std::fflush(stdout);
   }
   return 0;

@@ -56,7 +56,7 @@ VectorTile tile_for(const Problem& problem, const Context& context) {
   if (!along_k(problem) && problem.n() >= 8192 && caps.workgroup_invocations >= 512) {
     tile = {.threads = 512, .team = 512, .ky = 64};
   }
-  if (caps.software) return {.threads = 64, .team = 32, .ky = 8, .unroll = 1};
+  if (caps.software) return {.threads = 64, .team = 8, .ky = 8, .unroll = 1};
   // At least two chunks per invocation of a team, so that starting it pays.
   while (tile.team > 32 && problem.k() < std::uint64_t{tile.team} * 16) tile.team /= 2;
   if (caps.subgroups && caps.subgroup_max <= tile.threads) {

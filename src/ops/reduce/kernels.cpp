@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint32_t group_size = 256;
 /// Enough workgroups to fill a large GPU twice over; more parts than that only make the second pass longer.
 constexpr std::uint64_t many_groups = 2048;
+/// A software adapter has few cores, and joining the lanes of a workgroup is expensive there.
+constexpr std::uint64_t many_software_groups = 16;
 /// Below this a second launch costs more than one workgroup that reads its row alone.
 constexpr std::uint64_t row_bytes_worth_splitting = 160 << 10;
 
@@ -285,10 +287,11 @@ Status emit_rows(Plan& plan, const Problem& problem, const Caps& caps) {
                                   : group_size;
   const std::uint64_t groups = ceil_div<std::uint64_t>(params.rows, group_size / variant.lanes);
   std::uint64_t parts = 1;
-  if (variant.lanes == group_size && groups < many_groups / 2 &&
+  const std::uint64_t many = caps.software ? many_software_groups : many_groups;
+  if (variant.lanes == group_size && groups < many / 2 &&
       elements * size_of(problem.x().dtype) > row_bytes_worth_splitting) {
     parts = std::max<std::uint64_t>(
-        1, std::min(ceil_div(many_groups, groups), chunks / (std::uint64_t{group_size} * 4)));
+        1, std::min(ceil_div(many, groups), chunks / (std::uint64_t{group_size} * 4)));
   }
   params.span = narrow(ceil_div(chunks, parts));
   params.parts = narrow(ceil_div<std::uint64_t>(chunks, params.span));

@@ -1,5 +1,5 @@
 // An image stretched or shrunk. MODE: "nearest", "linear", "cubic", or "area" (linear over all that an element covers).
-// Tile: 256 invocations, one per CHUNK neighbouring elements of a row. No workgroup memory.
+// Tile: 256 invocations, one per ITEMS chunks of CHUNK neighbouring elements of a row. No workgroup memory.
 // Assumes: with CHUNK 2 the rows of y are even and aligned to words.
 // Along a dimension that is interpolated, element i of y is at (i + offset) * scale - offset of x.
 
@@ -68,17 +68,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         @builtin(local_invocation_index) lane: u32) {
   let g = group_index(group, groups) * 256u + lane;
   if (g >= p.total) { return; }
-  let width = p.out_3 / {{CHUNK}}u;
-  let w = (g % width) * {{CHUNK}}u;
+  let width = p.out_3 / {{CHUNK * ITEMS}}u;
+  let w = (g % width) * {{CHUNK * ITEMS}}u;
   let row = (g / width) % p.out_2;
   let plane = g / (width * p.out_2);
   let c = plane % p.out_1;
   let n = plane / p.out_1;
   let h = p.first + row;
   let to = p.y_off + n * p.y_0 + c * p.y_1 + row * p.y_2 + w * p.y_3;
+#for k in 0..ITEMS
 #if CHUNK == 2
-  y_put2(to, vec2<f32>(one(n, c, h, w), one(n, c, h, w + 1u)));
+  y_put2(to + {{k * 2}}u, vec2<f32>(one(n, c, h, w + {{k * 2}}u), one(n, c, h, w + {{k * 2 + 1}}u)));
 #else
-  y_put(to, one(n, c, h, w));
+  y_put(to + {{k}}u * p.y_3, one(n, c, h, w + {{k}}u));
 #endif
+#endfor
 }
