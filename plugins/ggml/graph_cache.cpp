@@ -13,6 +13,7 @@
 #include "device.hpp"
 #include "fuse/fuse.hpp"
 #include "node.hpp"
+#include "packed_input.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -94,15 +95,6 @@ struct Slots {
   }
 };
 
-/// Appends the launches of a node. Nodes run one after the other, so they share their scratch buffers.
-void append_shared(ops::Plan& graph, ops::Plan node) {
-  std::ranges::move(node.dispatches, std::back_inserter(graph.dispatches));
-  for (std::size_t i = 0; i < node.scratch.size(); ++i) {
-    if (i == graph.scratch.size()) graph.scratch.push_back(0);
-    graph.scratch[i] = std::max(graph.scratch[i], node.scratch[i]);
-  }
-}
-
 }  // namespace
 
 Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_cgraph& graph) {
@@ -134,6 +126,7 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
   const auto place = [&slots](const ggml_tensor& tensor) { return slots.place(tensor); };
   const Caps& caps = executor.device().caps();
   ops::Plan all;
+  PackedInput packed;
   Entry entry;
   std::vector<const ggml_tensor*> computed;
   std::ranges::copy_if(nodes, std::back_inserter(computed),
@@ -142,7 +135,10 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
                   [&](const ggml_tensor& tensor) { return uses_of(graph, nodes.size(), tensor); });
   for (std::span<const ggml_tensor* const> left = computed; !left.empty();) {
     if (auto fusion = fuse(left, uses, place, caps)) {
-      for (const ggml_tensor* tensor : left.first(fusion->nodes)) entry.nodes.push_back(tensor->op);
+      for (const ggml_tensor* tensor : left.first(fusion->nodes)) {
+        entry.nodes.push_back(tensor->op);
+        packed.written(*tensor, place);
+      }
       append_shared(all, std::move(fusion->plan));
       left = left.subspan(fusion->nodes);
       stats_.fused += fusion->nodes - 1;
@@ -153,11 +149,13 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
     const auto doing = [tensor] {
       return formatted("preparing {} \"{}\"", api().op_name(tensor->op), tensor->name);
     };
-    const auto node = make_node(*tensor, place);
+    auto node = make_node(*tensor, place);
     if (!node) return wrap(node.error(), doing());
+    if (Status ok = packed.prepare(*node, all, caps); !ok) return wrap(ok.error(), doing());
     auto plan = plan_node(*node, caps);
     if (!plan) return wrap(plan.error(), doing());
     append_shared(all, std::move(*plan));
+    packed.written(*tensor, place);
     entry.nodes.push_back(tensor->op);
   }
 

@@ -25,6 +25,8 @@ struct Node {
   ops::View dst;
   std::vector<ops::View>
       src;  ///< One per ggml source; one that is absent is a view that is not given().
+  ops::View
+      packed;  ///< For products: the right side as ops::mul_mat::PackArgs packs it, where it is already packed.
 
   /// Source `index`, or a view that is not given() when the node has none there.
   [[nodiscard]] ops::View source(std::size_t index) const {

@@ -36,6 +36,7 @@ struct DeviceStats {
   std::uint64_t nodes = 0;
   std::uint64_t bytes = 0;
   std::uint64_t fused = 0;
+  std::uint64_t launches = 0;
 };
 
 DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op) {
@@ -43,7 +44,7 @@ DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op) {
   if (engine == nullptr) return {};
   const GraphCache::Stats stats = engine->graphs.stats();
   return {stats.recorded, stats.replayed, stats.nodes.at(static_cast<std::size_t>(op)),
-          engine->device.memory().in_use, stats.fused};
+          engine->device.memory().in_use, stats.fused, stats.launches};
 }
 
 /// For tests: loses the device as a driver would.

@@ -22,6 +22,7 @@ struct DeviceStats {
   std::uint64_t nodes = 0;
   std::uint64_t bytes = 0;
   std::uint64_t fused = 0;
+  std::uint64_t launches = 0;
 };
 DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op = GGML_OP_NONE);
 

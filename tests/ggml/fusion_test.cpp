@@ -147,6 +147,9 @@ class GgmlFusion : public testing::Test {
     return out;
   }
 
+ protected:
+  [[nodiscard]] ggml_backend_dev_t device() const { return device_; }
+
  private:
   ggml_backend_dev_t device_ = nullptr;
   ggml_backend_ptr weft_;
@@ -295,6 +298,47 @@ TEST_F(GgmlFusion, KeepsScoresThatAreReadAgain) {
   for (ggml_tensor* result : {weights, mean}) expand(result);
   // The softmax stays; the choice among its results is one launch.
   check(1, {weights, mean}, 1e-7);
+}
+
+/// Products of x rounded to 8 bits.
+class GgmlPacked : public GgmlFusion {
+ protected:
+  ggml_tensor* product(ggml_tensor* x, ggml_type type = GGML_TYPE_Q4_0) {
+    ggml_tensor* out = ggml_mul_mat(context_.get(), tensor(type, {256, 24}), x);
+    expand(out);
+    return out;
+  }
+  std::uint64_t launches() const { return device_stats(device()).launches; }
+};
+
+TEST_F(GgmlPacked, PacksTheInputOfSeveralProductsOnce) {
+  ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 2});
+  // Of different types, or one launch would make them all.
+  const std::vector<ggml_tensor*> products{product(x, GGML_TYPE_Q4_0), product(x, GGML_TYPE_Q8_0),
+                                           product(x, GGML_TYPE_Q6_K)};
+  const std::uint64_t before = launches();
+  check(0, products, 1e-4);
+  EXPECT_EQ(launches() - before, 4U);
+}
+
+TEST_F(GgmlPacked, PacksAnInputAgainThatHasChanged) {
+  ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 2});
+  ggml_tensor* first = product(x);
+  ggml_tensor* changed = ggml_scale_inplace(context_.get(), x, -3);
+  expand(changed);
+  ggml_tensor* second = product(changed);
+  const std::uint64_t before = launches();
+  check(0, {first, second}, 1e-4);
+  EXPECT_EQ(launches() - before, 5U);
+}
+
+TEST_F(GgmlPacked, KeepsAnInputExactThatMustBe) {
+  ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 2});
+  ggml_tensor* exact = product(x);
+  ggml_prec_set_src(exact, GGML_PREC_F32, 1);
+  const std::uint64_t before = launches();
+  check(0, {exact}, 1e-4);
+  EXPECT_EQ(launches() - before, 1U);
 }
 
 }  // namespace

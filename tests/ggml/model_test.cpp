@@ -39,8 +39,8 @@ TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
   const Transcript weft = run_model(path, {weft_device(0)}, cpu.tokens, setup.flash_attention);
   ASSERT_EQ(weft.logits.size(), cpu.logits.size());
 
-  // The CPU rounds activations to 8 bits for quantized weights, the device perhaps not. The same weights as f32 show how
-  // much that is: the device may not be further away from them than the CPU.
+  // The CPU rounds activations to 8 bits for quantized weights, as the device does where that is faster. The same weights
+  // as f32 show how much that is: over all tokens, the device may not be further away from them than the CPU.
   Transcript exact = cpu;
   const bool quantized = setup.type != "f32";
   if (quantized) {
@@ -51,15 +51,17 @@ TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
   }
   std::filesystem::remove(path);
 
+  double error = 0;
+  double rounding = 0;
   for (std::size_t i = 0; i < cpu.logits.size(); ++i) {
     ASSERT_LE(nmse(weft.logits[i], cpu.logits[i]), quantized ? 1e-3 : 1e-5) << "token " << i;
-    const double rounding = nmse(cpu.logits[i], exact.logits[i]);
-    ASSERT_LE(nmse(weft.logits[i], exact.logits[i]), std::max(1e-5, 1.5 * rounding))
-        << "token " << i;
+    error += nmse(weft.logits[i], exact.logits[i]) / static_cast<double>(cpu.logits.size());
+    rounding += nmse(cpu.logits[i], exact.logits[i]) / static_cast<double>(cpu.logits.size());
     if (!quantized) {
       ASSERT_EQ(best(weft.logits[i]), best(cpu.logits[i])) << "token " << i;
     }
   }
+  EXPECT_LE(error, std::max(1e-5, 1.1 * rounding));
 }
 
 /// Nothing may fall back to the CPU unseen: the ops of a transformer are counted on the device.

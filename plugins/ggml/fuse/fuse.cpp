@@ -11,11 +11,6 @@ namespace {
 /// The first that fits is taken.
 constexpr std::array<Pattern, 4> patterns{fuse_norm, fuse_rope, fuse_products, fuse_router};
 
-bool same_view(const ops::View& a, const ops::View& b) {
-  return a.slot == b.slot && a.offset == b.offset && a.dtype == b.dtype &&
-         std::ranges::equal(a.extents(), b.extents()) && a.stride == b.stride;
-}
-
 }  // namespace
 
 bool is_computed(const ggml_tensor& tensor) {
@@ -37,6 +32,11 @@ const ggml_tensor* other_operand(const ggml_tensor& node, const ggml_tensor& ten
   if (node.src[0] == node.src[1] || !same_shape(node, tensor)) return nullptr;
   if (node.src[0] == &tensor) return node.src[1];
   return node.src[1] == &tensor ? node.src[0] : nullptr;
+}
+
+bool same_view(const ops::View& a, const ops::View& b) {
+  return a.slot == b.slot && a.offset == b.offset && a.dtype == b.dtype &&
+         std::ranges::equal(a.extents(), b.extents()) && a.stride == b.stride;
 }
 
 bool overlaps(const ops::View& a, const ops::View& b) {

@@ -52,6 +52,8 @@ bool broadcasts(const ggml_tensor& small, const ggml_tensor& whole);
 /// The other operand of a binary node that takes `tensor` in the shape of its result, or null.
 const ggml_tensor* other_operand(const ggml_tensor& node, const ggml_tensor& tensor);
 
+/// True for views of the same elements in the same order.
+bool same_view(const ops::View& a, const ops::View& b);
 /// Whether two views share bytes.
 bool overlaps(const ops::View& a, const ops::View& b);
 

@@ -6,6 +6,7 @@
 #include "ops/mul_mat/mul_mat.hpp"
 #include "rows/common.hpp"
 #include "rows/elementwise.hpp"
+#include "rows/matmul.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -17,12 +18,6 @@ using ops::mul_mat::JoinArgs;
 std::optional<View> matrix(const View& view) {
   if (view.shape[0] != 1 || view.shape[1] != 1) return std::nullopt;
   return drop_front(drop_front(view));
-}
-
-/// ggml's CPU backend rounds x to 8 bits as well. A graph may ask for more: of sums in word 0, of the right side in 3.
-bool allows_q8(const Node& node) {
-  const std::int32_t right = node.param(3);
-  return node.param(0) != GGML_PREC_F32 && (right == GGML_PREC_UNDEFINED || right >= GGML_PREC_Q8);
 }
 
 bool all_allow_q8(std::span<const Node> nodes) { return std::ranges::all_of(nodes, allows_q8); }

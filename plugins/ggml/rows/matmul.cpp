@@ -5,6 +5,7 @@
 #include "ops/quant/quant.hpp"
 #include "ops/stages.hpp"
 #include "rows/common.hpp"
+#include "rows/matmul.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -24,20 +25,29 @@ void split_shared(std::span<View* const> full, View& shared) {
   }
 }
 
-Result<Plan> mul_mat(const Node& node, const Caps& caps) {
+ops::mul_mat::Args product_args(const Node& node) {
   View weights = node.source(0);
   View x = node.source(1);
   View dst = node.dst;
   split_shared(std::array{&x, &dst}, weights);
-  return ops::mul_mat::plan(ops::mul_mat::Args{.weights = weights, .x = x, .y = dst}, caps);
+  return {.weights = weights, .x = x, .y = dst, .allow_q8 = allows_q8(node), .packed = node.packed};
+}
+
+ops::mul_mat::IdArgs id_product_args(const Node& node) {
+  return {.weights = drop_front(node.source(0)),
+          .x = drop_front(node.source(1)),
+          .ids = drop_front(drop_front(node.source(2))),
+          .y = drop_front(node.dst),
+          .allow_q8 = allows_q8(node),
+          .packed = node.packed};
+}
+
+Result<Plan> mul_mat(const Node& node, const Caps& caps) {
+  return ops::mul_mat::plan(product_args(node), caps);
 }
 
 Result<Plan> mul_mat_id(const Node& node, const Caps& caps) {
-  return ops::mul_mat::plan(ops::mul_mat::IdArgs{.weights = drop_front(node.source(0)),
-                                                 .x = drop_front(node.source(1)),
-                                                 .ids = drop_front(drop_front(node.source(2))),
-                                                 .y = drop_front(node.dst)},
-                            caps);
+  return ops::mul_mat::plan(id_product_args(node), caps);
 }
 
 Result<Plan> out_prod(const Node& node, const Caps& caps) {
@@ -65,5 +75,22 @@ constexpr std::array rows{
 }  // namespace
 
 std::span<const Row> matmul_rows() { return rows; }
+
+bool allows_q8(const Node& node) {
+  const std::int32_t right = node.param(3);
+  return node.param(0) != GGML_PREC_F32 && (right == GGML_PREC_UNDEFINED || right >= GGML_PREC_Q8);
+}
+
+std::optional<View> packed_source(const Node& node, const Caps& caps) {
+  if (node.tensor->op == GGML_OP_MUL_MAT) {
+    const auto args = product_args(node);
+    if (ops::mul_mat::wants_packed(args, caps)) return args.x;
+  }
+  if (node.tensor->op == GGML_OP_MUL_MAT_ID) {
+    const auto args = id_product_args(node);
+    if (ops::mul_mat::wants_packed(args, caps)) return args.x;
+  }
+  return std::nullopt;
+}
 
 }  // namespace weft::plugin

@@ -121,9 +121,12 @@ Result<View> span_of(std::span<const View> views) {
 }  // namespace
 
 bool wants_packed(const JoinArgs& args, const Caps& caps) {
-  return args.allow_q8 && std::ranges::all_of(args.weights, [&](const View& weights) {
-           return weights.rank == 2 && can_pack(weights, args.x, caps);
-         });
+  std::uint64_t bytes = 0;
+  for (const View& weights : args.weights) {
+    if (weights.rank != 2 || !can_pack(weights, args.x, caps)) return false;
+    bytes += weights.bytes().size();
+  }
+  return args.allow_q8 && args.x.rank == 2 && pays_to_pack(bytes, args.x.shape[0], caps);
 }
 
 Result<Plan> plan(const JoinArgs& args, const Caps& caps) {

@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::uint32_t group_elements = 32;  // of x, with a scale
 constexpr std::uint32_t unit_elements = 64;
+/// Packing costs a launch: products of fewer bytes of weights are faster without (measured on an H200).
+constexpr std::uint64_t least_packed_bytes = 4ULL << 20;
 
 struct Variant {
   DType type = DType::q4_0;
@@ -60,16 +62,27 @@ struct PackParams {
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
+/// Measured on an H200: as many invocations for a row as it has units, 128 at most, and few rows at a time, more of
+/// long ones.
 Variant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& caps) {
   Variant variant{.type = type};
   variant.columns = std::bit_ceil(u32(n));
-  // Measured on an H200: few rows at a time, and as many invocations as a row has units, are fastest.
-  variant.team = std::clamp<std::uint32_t>(std::bit_floor(u32(k / unit_elements)),
-                                           caps.software ? 8 : 32, caps.software ? 16 : 128);
-  variant.threads = std::max<std::uint32_t>(64, variant.team);
-  if (caps.software && variant.columns >= 4) variant.rows = 1;  // compiles in half the time
+  const std::uint64_t units = k / unit_elements;
+  if (caps.software) {
+    variant.team = units < 16 ? 8 : 16;
+    if (variant.columns >= 4) variant.rows = 1;  // Compiles in half the time.
+  } else {
+    variant.team = units <= 32 ? 32 : units <= 80 ? 64 : 128;
+    variant.threads = units <= 32 ? 64 : 128;
+    if (units > 128) variant.rows = 4;
+  }
   if (caps.subgroups && caps.subgroup_min >= 2) {
     variant.subgroup = std::min(std::bit_floor(caps.subgroup_min), variant.team);
+  }
+  // Sums of all invocations must fit the workgroup's memory.
+  while (variant.rows > 1 &&
+         variant.threads / variant.subgroup * variant.rows * variant.columns * 4 > 8192) {
+    variant.rows /= 2;
   }
   return variant;
 }
@@ -165,6 +178,10 @@ void add_pack_to(Stages& stages, const View& x, const View& packed, const Caps& 
 }
 
 }  // namespace
+
+bool pays_to_pack(std::uint64_t weight_bytes, std::uint64_t columns, const Caps& caps) {
+  return caps.software || weight_bytes * columns >= least_packed_bytes;
+}
 
 View packed_view(const View& x) {
   std::vector<std::uint64_t> shape(x.extents().begin(), x.extents().end());

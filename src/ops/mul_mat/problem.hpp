@@ -68,6 +68,9 @@ Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const
 /// True for weights that can be multiplied with packed x, which fits the device's bindings.
 bool can_pack(const View& weights, const View& x, const Caps& caps);
 
+/// Whether rounding x to 8 bits makes a product with so many bytes of weights faster, the launch that does it included.
+bool pays_to_pack(std::uint64_t weight_bytes, std::uint64_t columns, const Caps& caps);
+
 /// Checks that packed x, where it is given, has the form of packed_view(x).
 Status check_packed(const View& packed, const View& x);
 

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+
+#include "node.hpp"
+
+namespace weft::plugin {
+
+/// Whether the right side of a product may be rounded to 8 bits, as ggml's CPU backend does. A graph may ask for more: of
+/// sums in word 0 of the parameters, of the right side in word 3.
+bool allows_q8(const Node& node);
+
+/// The right side of a product that its row multiplies in packed form, if it does.
+std::optional<ops::View> packed_source(const Node& node, const Caps& caps);
+
+}  // namespace weft::plugin
