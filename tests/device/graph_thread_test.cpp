@@ -12,6 +12,12 @@
 namespace weft::test {
 namespace {
 
+/// One for all tests: what happens when several devices come and go is for device_thread_test.cpp.
+const Device& api_device() {
+  static const Device device;
+  return device;
+}
+
 constexpr int threads = 4;
 constexpr int rounds = 6;
 
@@ -33,7 +39,7 @@ void in_threads(const std::function<std::string(int)>& work) {
 }
 
 TEST(DeviceGraphThread, SharedExpressionsAreComputedByWhoAsksFirst) {
-  const Device device;
+  const Device& device = api_device();
   for (int round = 0; round < rounds; ++round) {
     const Tensor x = device.arange(64, 1);
     const Tensor w = variable(device.full({64}, 0.5));
@@ -57,7 +63,7 @@ TEST(DeviceGraphThread, SharedExpressionsAreComputedByWhoAsksFirst) {
 }
 
 TEST(DeviceGraphThread, UpdatesOfAVariableAreNeverSeenInHalf) {
-  const Device device;
+  const Device& device = api_device();
   const Tensor w = variable(device.full({4096}, 0));
   const Compiled step = compile(
       [w](const std::vector<Tensor>& in) -> Outputs { return {{sum(w)}, {{w, w + in[0]}}}; });
@@ -82,7 +88,7 @@ TEST(DeviceGraphThread, UpdatesOfAVariableAreNeverSeenInHalf) {
 }
 
 TEST(DeviceGraphThread, ACompiledFunctionServesManyThreads) {
-  const Device device;
+  const Device& device = api_device();
   const Compiled f =
       compile([](const std::vector<Tensor>& in) -> Outputs { return softmax(in[0] * 2) + 1; },
               {.most_variants = 2});  // more shapes than that are asked for at once
