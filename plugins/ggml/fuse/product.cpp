@@ -14,11 +14,11 @@ namespace {
 using ops::View;
 using ops::mul_mat::JoinArgs;
 
-/// A tensor of two dimensions as a view of two; empty for those of more.
-std::optional<View> matrix(const View& view) {
-  if (view.shape[0] != 1 || view.shape[1] != 1) return std::nullopt;
-  return drop_front(drop_front(view));
-}
+/// Whether a tensor has two dimensions at most.
+bool is_matrix(const View& view) { return view.shape[0] == 1 && view.shape[1] == 1; }
+
+/// The view of such a tensor with two dimensions.
+View matrix(const View& view) { return drop_front(drop_front(view)); }
 
 bool all_allow_q8(std::span<const Node> nodes) { return std::ranges::all_of(nodes, allows_q8); }
 
@@ -33,7 +33,8 @@ std::vector<Node> products(const Candidates& candidates, std::size_t most) {
       break;
     }
     auto node = candidates.node(tensor);
-    if (!node || !matrix(node->src[0]) || !matrix(node->src[1]) || !matrix(node->dst)) break;
+    if (!node || !is_matrix(node->src[0]) || !is_matrix(node->src[1]) || !is_matrix(node->dst))
+      break;
     out.push_back(std::move(*node));
   }
   return out;
@@ -49,14 +50,14 @@ std::optional<Fusion> gated(const Candidates& candidates, const std::vector<Node
     return std::nullopt;
   }
   const auto node = candidates.node(unit);
-  if (!node || !matrix(node->dst)) return std::nullopt;
+  if (!node || !is_matrix(node->dst)) return std::nullopt;
   const auto function = gated_function(*node);
   if (!function) return std::nullopt;
   const Node& gate = nodes[straight ? 0 : 1];
   const Node& through = nodes[straight ? 1 : 0];
-  return fusion_of(3, plan(JoinArgs{.weights = {*matrix(gate.src[0]), *matrix(through.src[0])},
-                                    .x = *matrix(gate.src[1]),
-                                    .y = {*matrix(node->dst)},
+  return fusion_of(3, plan(JoinArgs{.weights = {matrix(gate.src[0]), matrix(through.src[0])},
+                                    .x = matrix(gate.src[1]),
+                                    .y = {matrix(node->dst)},
                                     .gated = function->name,
                                     .scalars = function->scalars,
                                     .allow_q8 = all_allow_q8(std::span(nodes).first(2))},
@@ -75,13 +76,13 @@ bool add_biases(const Candidates& candidates, std::size_t count, JoinArgs& args)
     const auto found = std::ranges::find(products, sum.src[0]);
     const auto node = candidates.node(sum);
     if (found == products.end() || !candidates.uses.only_once(**found) || !node ||
-        !matrix(node->dst) || sum.src[1]->ne[0] != sum.ne[0] ||
+        !is_matrix(node->dst) || sum.src[1]->ne[0] != sum.ne[0] ||
         node->src[1].count() != node->dst.shape[3]) {
       return false;
     }
     const auto at = static_cast<std::size_t>(found - products.begin());
     biases[at] = drop_front(drop_front(drop_front(node->src[1])));
-    results[at] = *matrix(node->dst);
+    results[at] = matrix(node->dst);
   }
   args.bias = std::move(biases);
   args.y = std::move(results);
@@ -100,11 +101,11 @@ bool meet(const std::vector<View>& views) {
 std::optional<Fusion> joined(const Candidates& candidates, const std::vector<Node>& nodes,
                              std::size_t count) {
   if (nodes.size() < count) return std::nullopt;
-  JoinArgs args{.x = *matrix(nodes[0].src[1]),
+  JoinArgs args{.x = matrix(nodes[0].src[1]),
                 .allow_q8 = all_allow_q8(std::span(nodes).first(count))};
   for (std::size_t i = 0; i < count; ++i) {
-    args.weights.push_back(*matrix(nodes[i].src[0]));
-    args.y.push_back(*matrix(nodes[i].dst));
+    args.weights.push_back(matrix(nodes[i].src[0]));
+    args.y.push_back(matrix(nodes[i].dst));
   }
   JoinArgs biased = args;
   if (add_biases(candidates, count, biased) && !meet(biased.y)) {

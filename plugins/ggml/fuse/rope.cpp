@@ -62,7 +62,7 @@ std::optional<Target> target_of(const Node& set_rows, std::uint64_t heads, std::
 std::optional<Args> stream_of(const Node& node, const Caps& caps) {
   auto args = rope_args(node, false);
   if (!args || !ops::rope::plan(*args, caps)) return std::nullopt;
-  return std::move(*args);
+  return *args;
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ std::optional<Fusion> fuse_rope(const Candidates& candidates) {
       }
     }
     if (!may_join(streams, *args)) break;
-    streams.push_back(std::move(*args));
+    streams.push_back(*args);
     used = next;
     keep();
   }
@@ -117,7 +117,7 @@ std::optional<Fusion> fuse_rope(const Candidates& candidates) {
     args.dims = 0;
     args.offset = 0;
     if (!may_join(streams, args)) break;
-    streams.push_back(std::move(args));
+    streams.push_back(args);
     ++used;
     keep();
   }
