@@ -58,8 +58,10 @@ constexpr const TypeInfo* find_type(std::string_view name) {
 
 /// The number that GGUF files know an element type of Weft by; u32 and u8 have none.
 constexpr std::optional<std::uint32_t> id_of(DType dtype) {
-  const TypeInfo* type = find_type(name(dtype));
-  return type != nullptr ? std::optional(type->id) : std::nullopt;
+  for (const TypeInfo& type : type_table) {
+    if (type.name == name(dtype)) return type.id;
+  }
+  return std::nullopt;
 }
 
 /// Bytes of a dense tensor with that shape (innermost dimension last); an error where the innermost dimension is no
