@@ -21,7 +21,7 @@ LAYERS = {
     "src/nn": ["weft", "base", "formats"],
     "cli": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "api", "formats", "nn", "llm"],
     "src/llm": ["base", "formats"],
-    "plugins/ggml": ["base", "wgsl", "device", "ops", "gpu", "graph", "rows"],
+    "plugins/ggml": ["base", "wgsl", "device", "ops", "gpu", "graph", "rows", "fuse"],
     "include/weft": [],
     "examples": ["weft"],
 }

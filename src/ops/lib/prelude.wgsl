@@ -16,23 +16,18 @@ fn half_bits(v: f32) -> u32 {
   return select(bits, 0x7e00u, m > 0x7f800000u) | ((x >> 16u) & 0x8000u);
 }
 
-// Two f32 → a word of f16, rounded as half_bits does. pack2x16float may cut digits off instead (it does on NVIDIA), so it
-// is given numbers that f16 can hold, and the few that are too small, too large or not numbers go the long way.
+// Two f32 → a word of f16, rounded to nearest even. pack2x16float may cut digits off instead (it does on NVIDIA, and gives
+// the largest number for what is too large), so half of the last digit is added first and the rest cleared. Only numbers
+// below 2^-14 depend on the driver: they may be off by a step of 2^-24. Every invocation of a map runs this, so it is short.
 fn pack_half(v: vec2<f32>) -> u32 {
   let x = bitcast<vec2<u32>>(v);
-  let rounded = (x + 0xfffu + ((x >> vec2<u32>(13u)) & vec2<u32>(1u))) & vec2<u32>(0xffffe000u);
-  let word = pack2x16float(bitcast<vec2<f32>>(rounded));
-  let e = word & 0x7c007c00u;
-  if (((e + 0x7c007c00u) & ~(e + 0x08000800u) & 0x80008000u) != 0x80008000u) {  // an exponent is not in 1 to 29
-    let m = x & vec2<u32>(0x7fffffffu);
-    if (any((m - 0x38800000u >= vec2<u32>(0x0e800000u)) & (m != vec2<u32>(0u)))) {
-      return half_bits(v.x) | (half_bits(v.y) << 16u);
-    }
-  }
-  return word;
+  let power = bitcast<vec2<f32>>(x & vec2<u32>(0xff800000u));
+  let last = select(vec2<f32>(0x1p-11 - 0x1p-23), vec2<f32>(0x1p-11), (x & vec2<u32>(0x2000u)) != vec2<u32>(0u));
+  let up = v + power * select(last, vec2<f32>(0x1p127), abs(v) >= vec2<f32>(65520.0));
+  return pack2x16float(bitcast<vec2<f32>>(bitcast<vec2<u32>>(up) & vec2<u32>(0xffffe000u)));
 }
 
-// The same for inner loops: halves go up, and numbers below 2^-14 may be off by a step of 2^-24.
+// The same for inner loops: halves go up, and what is too large may stay finite.
 fn pack_half_quickly(v: vec2<f32>) -> u32 {
   let power = bitcast<vec2<f32>>(bitcast<vec2<u32>>(v) & vec2<u32>(0xff800000u));
   let up = v + power * 0x1p-11;
