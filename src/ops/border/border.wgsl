@@ -6,9 +6,10 @@
 alias T = y_t;
 
 #if MODE == "wrap"
+// Without a remainder of negative numbers, which Vulkan leaves open.
 fn place(i: i32, extent: i32) -> i32 {
-  let r = i % extent;
-  return select(r, r + extent, r < 0);
+  let r = select(i, -1 - i, i < 0) % extent;
+  return select(r, extent - 1 - r, i < 0);
 }
 #elif MODE == "edge"
 fn place(i: i32, extent: i32) -> i32 { return clamp(i, 0, extent - 1); }
