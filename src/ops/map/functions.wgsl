@@ -117,9 +117,11 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a {{OPERATOR}} b; }
 // Integer division by zero is undefined where the compiler's own guards are off: x / 0 = x and x % 0 = 0 here.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a {{OPERATOR}} select(b, V(1u), b == V(0u)); }
 #else
+// Nor is the remainder of negative numbers defined by Vulkan.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let overflow = (a == V(-0x7fffffffi - 1i)) & (b == V(-1i));
-  return a {{OPERATOR}} select(b, V(1i), (b == V(0i)) | overflow);
+  let d = select(b, V(1i), (b == V(0i)) | overflow);
+  return {{FN == "div" ? "a / d" : "a - a / d * d"}};
 }
 #endif
 #elif FN == "max"
