@@ -43,8 +43,12 @@ DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op) {
   const Engine* engine = DeviceContext::of(device).opened();
   if (engine == nullptr) return {};
   const GraphCache::Stats stats = engine->graphs.stats();
-  return {stats.recorded, stats.replayed, stats.nodes.at(static_cast<std::size_t>(op)),
-          engine->device.memory().in_use, stats.fused, stats.launches};
+  return {stats.recorded,
+          stats.replayed,
+          stats.nodes.at(static_cast<std::size_t>(op)),
+          engine->device.memory().in_use,
+          stats.fused,
+          stats.launches};
 }
 
 /// For tests: loses the device as a driver would.
