@@ -231,6 +231,7 @@ def page(report: dict) -> str:
         "",
         "Times are medians on the GPU's own clock. GB/s counts the fewest bytes that the work has to move. Tensors that would",
         "fit into the caches rotate among several sets of buffers, for PyTorch too.",
+        *(["", report["note"]] if "note" in report else []),
         "",
         "## What was aimed for",
         "",
