@@ -53,7 +53,8 @@ Variant choose(const View& weights, std::uint64_t m, std::uint64_t n, std::uint6
   variant.columns = std::bit_ceil(static_cast<std::uint32_t>(n));
   variant.threads = caps.software ? 64 : 256;
   const std::uint64_t pieces = k / piece_elements;
-  const std::uint32_t longest = variant.threads / 2;
+  // Longer ones gain nothing where invocations run in turn, and the compiler of the software adapter takes minutes for some.
+  const std::uint32_t longest = caps.software ? 8 : variant.threads / 2;
   variant.team = std::clamp<std::uint32_t>(
       std::bit_floor(u32(std::max<std::uint64_t>(pieces / 4, 1))), caps.software ? 8 : 32, longest);
   if (caps.subgroups && caps.subgroup_min >= 2) {
