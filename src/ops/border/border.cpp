@@ -10,6 +10,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
+#include "ops/overlap.hpp"
 
 namespace weft::ops::border {
 namespace {
@@ -177,11 +178,6 @@ Status check(std::string_view op, const View& x, const View& y) {
     }
   }
   return {};
-}
-
-bool overlap(const View& a, const View& b) {
-  return a.slot == b.slot && !a.empty() && !b.empty() && a.bytes().begin < b.bytes().end &&
-         b.bytes().begin < a.bytes().end;
 }
 
 Result<Plan> finish(const Job& job, const View& x, const View& y, const Caps& caps) {

@@ -5,6 +5,7 @@
 
 #include "ops/gather/scatter.hpp"
 #include "ops/iterate.hpp"
+#include "ops/overlap.hpp"
 #include "ops/rows/rows.hpp"
 
 namespace weft::ops::gather {
@@ -39,11 +40,6 @@ View reached(View x, const View& index, std::uint32_t axis) {
     if (i != axis) x.shape[i] = index.shape[i];
   }
   return x;
-}
-
-bool overlap(const View& a, const View& b) {
-  if (a.slot != b.slot || a.empty() || b.empty()) return false;
-  return a.bytes().begin < b.bytes().end && b.bytes().begin < a.bytes().end;
 }
 
 /// The numbering of the indices, in which dimensions that repeat them have no part.

@@ -7,16 +7,12 @@
 #include "ops/iterate.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 #include "ops/mul_mat/problem.hpp"
+#include "ops/overlap.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/stages.hpp"
 
 namespace weft::ops::mul_mat {
 namespace {
-
-bool overlap(const View& a, const View& b) {
-  return a.slot == b.slot && !a.empty() && !b.empty() && a.bytes().begin < b.bytes().end &&
-         b.bytes().begin < a.bytes().end;
-}
 
 Status check_bias(const JoinArgs& args) {
   if (args.bias.empty()) return {};

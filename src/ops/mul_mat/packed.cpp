@@ -22,30 +22,6 @@ constexpr std::uint32_t unit_elements = 64;
 /// Packing costs a launch: products of fewer bytes of weights are faster without (measured on an H200).
 constexpr std::uint64_t least_packed_bytes = 4ULL << 20;
 
-struct Variant {
-  DType type = DType::q4_0;
-  bool ids = false;
-  std::uint32_t threads = 64;
-  std::uint32_t team = 32;
-  std::uint32_t rows = 2;
-  std::uint32_t columns = 1;
-  std::uint32_t subgroup = 1;  // invocations that add up by shuffles
-  std::uint32_t joined = 0;    // products in a launch
-  bool gated = false;          // rows of two take turns
-  bool bias = false;
-  std::string_view function = "none";  // applied at the end
-
-  static constexpr auto fields =
-      std::tuple{field("QTYPE", &Variant::type),      field("IDS", &Variant::ids),
-                 field("THREADS", &Variant::threads), field("TEAM", &Variant::team),
-                 field("ROWS", &Variant::rows),       field("COLS", &Variant::columns),
-                 field("SG", &Variant::subgroup),     field("JOINED", &Variant::joined),
-                 field("GATED", &Variant::gated),     field("BIAS", &Variant::bias),
-                 field("FN", &Variant::function)};
-
-  [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
-};
-
 struct PackParams {
   std::array<std::uint32_t, 5> shape{};
   std::array<std::uint32_t, 5> x{};
@@ -64,8 +40,8 @@ std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value
 
 /// Measured on an H200: as many invocations for a row as it has units, 128 at most, and few rows at a time, more of
 /// long ones.
-Variant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& caps) {
-  Variant variant{.type = type};
+VectorVariant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& caps) {
+  VectorVariant variant{.type = type, .threads = 64, .rows = 2};
   variant.columns = std::bit_ceil(u32(n));
   const std::uint64_t units = k / unit_elements;
   if (caps.software) {
@@ -87,8 +63,8 @@ Variant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& caps) {
   return variant;
 }
 
-Launch launch_with(const Variant& variant, VectorParams params, const View& weights, const View& x,
-                   const View& y) {
+Launch launch_with(const VectorVariant& variant, VectorParams params, const View& weights,
+                   const View& x, const View& y) {
   const std::uint64_t k = weights.shape[weights.rank - 1];
   params.blocks = u32(k / group_elements);
   params.units = u32(k / unit_elements);
@@ -237,7 +213,7 @@ Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const J
   const View& x = problem.x;
   const View& y = problem.y;
   const bool joined = join.parts > 0;
-  Variant variant = choose(weights.dtype, problem.n(), weights.shape[5], caps);
+  VectorVariant variant = choose(weights.dtype, problem.n(), weights.shape[5], caps);
   variant.joined = join.parts;
   variant.gated = join.gated;
   variant.bias = problem.bias.given();
@@ -259,7 +235,7 @@ Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const J
 
 Result<Dispatch> launch_packed(const IdProblem& problem, const Caps& caps) {
   const View& y = problem.y;
-  Variant variant = choose(problem.weights.dtype, 1, problem.weights.shape[2], caps);
+  VectorVariant variant = choose(problem.weights.dtype, 1, problem.weights.shape[2], caps);
   variant.ids = true;
   Launch out = launch_with(variant, vector_params(problem), problem.weights, problem.x, y);
   out.label += " by id";

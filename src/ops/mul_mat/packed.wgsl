@@ -44,21 +44,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   unit_prepare(lane);
   workgroupBarrier();
 #endif
-  let team = lane / {{TEAM}}u;
-  let row = first_row + team * {{ROWS}}u;
-#for r in 0..ROWS
-#if !GATED
-  let w{{r}} = w_start + min(row + {{r}}u, m - 1u) * p.w_row;
-#else
-  let w{{r}} = w_start + min(row + {{r}}u, m - 1u) / 2u * p.w_row + p.part_w_{{r % 2}};
-#endif
-#endfor
-#for c in 0..COLS
-  let x{{c}} = x_start + min({{c}}u, p.n - 1u) * p.x_column;
-#for r in 0..ROWS
-  var sum{{r}}_{{c}} = 0.0;
-#endfor
-#endfor
   for (var u = lane % {{TEAM}}u; u < p.units; u += {{TEAM}}u) {
 #for r in 0..ROWS
     let u{{r}} = unit_at(w{{r}}, u);

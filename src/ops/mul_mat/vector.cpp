@@ -13,31 +13,6 @@
 namespace weft::ops::mul_mat {
 namespace {
 
-struct Variant {
-  DType type = DType::q4_0;
-  bool aligned = false;
-  bool ids = false;
-  std::uint32_t threads = 256;
-  std::uint32_t team = 32;
-  std::uint32_t rows = 4;
-  std::uint32_t columns = 1;
-  std::uint32_t subgroup = 1;  // invocations that add up by shuffles
-  std::uint32_t joined = 0;    // products in a launch
-  bool gated = false;          // rows of two take turns
-  bool bias = false;
-  std::string_view function = "none";  // applied at the end
-
-  static constexpr auto fields =
-      std::tuple{field("QTYPE", &Variant::type),    field("ALIGNED", &Variant::aligned),
-                 field("IDS", &Variant::ids),       field("THREADS", &Variant::threads),
-                 field("TEAM", &Variant::team),     field("ROWS", &Variant::rows),
-                 field("COLS", &Variant::columns),  field("SG", &Variant::subgroup),
-                 field("JOINED", &Variant::joined), field("GATED", &Variant::gated),
-                 field("BIAS", &Variant::bias),     field("FN", &Variant::function)};
-
-  [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
-};
-
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 std::uint32_t weight_bytes(const View& weights,
@@ -46,10 +21,10 @@ std::uint32_t weight_bytes(const View& weights,
 }
 
 /// Teams so long that each invocation has a few pieces to do, workgroups so many that the device is busy.
-Variant choose(const View& weights, std::uint64_t m, std::uint64_t n, std::uint64_t k,
-               std::uint64_t others, std::uint32_t rows, const Caps& caps) {
+VectorVariant choose(const View& weights, std::uint64_t m, std::uint64_t n, std::uint64_t k,
+                     std::uint64_t others, std::uint32_t rows, const Caps& caps) {
   const bool aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights);
-  Variant variant{.type = weights.dtype, .aligned = aligned};
+  VectorVariant variant{.type = weights.dtype, .aligned = aligned};
   variant.columns = std::bit_ceil(static_cast<std::uint32_t>(n));
   variant.threads = caps.software ? 64 : 256;
   const std::uint64_t pieces = k / piece_elements;
@@ -81,7 +56,7 @@ Variant choose(const View& weights, std::uint64_t m, std::uint64_t n, std::uint6
   return variant;
 }
 
-Launch launch_with(const Variant& variant, const VectorParams& params, const View& weights,
+Launch launch_with(const VectorVariant& variant, const VectorParams& params, const View& weights,
                    const View& x, const View& y) {
   Launch out;
   out.source = "mul_mat/vector.wgsl";
@@ -170,8 +145,8 @@ Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const
   const View& y = problem.y;
   const bool joined = join.parts > 0;
   const std::uint64_t batches = joined ? 1 : problem.batches();
-  Variant variant = choose(weights, joined ? join.all_rows() : problem.m(), problem.n(),
-                           problem.k(), batches, rows, caps);
+  VectorVariant variant = choose(weights, joined ? join.all_rows() : problem.m(), problem.n(),
+                                 problem.k(), batches, rows, caps);
   if (joined) variant.aligned = join.aligned;
   variant.joined = join.parts;
   variant.gated = join.gated;
@@ -196,7 +171,7 @@ Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const
 Result<Dispatch> launch_vector(const IdProblem& problem, const Caps& caps) {
   const auto& [weights, x, ids, y, first_expert, all_experts] = problem;
   const std::uint64_t pairs = y.shape[0] * y.shape[1];
-  Variant variant = choose(weights, y.shape[2], 1, x.shape[2], pairs, 0, caps);
+  VectorVariant variant = choose(weights, y.shape[2], 1, x.shape[2], pairs, 0, caps);
   variant.ids = true;
   Launch out = launch_with(variant, vector_params(problem), weights, x, y);
   out.label += " by id";

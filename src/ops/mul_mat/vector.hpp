@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <tuple>
 
 #include "ops/fields.hpp"
@@ -12,7 +13,33 @@ namespace weft::ops::mul_mat {
 /// Elements of a piece, the step of vector.wgsl.
 inline constexpr std::uint32_t piece_elements = 16;
 
-/// Parameters of the kernels for few columns, vector.wgsl and packed.wgsl.
+/// What the texts of the kernels for few columns, vector.wgsl and packed.wgsl, depend on.
+struct VectorVariant {
+  DType type = DType::q4_0;
+  bool aligned = false;  // blocks: vector.wgsl alone
+  bool ids = false;
+  std::uint32_t threads = 256;
+  std::uint32_t team = 32;
+  std::uint32_t rows = 4;
+  std::uint32_t columns = 1;
+  std::uint32_t subgroup = 1;  // invocations that add up by shuffles
+  std::uint32_t joined = 0;    // products in a launch
+  bool gated = false;          // rows of two take turns
+  bool bias = false;
+  std::string_view function = "none";  // applied at the end
+
+  static constexpr auto fields =
+      std::tuple{field("QTYPE", &VectorVariant::type),    field("ALIGNED", &VectorVariant::aligned),
+                 field("IDS", &VectorVariant::ids),       field("THREADS", &VectorVariant::threads),
+                 field("TEAM", &VectorVariant::team),     field("ROWS", &VectorVariant::rows),
+                 field("COLS", &VectorVariant::columns),  field("SG", &VectorVariant::subgroup),
+                 field("JOINED", &VectorVariant::joined), field("GATED", &VectorVariant::gated),
+                 field("BIAS", &VectorVariant::bias),     field("FN", &VectorVariant::function)};
+
+  [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
+};
+
+/// Parameters of those kernels.
 struct VectorParams {
   std::uint32_t m = 0;
   std::uint32_t n = 0;

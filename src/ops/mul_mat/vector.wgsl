@@ -24,21 +24,6 @@ var<workgroup> shared_id: i32;
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
 #include "mul_mat/place.wgsl"
-  let team = lane / {{TEAM}}u;
-  let row = first_row + team * {{ROWS}}u;
-#for r in 0..ROWS
-#if !GATED
-  let w{{r}} = w_start + min(row + {{r}}u, m - 1u) * p.w_row;
-#else
-  let w{{r}} = w_start + min(row + {{r}}u, m - 1u) / 2u * p.w_row + p.part_w_{{r % 2}};
-#endif
-#endfor
-#for c in 0..COLS
-  let x{{c}} = x_start + min({{c}}u, p.n - 1u) * p.x_column;
-#for r in 0..ROWS
-  var sum{{r}}_{{c}} = 0.0;
-#endfor
-#endfor
   for (var i = lane % {{TEAM}}u; i < p.pieces; i += {{TEAM}}u) {
     let block = i / w_pieces;
     let piece = i - block * w_pieces;

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/format.hpp"
+#include "ops/overlap.hpp"
 #include "ops/row_kernel.hpp"
 
 namespace weft::ops::rope {
@@ -37,11 +38,6 @@ Status check_tables(const Args& args) {
     }
   }
   return {};
-}
-
-bool overlap(const View& a, const View& b) {
-  return a.slot == b.slot && !a.empty() && !b.empty() && a.bytes().begin < b.bytes().end &&
-         b.bytes().begin < a.bytes().end;
 }
 
 bool same_view(const View& a, const View& b) {

@@ -6,6 +6,7 @@
 
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
+#include "ops/overlap.hpp"
 
 namespace weft::ops::router {
 namespace {
@@ -51,11 +52,6 @@ struct Params {
 };
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
-
-bool overlap(const View& a, const View& b) {
-  return a.slot == b.slot && !a.empty() && !b.empty() && a.bytes().begin < b.bytes().end &&
-         b.bytes().begin < a.bytes().end;
-}
 
 bool repeats(const View& view) {
   return (view.stride[0] == 0 && view.shape[0] > 1) || (view.stride[1] == 0 && view.shape[1] > 1);

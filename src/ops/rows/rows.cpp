@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
+#include "ops/overlap.hpp"
 
 namespace weft::ops::rows {
 namespace {
@@ -244,11 +245,6 @@ Status emit(Plan& plan, const Job& job, const Caps& caps) {
     return emit(plan, front, caps).and_then([&] { return emit(plan, back, caps); });
   }
   return launch_job(plan, job, caps);
-}
-
-bool overlap(const View& a, const View& b) {
-  if (a.slot != b.slot || a.empty() || b.empty()) return false;
-  return a.bytes().begin < b.bytes().end && b.bytes().begin < a.bytes().end;
 }
 
 Status check(std::string_view op, const View& from, const View& to, const View& table,

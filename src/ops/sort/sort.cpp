@@ -12,6 +12,7 @@
 #include "ops/gather/gather.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
+#include "ops/overlap.hpp"
 
 namespace weft::ops::sort {
 namespace {
@@ -253,10 +254,6 @@ std::uint64_t rows_that_fit(const View& view, std::uint64_t budget) {
   if (row > budget) return 0;
   const std::uint64_t step = view.stride[0] * size_of(view.dtype);
   return step == 0 ? view.shape[0] : 1 + (budget - row) / step;
-}
-
-bool overlap(const View& a, const View& b) {
-  return a.slot == b.slot && a.bytes().begin < b.bytes().end && b.bytes().begin < a.bytes().end;
 }
 
 Status check(const Args& args) {

@@ -7,6 +7,7 @@
 
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
+#include "ops/overlap.hpp"
 
 namespace weft::ops::triangle {
 namespace {
@@ -61,10 +62,6 @@ struct Problem {
   View x;
   bool upper = false;
 };
-
-bool overlap(const View& a, const View& b) {
-  return a.slot == b.slot && a.bytes().begin < b.bytes().end && b.bytes().begin < a.bytes().end;
-}
 
 Result<Problem> check(const Args& args) {
   for (const View* view : {&args.a, &args.b, &args.x}) {
