@@ -23,7 +23,7 @@ void fill_in(TrainOptions& options, const std::string& dtype, const Device& devi
     model.hidden = (model.width * 8 / 3 + 31) / 32 * 32;
   }
   if (options.warmup == 0) options.warmup = std::min<std::uint64_t>(options.steps / 20, 500);
-  options.trainer.dtype = *dtype_from_name(dtype);
+  options.trainer.dtype = dtype_from_name(dtype).value_or(DType::f32);  // One of the names.
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ void write_file(const std::string& path, const std::string& text) {
 
 void run_train_bench(BenchOptions options) {
   nn::TrainerConfig& config = options.trainer;
-  config.dtype = *dtype_from_name(options.dtype);
+  config.dtype = dtype_from_name(options.dtype).value_or(DType::f32);  // One of the names.
   if (config.model.kv_heads == 0) config.model.kv_heads = config.model.heads;
   if (config.model.hidden == 0) config.model.hidden = (config.model.width * 8 / 3 + 31) / 32 * 32;
   const bool tracing = !options.trace_file.empty();

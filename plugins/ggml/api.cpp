@@ -47,16 +47,16 @@ std::optional<Api> load() {
   return std::nullopt;
 }
 
-const std::optional<Api>& loaded() {
+const Api* loaded() {
   static const std::optional<Api> api = load();
-  return api;
+  return api ? &*api : nullptr;
 }
 
 }  // namespace
 
-bool api_found() { return loaded().has_value(); }
+bool api_found() { return loaded() != nullptr; }
 
-const Api& api() { return loaded().value(); }
+const Api& api() { return *loaded(); }
 
 void log(ggml_log_level level, std::string_view text) {
   ggml_log_callback callback = nullptr;

@@ -13,7 +13,7 @@ namespace weft::llm {
 
 /// The functions of llama.cpp that are used here.
 struct LlamaApi {
-#define WEFT_LLAMA_FUNCTION(name) decltype(&::name) name = nullptr;
+#define WEFT_LLAMA_FUNCTION(name) decltype(&::name) name = nullptr;  // NOLINT: it is a name
 #include "llm/llama_functions.inc"
 #undef WEFT_LLAMA_FUNCTION
 };

@@ -24,8 +24,8 @@ Trainer::Trainer(const Device& device, const TrainerConfig& config)
   matrices_ = make(model_.matrices());
   vectors_ = make(model_.vectors());
   if (config.dtype != DType::f32) working_ = variable(matrices_.to(config.dtype));
-  optimizer_.emplace(config.optimizer,
-                     std::vector<Trained>{{matrices_, config.decay, working_}, {vectors_}});
+  optimizer_ = std::make_shared<const Optimizer>(
+      config.optimizer, std::vector<Trained>{{matrices_, config.decay, working_}, {vectors_}});
   if (config.dtype == DType::f16) scale_.emplace(device_, 0x1p16);
   if (in_parts()) {
     matrix_sum_ = variable(device_.full({model_.matrices().size()}, 0));

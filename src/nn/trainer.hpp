@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -92,7 +93,7 @@ class Trainer {
   Tensor matrices_;
   Tensor vectors_;
   Tensor working_;  ///< The matrices in 16 bits, where products are computed in these.
-  std::optional<Optimizer> optimizer_;
+  std::shared_ptr<const Optimizer> optimizer_;
   std::optional<LossScale> scale_;  ///< f16 only.
   Tensor
       matrix_sum_;  ///< Gradients summed up so far, where a step takes several batches (in_parts).

@@ -43,6 +43,7 @@ std::optional<Fusion> fuse_router(const Candidates& candidates);
 inline const ggml_tensor& root_of(const ggml_tensor& tensor) {
   return tensor.view_src != nullptr ? *tensor.view_src : tensor;
 }
+const ggml_tensor& root_of(const ggml_tensor&& tensor) = delete;
 
 bool same_shape(const ggml_tensor& a, const ggml_tensor& b);
 

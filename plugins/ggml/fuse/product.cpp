@@ -145,13 +145,13 @@ std::optional<Fusion> with_end(const Candidates& candidates) {
   }
   if (candidates.is(used, GGML_OP_UNARY) && candidates.at(used)->src[0] == last &&
       candidates.uses.only_once(*last)) {
-    const auto unary = candidates.node(*candidates.at(used));
-    const auto function = unary ? unary_function(*unary) : fail(ErrorCode::unsupported, "");
-    if (function) {
-      args.activation = function->name;
-      args.scalars = function->scalars;
-      args.y = unary->dst;
-      ++used;
+    if (const auto unary = candidates.node(*candidates.at(used))) {
+      if (const auto function = unary_function(*unary)) {
+        args.activation = function->name;
+        args.scalars = function->scalars;
+        args.y = unary->dst;
+        ++used;
+      }
     }
   }
   if (used == 1 || overlaps(args.y, args.x) || overlaps(args.y, args.weights) ||

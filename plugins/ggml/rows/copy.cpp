@@ -117,7 +117,7 @@ Result<Plan> copy_wrapped(const View& src, const View& dst, const std::array<std
 Result<Plan> pad(const Node& node, const Caps& caps) {
   std::array<std::uint64_t, 4> low{};
   std::array<std::uint64_t, 4> high{};
-  for (std::uint32_t i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < 4; ++i) {
     const std::int32_t before = node.param(2 * (3 - i));
     const std::int32_t after = node.param((2 * (3 - i)) + 1);
     if (before < 0 || after < 0) {

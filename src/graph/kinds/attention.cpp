@@ -181,7 +181,7 @@ Tensor attention_expression(const AttentionAttributes& a, const std::vector<Tens
   const Tensor logits = logits_of(a, q, in[1], in[3]);
   const Shape& shape = logits.shape();
   BandAttributes seen = visible(a, shape[2], shape[3]);
-  seen.value = -std::numeric_limits<float>::infinity();
+  seen.value = -std::numeric_limits<double>::infinity();
   const Tensor visible_logits = make(band, seen, {logits}, Where::current());
   const Tensor shares = weft::softmax(visible_logits, SoftmaxOptions{.sinks = in[4]});
   return weft::matmul(shares, grouped(in[2], q.shape()).to(DType::f32)).to(q.dtype());

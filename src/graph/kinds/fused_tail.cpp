@@ -10,7 +10,7 @@ namespace {
 
 Result<std::vector<Type>> infer_fused_tail(const Signature& s) {
   const auto& a = as<FusedTailAttributes>(s.attributes);
-  const std::vector<Type> x{{DType::f32, a.shape}};
+  std::vector<Type> x{{DType::f32, a.shape}};
   if (const auto* tail = std::get_if<ReduceAttributes>(&a.tail)) {
     return reduce.infer({.attributes = *tail, .inputs = x});
   }

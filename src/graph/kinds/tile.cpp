@@ -64,7 +64,7 @@ namespace weft::graph {
 
 Tensor tile_sum(const Tensor& x, const Shape& shape) {
   Shape same(x.shape().end() - static_cast<std::ptrdiff_t>(shape.size()), x.shape().end());
-  const Tensor inner = sum_to(x, same);
+  Tensor inner = sum_to(x, same);
   if (same == shape) return inner;
   return make(kinds::tile_back, ShapeAttributes{shape}, {inner}, Where::current());
 }

@@ -8,6 +8,10 @@
 
 namespace weft::ops::attention {
 
+/// Allowed errors, in epsilons: of kernels with weights in f32, and of those for matrix units, which round them to f16.
+inline constexpr double exact_weights = 64;
+inline constexpr double rounded_weights = 4096;
+
 /// What a case has: tensors q, k, v, then mask and sinks if any, y, then lse if any.
 struct Setup {
   TensorSpec q;
@@ -20,7 +24,7 @@ struct Setup {
   bool has_lse = false;
   Rules rules;
   std::string_view kernel;
-  double epsilons = 64;
+  double epsilons = exact_weights;
   bool bench = false;
 };
 

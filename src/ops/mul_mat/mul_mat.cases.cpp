@@ -217,21 +217,25 @@ void add_id_cases(std::vector<Case>& out) {
   out.push_back(id_case("grouped_q6_K", DType::q6_k, {3, 66, 256, 40, 2}, 2, "grouped"));
   out.push_back(id_case("grouped_odd_f16", DType::f16, {4, 50, 67, 40, 4}, 4, {}));
   // Where there are no matrix units, the plain kernel is tested once more.
+  const auto add_matrix = [&](std::string name, DType type, Shape sizes) {
+    Case test = id_case("matrix_" + std::move(name), type, sizes, 1, {});
+    test.epsilons *= halves;
+    test.plan = [](std::span<const View> v, const Caps& caps) {
+      const std::string_view kernel = caps.subgroup_matrix && caps.f16 ? "matrix" : "grouped";
+      return plan(IdArgs{.weights = v[0], .x = v[1], .ids = v[2], .y = v[3], .kernel = kernel},
+                  caps);
+    };
+    out.push_back(std::move(test));
+  };
   for (const DType type : {DType::f16, DType::q4_0, DType::q6_k}) {
     for (const std::uint64_t tokens : {30U, 120U}) {
-      Case test = id_case(formatted("matrix_{}_{}", name(type), tokens), type,
-                          {3, 70, 512, tokens, 3}, 1, {});
-      test.epsilons *= halves;
-      test.plan = [](std::span<const View> v, const Caps& caps) {
-        const std::string_view kernel = caps.subgroup_matrix && caps.f16 ? "matrix" : "grouped";
-        return plan(IdArgs{.weights = v[0], .x = v[1], .ids = v[2], .y = v[3], .kernel = kernel},
-                    caps);
-      };
-      out.push_back(std::move(test));
+      add_matrix(formatted("{}_{}", name(type), tokens), type, {3, 70, 512, tokens, 3});
     }
   }
+  add_matrix("past_one_binding", DType::q8_0, {6, 400, 1024, 40, 2});
   out.push_back(id_case("one_row", DType::q8_0, {8, 64, 128, 1, 2}, 1, {}));
-  out.push_back(id_case("past_one_binding", DType::q8_0, {6, 400, 1024, 40, 2}, 1, {}));
+  out.push_back(
+      id_case("grouped_past_one_binding", DType::q8_0, {6, 400, 1024, 40, 2}, 1, "grouped"));
   out.push_back(id_case("vector_past_one_binding", DType::q8_0, {6, 400, 1024, 3, 2}, 1, "vector"));
   out.push_back(id_case("many_experts", DType::q4_0, {600, 8, 64, 300, 3}, 1, "grouped"));
 }

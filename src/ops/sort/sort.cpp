@@ -307,19 +307,18 @@ Status add_sort(Plan& plan, const Args& args, const Caps& caps) {
   const std::uint64_t count = args.x.shape[args.x.rank - 1];
   const std::uint64_t keep = args.indices.shape[args.x.rank - 1];
   // Rows that are no multiple of some step apart, or that need several launches each, are sorted in a dense copy.
-  View source = args.x;
-  View result = args.indices;
   const auto usable = [&](const View& view) {
     const auto rows = as_rows(view);
     return rows && rows_that_fit(*rows, view.stride[view.rank - 1] == 1 ? ~0ULL : budget) > 0;
   };
+  View source = args.x;
   if (!usable(source)) {
     source = dense_scratch(plan, args.x);
     if (const Status ok = copy(plan, args.x, source, caps); !ok) return ok;
   }
-  if (!usable(result)) result = dense_scratch(plan, args.indices);
-  const View x = *as_rows(source);
-  const View y = *as_rows(result);
+  const View result = usable(args.indices) ? args.indices : dense_scratch(plan, args.indices);
+  const View x = as_rows(source).value_or(View{});
+  const View y = as_rows(result).value_or(View{});
 
   Sorter sorter{.caps = caps, .plan = plan, .descending = args.descending, .chunk = count};
   std::uint64_t together =
