@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -134,6 +135,13 @@ int rank(const AdapterInfo& info, bool low_power) {
   return 0;
 }
 
+/// Keeps an instance, and with it the drivers, until the process ends. NVIDIA's driver leaves functions behind that run
+/// then, and has to be in memory still; a device may be closed as late as that, by the destructor of a static object.
+void keep_drivers(const wgpu::Instance& instance) {
+  [[maybe_unused]] static const wgpu::Instance* const kept =
+      std::make_unique<wgpu::Instance>(instance).release();
+}
+
 AdapterInfo best(std::span<const AdapterInfo> adapters, bool low_power) {
   return *std::ranges::max_element(
       adapters, {}, [low_power](const AdapterInfo& info) { return rank(info, low_power); });
@@ -177,6 +185,7 @@ Result<Discovery> discover() {
 
   Discovery discovery;
   discovery.instance = wgpu::Instance(native.Get());
+  keep_drivers(discovery.instance);
   for (const dawn::native::Adapter& found : native.EnumerateAdapters(&options)) {
     wgpu::Adapter adapter(found.Get());
     const auto index = static_cast<std::uint32_t>(discovery.candidates.size());
