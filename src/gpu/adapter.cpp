@@ -135,10 +135,12 @@ int rank(const AdapterInfo& info, bool low_power) {
   return 0;
 }
 
-/// Keeps an instance, and with it the drivers, until the process ends. NVIDIA's driver leaves functions behind that run
-/// then, and has to be in memory still; a device may be closed as late as that, by the destructor of a static object.
+/// Keeps an instance of a machine with GPUs, and with it their drivers, until the process ends. NVIDIA's driver leaves
+/// functions behind that run then, and has to be in memory still; a device may be closed as late as that, by the destructor
+/// of a static object.
 void keep_drivers(const wgpu::Instance& instance) {
-  [[maybe_unused]] static const wgpu::Instance* const kept =
+  // Used: nothing reads it, but a leak checker has to find it.
+  [[gnu::used]] static const wgpu::Instance* const kept =
       std::make_unique<wgpu::Instance>(instance).release();
 }
 
@@ -185,11 +187,11 @@ Result<Discovery> discover() {
 
   Discovery discovery;
   discovery.instance = wgpu::Instance(native.Get());
-  keep_drivers(discovery.instance);
   for (const dawn::native::Adapter& found : native.EnumerateAdapters(&options)) {
     wgpu::Adapter adapter(found.Get());
     const auto index = static_cast<std::uint32_t>(discovery.candidates.size());
     AdapterInfo info = describe(adapter, index);
+    if (!info.caps.software) keep_drivers(discovery.instance);
     discovery.candidates.push_back({std::move(adapter), std::move(info)});
   }
   return discovery;

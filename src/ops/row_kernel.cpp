@@ -376,15 +376,7 @@ Status check_float_tensor(const View& view, std::string_view name,
     return fail(ErrorCode::invalid_argument, "Tensor `{}` is {}; its shape should be {}.", name,
                 describe(view), describe(shape));
   }
-  for (std::uint32_t i = 0; output && !view.empty() && i < view.rank; ++i) {
-    if (view.stride[i] == 0 && view.shape[i] > 1) {
-      return fail(ErrorCode::invalid_argument,
-                  "The output `{}` ({}) repeats elements along dimension {}; every element of an "
-                  "output needs a place of its own.",
-                  name, describe(view), i);
-    }
-  }
-  return {};
+  return output ? check_distinct(view, name) : Status{};
 }
 
 }  // namespace weft::ops

@@ -155,6 +155,18 @@ Status validate_blocks(const View& view, std::string_view what) {
 
 }  // namespace
 
+Status check_distinct(const View& output, std::string_view what) {
+  for (std::uint32_t i = 0; i < output.rank && !output.empty(); ++i) {
+    if (output.stride[i] == 0 && output.shape[i] > 1) {
+      return fail(ErrorCode::invalid_argument,
+                  "The output `{}` ({}) repeats elements along dimension {}; every element of an "
+                  "output needs a place of its own.",
+                  what, describe(output), i);
+    }
+  }
+  return {};
+}
+
 Status validate(const View& view, std::string_view what, Types types) {
   if (is_quantized(view.dtype) && types == Types::plain) {
     return fail(ErrorCode::unsupported,

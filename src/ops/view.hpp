@@ -76,4 +76,7 @@ enum class Types : std::uint8_t { plain, quantized_too };
 /// Checks rank, type, element alignment of the offset and arithmetic overflow; every plan() calls it for every view.
 Status validate(const View& view, std::string_view name, Types types = Types::plain);
 
+/// An error if elements of an output share a place, because a stride is 0.
+Status check_distinct(const View& output, std::string_view name);
+
 }  // namespace weft::ops

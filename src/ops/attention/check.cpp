@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ops/overlap.hpp"
 #include "ops/row_kernel.hpp"
 
 namespace weft::ops::attention {
@@ -14,10 +15,6 @@ struct Named {
 };
 
 Status check_apart(std::span<const Named> inputs, std::span<const Named> outputs) {
-  const auto overlap = [](const View& a, const View& b) {
-    return a.given() && b.given() && a.slot == b.slot && !a.empty() && !b.empty() &&
-           a.bytes().begin < b.bytes().end && b.bytes().begin < a.bytes().end;
-  };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto clash = [&](const Named& other) -> Status {
       return fail(ErrorCode::invalid_argument,

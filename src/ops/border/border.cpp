@@ -167,11 +167,8 @@ Status check(std::string_view op, const View& x, const View& y) {
                 "are {} and {}.",
                 op, describe(x), describe(y));
   }
+  if (const Status ok = check_distinct(y, "y"); !ok) return ok;
   for (std::uint32_t i = 0; i < y.rank; ++i) {
-    if (y.stride[i] == 0 && y.shape[i] > 1 && !y.empty()) {
-      return fail(ErrorCode::invalid_argument, "The output {} of {} repeats elements.", describe(y),
-                  op);
-    }
     if (static_cast<std::int64_t>(std::max(x.shape[i], y.shape[i])) > most) {
       return fail(ErrorCode::unsupported, "{} takes extents up to {}; the tensors are {} and {}.",
                   op, most, describe(x), describe(y));

@@ -1,6 +1,7 @@
 #include "ops/conv/conv.hpp"
 
 #include <cmath>
+#include <concepts>
 
 #include "base/format.hpp"
 #include "ops/case.hpp"
@@ -95,29 +96,35 @@ void set_tolerance(Case& test, const Setup& setup, double terms) {
   test.scale = std::sqrt(terms);
 }
 
-Case forward_case(const std::string& label, const Setup& setup, Layout layout = {}) {
+/// A convolution (Args) or a transposed one (TransposedArgs), which goes the other way.
+template <class Which>
+Case product_case(std::string label, const Setup& setup, Layout layout) {
+  constexpr bool forward = std::same_as<Which, Args>;
   Case test;
-  test.name = "conv_" + label;
+  test.name = std::move(label);
   fill_shapes(setup, layout);
-  set_tolerance(test, setup, terms_of(layout.weights.shape, 0));
-  layout.out.output = true;
-  test.tensors = {layout.image, layout.weights, layout.out};
-  if (setup.bias) test.tensors.push_back({.shape = {setup.channels}});
+  set_tolerance(test, setup, terms_of(layout.weights.shape, forward ? 0 : 1));
+  TensorSpec& from = forward ? layout.image : layout.out;
+  TensorSpec& to = forward ? layout.out : layout.image;
+  to.output = true;
+  test.tensors = {from, layout.weights, to};
+  if (setup.bias) test.tensors.push_back({.shape = {to.shape[1]}});
   test.plan = [setup](std::span<const View> v, const Caps& caps) {
-    return plan(Args{.x = v[0],
-                     .w = v[1],
-                     .y = v[2],
-                     .bias = v.size() > 3 ? v[3] : View{},
-                     .axes = setup.axes,
-                     .groups = setup.groups,
-                     .allow_f16 = setup.allow_f16,
-                     .kernel = setup.way},
+    return plan(Which{.x = v[0],
+                      .w = v[1],
+                      .y = v[2],
+                      .bias = v.size() > 3 ? v[3] : View{},
+                      .axes = setup.axes,
+                      .groups = setup.groups,
+                      .allow_f16 = setup.allow_f16,
+                      .kernel = setup.way},
                 caps);
   };
   test.reference = [setup](std::span<HostTensor> t) {
     std::ranges::fill(t[2].values, 0.0);
-    for_each_product(setup, t[2].shape, [&](std::size_t x, std::size_t y, std::size_t w) {
-      t[2].values[y] += t[0].values[x] * t[1].values[w];
+    const Shape windows = t[forward ? 2 : 0].shape;
+    for_each_product(setup, windows, [&](std::size_t image, std::size_t out, std::size_t w) {
+      t[2].values[forward ? out : image] += t[0].values[forward ? image : out] * t[1].values[w];
     });
     if (t.size() < 4) return;
     std::size_t n = 0;
@@ -126,35 +133,12 @@ Case forward_case(const std::string& label, const Setup& setup, Layout layout = 
   return test;
 }
 
-Case transposed_case(const std::string& label, const Setup& setup, Layout layout = {}) {
-  Case test;
-  test.name = "transposed_" + label;
-  fill_shapes(setup, layout);
-  set_tolerance(test, setup, terms_of(layout.weights.shape, 1));
-  layout.image.output = true;
-  test.tensors = {layout.out, layout.weights, layout.image};
-  if (setup.bias) test.tensors.push_back({.shape = {setup.image[1]}});
-  test.plan = [setup](std::span<const View> v, const Caps& caps) {
-    return plan(TransposedArgs{.x = v[0],
-                               .w = v[1],
-                               .y = v[2],
-                               .bias = v.size() > 3 ? v[3] : View{},
-                               .axes = setup.axes,
-                               .groups = setup.groups,
-                               .allow_f16 = setup.allow_f16,
-                               .kernel = setup.way},
-                caps);
-  };
-  test.reference = [setup](std::span<HostTensor> t) {
-    std::ranges::fill(t[2].values, 0.0);
-    for_each_product(setup, t[0].shape, [&](std::size_t y, std::size_t x, std::size_t w) {
-      t[2].values[y] += t[0].values[x] * t[1].values[w];
-    });
-    if (t.size() < 4) return;
-    std::size_t n = 0;
-    for (Index i(t[2].shape); !i.done(); i.next(), ++n) t[2].values[n] += t[3].values[i[1]];
-  };
-  return test;
+Case forward_case(const std::string& label, const Setup& setup, const Layout& layout = {}) {
+  return product_case<Args>("conv_" + label, setup, layout);
+}
+
+Case transposed_case(const std::string& label, const Setup& setup, const Layout& layout = {}) {
+  return product_case<TransposedArgs>("transposed_" + label, setup, layout);
 }
 
 Case weight_case(const std::string& label, const Setup& setup, Layout layout = {}) {

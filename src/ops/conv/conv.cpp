@@ -6,6 +6,7 @@
 #include "ops/conv/direct.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
+#include "ops/overlap.hpp"
 
 namespace weft::ops::conv {
 namespace {
@@ -73,20 +74,13 @@ Status check(const Problem& problem, Mode mode) {
     return fail(ErrorCode::invalid_argument, "{} with {} channels cannot add a bias {}.",
                 name_of(mode), y.shape[1], describe(problem.bias));
   }
-  if (y.empty()) return {};
   for (const View* view : {&problem.image, &problem.out, &problem.w, &problem.bias}) {
-    if (view == &y || !view->given() || view->empty() || view->slot != y.slot) continue;
-    if (view->bytes().begin < y.bytes().end && y.bytes().begin < view->bytes().end) {
+    if (view != &y && overlap(*view, y)) {
       return fail(ErrorCode::invalid_argument, "{} cannot write {} over its input {}.",
                   name_of(mode), describe(y), describe(*view));
     }
   }
-  for (std::uint32_t i = 0; i < y.rank; ++i) {
-    if (y.stride[i] == 0 && y.shape[i] > 1) {
-      return fail(ErrorCode::invalid_argument, "{} cannot write {}, which repeats elements.",
-                  name_of(mode), describe(y));
-    }
-  }
+  if (const Status ok = check_distinct(y, mode == Mode::weight ? "dw" : "y"); !ok) return ok;
   return check_types(problem, mode);
 }
 

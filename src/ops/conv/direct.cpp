@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
+#include "ops/unfold/windows.hpp"
 
 namespace weft::ops::conv {
 namespace {
@@ -22,9 +23,9 @@ struct Variant {
                  field("LAST", &Variant::last), field("CHUNK", &Variant::chunk)};
 };
 
-using Steps = std::array<std::uint32_t, 5>;
+using unfold::Steps;
 
-struct Params {
+struct Params : unfold::WindowParams {
   std::uint32_t total = 0;
   std::uint32_t channels = 0;  // of the computed tensor
   std::uint32_t group_to = 0;  // its channels per group (weight: those of the output)
@@ -32,52 +33,24 @@ struct Params {
       0;                      // channels per group that each element sums over (weight: those of x)
   std::uint32_t windows = 0;  // weight: windows of all images
   std::uint32_t bias_step = 0;
-  std::array<std::int32_t, 3> size{};
-  std::array<std::int32_t, 3> out{};
-  std::array<std::int32_t, 3> kernel{};
-  std::array<std::int32_t, 3> stride{};
-  std::array<std::int32_t, 3> pad{};
-  std::array<std::int32_t, 3> dilation{};
   Steps x{};
   Steps w{};
   Steps e{};
   Steps y{};
 
-  static constexpr auto fields = std::tuple{field("total", &Params::total),
-                                            field("channels", &Params::channels),
-                                            field("group_to", &Params::group_to),
-                                            field("group_from", &Params::group_from),
-                                            field("windows", &Params::windows),
-                                            field("bias_step", &Params::bias_step),
-                                            field("size", &Params::size),
-                                            field("out", &Params::out),
-                                            field("kernel", &Params::kernel),
-                                            field("stride", &Params::stride),
-                                            field("pad", &Params::pad),
-                                            field("dilation", &Params::dilation),
-                                            field("x", &Params::x),
-                                            field("w", &Params::w),
-                                            field("e", &Params::e),
-                                            field("y", &Params::y)};
+  static constexpr auto fields = std::tuple_cat(
+      unfold::WindowParams::fields,
+      std::tuple{field("total", &Params::total), field("channels", &Params::channels),
+                 field("group_to", &Params::group_to), field("group_from", &Params::group_from),
+                 field("windows", &Params::windows), field("bias_step", &Params::bias_step),
+                 field("x", &Params::x), field("w", &Params::w), field("e", &Params::e),
+                 field("y", &Params::y)});
 };
 
 /// `view` with spatial dimensions of extent 1 in front of its own, three in all.
 View three(View view) {
   while (view.rank < 5) view = view.unsqueeze(2);
   return view;
-}
-
-Steps steps_of(const View& view) {
-  Steps out{};
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = narrow(view.stride[i]);
-  return out;
-}
-
-/// Two elements per invocation where they share a word; else elements of 16 bits are put in atomically.
-bool pairs(const View& y) {
-  bool even = y.shape[4] % 2 == 0 && y.stride[4] == 1 && y.offset % 4 == 0;
-  for (std::uint32_t i = 0; i < 4; ++i) even = even && (y.shape[i] == 1 || y.stride[i] % 2 == 0);
-  return even;
 }
 
 }  // namespace
@@ -115,26 +88,21 @@ Result<Plan> plan_direct(const Problem& problem, Mode mode, const Caps& caps) {
   for (std::uint32_t i = 0; i < 3; ++i) {
     const std::uint32_t missing = 3 - problem.spatial();
     const Axis axis = i < missing ? Axis{} : problem.axes[i - missing];
-    params.size[i] = static_cast<std::int32_t>(image.shape[2 + i]);
-    params.out[i] = static_cast<std::int32_t>(out.shape[2 + i]);
-    params.kernel[i] = static_cast<std::int32_t>(w.shape[2 + i]);
-    params.stride[i] = static_cast<std::int32_t>(axis.stride);
-    params.pad[i] = static_cast<std::int32_t>(axis.pad);
-    params.dilation[i] = static_cast<std::int32_t>(axis.dilation);
+    params.set(i, image.shape[2 + i], out.shape[2 + i], w.shape[2 + i], axis);
   }
   const std::uint32_t image_group = narrow(image.shape[1] / problem.groups);
   const std::uint32_t out_group = narrow(out.shape[1] / problem.groups);
   Variant variant{.mode = mode == Mode::forward ? "forward" : "transposed"};
   Launch launch;
-  params.y = steps_of(y);
+  params.y = unfold::steps_of(y);
   Access access = Access::write;
   if (mode == Mode::weight) {
     variant.mode = "weight";
     params.group_from = image_group;
     params.group_to = out_group;
     params.windows = narrow(out.count() / out.shape[1]);
-    params.x = steps_of(image);
-    params.e = steps_of(out);
+    params.x = unfold::steps_of(image);
+    params.e = unfold::steps_of(out);
     params.total = narrow(y.count());
     if (size_of(y.dtype) < 4) access = Access::atomic;
     launch.source = "conv/weight.wgsl";
@@ -145,11 +113,11 @@ Result<Plan> plan_direct(const Problem& problem, Mode mode, const Caps& caps) {
     params.group_from = mode == Mode::forward ? image_group : out_group;
     params.group_to = mode == Mode::forward ? out_group : image_group;
     params.channels = narrow(y.shape[1]);
-    params.x = steps_of(x);
-    params.w = steps_of(w);
+    params.x = unfold::steps_of(x);
+    params.w = unfold::steps_of(w);
     variant.last = y.stride[1] < y.stride[4] && y.shape[1] > 1;
     if (size_of(y.dtype) < 4) {
-      if (!variant.last && pairs(y)) {
+      if (!variant.last && unfold::in_pairs(y)) {
         variant.chunk = 2;
       } else {
         access = Access::atomic;

@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
+#include "ops/overlap.hpp"
 
 namespace weft::ops::cumsum {
 namespace {
@@ -351,18 +352,12 @@ Status check(const Args& args) {
     return fail(ErrorCode::invalid_argument, "cumsum along dimension {} of {}: there is none.",
                 args.axis, describe(args.x));
   }
+  if (const Status ok = check_distinct(args.y, "y"); !ok) return ok;
   bool same = args.x.offset == args.y.offset && args.x.dtype == args.y.dtype;
   for (std::uint32_t i = 0; i < args.y.rank; ++i) {
-    if (args.y.stride[i] == 0 && args.y.shape[i] > 1) {
-      return fail(ErrorCode::invalid_argument,
-                  "The output {} of cumsum repeats elements along dimension {}.", describe(args.y),
-                  i);
-    }
     same = same && (args.x.shape[i] == 1 || args.x.stride[i] == args.y.stride[i]);
   }
-  const ByteRange a = args.x.bytes();
-  const ByteRange b = args.y.bytes();
-  if (args.x.slot == args.y.slot && a.begin < b.end && b.begin < a.end && !same) {
+  if (overlap(args.x, args.y) && !same) {
     return fail(ErrorCode::invalid_argument,
                 "The output {} of cumsum overlaps its input {} without being the same view.",
                 describe(args.y), describe(args.x));

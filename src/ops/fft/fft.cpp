@@ -12,6 +12,7 @@
 #include "ops/fields.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
+#include "ops/overlap.hpp"
 #include "ops/stages.hpp"
 
 namespace weft::ops::fft {
@@ -207,15 +208,8 @@ Status check(const Args& args) {
     return fail(ErrorCode::unsupported, "Transforms have at most {} elements; x is {}.", longest,
                 describe(x));
   }
-  for (std::uint32_t i = 0; i < x.rank; ++i) {
-    if (args.y.stride[i] == 0 && args.y.shape[i] > 1) {
-      return fail(ErrorCode::invalid_argument, "The result {} of a transform repeats elements.",
-                  describe(args.y));
-    }
-  }
-  const ByteRange a = x.bytes();
-  const ByteRange b = args.y.bytes();
-  if (x.slot == args.y.slot && a.begin < b.end && b.begin < a.end) {
+  if (const Status ok = check_distinct(args.y, "y"); !ok) return ok;
+  if (overlap(x, args.y)) {
     return fail(ErrorCode::invalid_argument, "The result {} of a transform overlaps its input {}.",
                 describe(args.y), describe(x));
   }

@@ -70,13 +70,7 @@ Status check_scatter(const ScatterAddArgs& args) {
     return fail(ErrorCode::unsupported, "scatter_add takes indices of i32 or i64; they are {}.",
                 describe(args.index));
   }
-  for (std::uint32_t i = 0; i < args.y.rank; ++i) {
-    if (args.y.stride[i] == 0 && args.y.shape[i] > 1) {
-      return fail(ErrorCode::invalid_argument,
-                  "The output {} of scatter_add repeats elements along dimension {}.",
-                  describe(args.y), i);
-    }
-  }
+  if (const Status ok = check_distinct(args.y, "y"); !ok) return ok;
   if (overlap(args.source, args.y) || overlap(args.index, args.y)) {
     return fail(ErrorCode::invalid_argument,
                 "The output {} of scatter_add overlaps the source {} or the indices {} in the same "

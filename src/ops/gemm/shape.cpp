@@ -28,15 +28,7 @@ Status check_views(const Args& args) {
                   describe(*view));
     }
   }
-  for (std::uint32_t i = 0; i < args.c.rank; ++i) {
-    if (args.c.stride[i] == 0 && args.c.shape[i] > 1) {
-      return fail(ErrorCode::invalid_argument,
-                  "The output {} repeats elements along dimension {}; every element of an output "
-                  "needs a place of its own.",
-                  describe(args.c), i);
-    }
-  }
-  return {};
+  return check_distinct(args.c, "c");
 }
 
 /// The bytes that one step of the outermost dimension covers, and that step; views of equal steps can interleave.

@@ -197,14 +197,7 @@ Status check(const Args& args, const Function* function) {
   for (std::size_t i = 0; i < args.inputs.size(); ++i) {
     if (const Status ok = validate(args.inputs[i], input_names[i]); !ok) return ok;
   }
-  for (std::uint32_t i = 0; i < args.y.rank; ++i) {
-    if (args.y.stride[i] == 0 && args.y.shape[i] > 1 && !args.y.empty()) {
-      return fail(ErrorCode::invalid_argument,
-                  "The output {} repeats elements along dimension {}; every element of an output "
-                  "needs a place of its own.",
-                  describe(args.y), i);
-    }
-  }
+  if (const Status ok = check_distinct(args.y, "y"); !ok) return ok;
   const std::string_view domain = domain_of(*function, args.inputs, args.y);
   if (!function->integers && domain != "f32") {
     return fail(

@@ -9,6 +9,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
+#include "ops/overlap.hpp"
 #include "ops/unfold/windows.hpp"
 
 namespace weft::ops::pool {
@@ -25,32 +26,19 @@ struct Variant {
                  field("OUTSIDE", &Variant::outside), field("CHUNK", &Variant::chunk)};
 };
 
-using Steps = std::array<std::uint32_t, 5>;
+using unfold::Steps;
 
-struct Params {
+struct Params : unfold::WindowParams {
   std::uint32_t total = 0;
   std::uint32_t channels = 0;
-  std::array<std::int32_t, 3> size{};
-  std::array<std::int32_t, 3> out{};
-  std::array<std::int32_t, 3> kernel{};
-  std::array<std::int32_t, 3> stride{};
-  std::array<std::int32_t, 3> pad{};
-  std::array<std::int32_t, 3> dilation{};
   Steps x{};
   Steps e{};
   Steps y{};
 
-  static constexpr auto fields = std::tuple{field("total", &Params::total),
-                                            field("channels", &Params::channels),
-                                            field("size", &Params::size),
-                                            field("out", &Params::out),
-                                            field("kernel", &Params::kernel),
-                                            field("stride", &Params::stride),
-                                            field("pad", &Params::pad),
-                                            field("dilation", &Params::dilation),
-                                            field("x", &Params::x),
-                                            field("e", &Params::e),
-                                            field("y", &Params::y)};
+  static constexpr auto fields = std::tuple_cat(
+      unfold::WindowParams::fields,
+      std::tuple{field("total", &Params::total), field("channels", &Params::channels),
+                 field("x", &Params::x), field("e", &Params::e), field("y", &Params::y)});
 };
 
 /// A pool in normal form: the image and its windows, whose columns are [N, o…, C] with kernel dimensions that repeat.
@@ -62,24 +50,11 @@ struct Job {
   bool backward = false;
 };
 
-Steps steps_of(const View& view) {
-  Steps out{};
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = narrow(view.stride[i]);
-  return out;
-}
-
 /// [N, OD, OH, OW, C, k…] as [N, C, OD, OH, OW].
 View one_per_window(const View& columns) {
   View out = columns.permute(std::array<std::uint32_t, 8>{0, 4, 1, 2, 3, 5, 6, 7});
   out.rank = 5;
   return out;
-}
-
-/// Two elements per invocation where they share a word; else elements of 16 bits are put in atomically.
-bool pairs(const View& y) {
-  bool even = y.shape[4] % 2 == 0 && y.stride[4] == 1 && y.offset % 4 == 0;
-  for (std::uint32_t i = 0; i < 4; ++i) even = even && (y.shape[i] == 1 || y.stride[i] % 2 == 0);
-  return even;
 }
 
 Status launch_job(Plan& plan, const Job& job, const Caps& caps) {
@@ -88,19 +63,15 @@ Status launch_job(Plan& plan, const Job& job, const Caps& caps) {
   const View& y = job.backward ? image : out;
   Params params;
   for (std::uint32_t i = 0; i < 3; ++i) {
-    params.size[i] = static_cast<std::int32_t>(image.shape[2 + i]);
-    params.out[i] = static_cast<std::int32_t>(out.shape[2 + i]);
-    params.kernel[i] = static_cast<std::int32_t>(job.windows.columns.shape[5 + i]);
-    params.stride[i] = static_cast<std::int32_t>(job.windows.axes[i].stride);
-    params.pad[i] = static_cast<std::int32_t>(job.windows.axes[i].pad);
-    params.dilation[i] = static_cast<std::int32_t>(job.windows.axes[i].dilation);
+    params.set(i, image.shape[2 + i], out.shape[2 + i], job.windows.columns.shape[5 + i],
+               job.windows.axes[i]);
   }
   Variant variant{.mode = job.backward ? "backward" : "forward",
                   .function = job.function == Function::max ? "max" : "mean",
                   .outside = job.outside && job.function == Function::mean};
   Access access = Access::write;
   if (size_of(y.dtype) < 4) {
-    if (pairs(y)) {
+    if (unfold::in_pairs(y)) {
       variant.chunk = 2;
     } else {
       access = Access::atomic;
@@ -108,16 +79,16 @@ Status launch_job(Plan& plan, const Job& job, const Caps& caps) {
   }
   params.channels = narrow(y.shape[1]);
   params.total = narrow(y.count() / variant.chunk);
-  params.y = steps_of(y);
+  params.y = unfold::steps_of(y);
   Launch launch;
   if (!job.backward) {
-    params.x = steps_of(image);
+    params.x = unfold::steps_of(image);
     launch.operands.push_back({"x", image});
   } else {
-    params.e = steps_of(out);
+    params.e = unfold::steps_of(out);
     launch.operands.push_back({"e", out});
     if (job.function == Function::max) {
-      params.x = steps_of(job.x);
+      params.x = unfold::steps_of(job.x);
       launch.operands.push_back({"x", job.x});
     }
   }
@@ -198,15 +169,10 @@ Result<Plan> plan_job(Job job, const View& image, const View& out,
   job.windows = *windows;
   const View& y = job.backward ? image : out;
   if (y.empty()) return Plan{};
-  for (std::uint32_t i = 0; i < y.rank; ++i) {
-    if (y.stride[i] == 0 && y.shape[i] > 1)
-      return fail(ErrorCode::invalid_argument, "The result {} of a pool repeats elements.",
-                  describe(y));
-  }
-  const std::array<const View*, 3> given{&image, &out, &job.x};
-  for (const View* view : given) {
-    if (view == &y || !view->given() || view->empty() || view->slot != y.slot) continue;
-    if (view->bytes().begin < y.bytes().end && y.bytes().begin < view->bytes().end)
+  if (const Status ok = check_distinct(y, job.backward ? "dx" : "y"); !ok)
+    return std::unexpected(ok.error());
+  for (const View* view : {&image, &out, static_cast<const View*>(&job.x)}) {
+    if (view != &y && overlap(*view, y))
       return fail(ErrorCode::invalid_argument, "A pool cannot write {} over its input {}.",
                   describe(y), describe(*view));
   }

@@ -57,15 +57,7 @@ Status check(const Args& args) {
     return fail(ErrorCode::unsupported, "`{}` has no output of 8- or 16-bit integers; y is {}.",
                 name(args.function), describe(args.y));
   }
-  for (std::uint32_t i = 0; i < args.y.rank; ++i) {
-    if (args.y.stride[i] == 0 && args.y.shape[i] > 1) {
-      return fail(ErrorCode::invalid_argument,
-                  "The output {} repeats elements along dimension {}; every element of an output "
-                  "needs a place of its own.",
-                  describe(args.y), i);
-    }
-  }
-  return {};
+  return check_distinct(args.y, "y");
 }
 
 std::string_view domain_of(const Args& args) {

@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
+#include "ops/overlap.hpp"
 
 namespace weft::ops::resize {
 namespace {
@@ -72,16 +73,12 @@ Status check(const Args& args) {
                   "Resizing takes extents up to {}; the images are {} and {}.", most,
                   describe(args.x), describe(args.y));
     }
-    if (args.y.stride[i] == 0 && args.y.shape[i] > 1) {
-      return fail(ErrorCode::invalid_argument, "The resized image {} repeats elements.",
-                  describe(args.y));
-    }
   }
+  if (const Status ok = check_distinct(args.y, "y"); !ok) return ok;
   if (args.antialias && args.mode != Mode::linear) {
     return fail(ErrorCode::unsupported, "Only linear resizing has antialiasing.");
   }
-  if (args.x.slot == args.y.slot && args.x.bytes().begin < args.y.bytes().end &&
-      args.y.bytes().begin < args.x.bytes().end) {
+  if (overlap(args.x, args.y)) {
     return fail(ErrorCode::invalid_argument, "The resized image {} shares memory with {}.",
                 describe(args.y), describe(args.x));
   }

@@ -273,12 +273,7 @@ Status check(std::string_view op, const View& from, const View& to, const View& 
                 "{} needs as many columns in the table {} as in the rows {}.", op, describe(table),
                 describe(flat));
   }
-  for (std::uint32_t i = 0; i < to.rank; ++i) {
-    if (to.stride[i] == 0 && to.shape[i] > 1) {
-      return fail(ErrorCode::invalid_argument,
-                  "The output {} of {} repeats elements along dimension {}.", describe(to), op, i);
-    }
-  }
+  if (const Status ok = check_distinct(to, &to == &table ? "table" : "y"); !ok) return ok;
   if (overlap(from, to) || overlap(indices, to)) {
     return fail(ErrorCode::invalid_argument,
                 "The output {} of {} overlaps an input ({} with indices {}) in the same buffer.",

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
+#include "ops/overlap.hpp"
 
 namespace weft::ops::sinusoid {
 namespace {
@@ -45,14 +46,9 @@ Status check(const Args& args) {
     return fail(ErrorCode::invalid_argument, "The period of sinusoids must be above 0; it is {}.",
                 args.period);
   }
-  const bool repeats = (args.y.stride[0] == 0 && args.y.shape[0] > 1) ||
-                       (args.y.stride[1] == 0 && args.y.shape[1] > 1);
-  const bool shared = args.x.slot == args.y.slot && !args.y.empty() &&
-                      args.x.bytes().begin < args.y.bytes().end &&
-                      args.y.bytes().begin < args.x.bytes().end;
-  if (repeats || shared) {
-    return fail(ErrorCode::invalid_argument,
-                "The output {} of sinusoids repeats elements or shares memory with {}.",
+  if (const Status ok = check_distinct(args.y, "y"); !ok) return ok;
+  if (overlap(args.x, args.y)) {
+    return fail(ErrorCode::invalid_argument, "The output {} of sinusoids shares memory with {}.",
                 describe(args.y), describe(args.x));
   }
   return {};

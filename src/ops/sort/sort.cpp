@@ -275,12 +275,7 @@ Status check(const Args& args) {
     return fail(ErrorCode::unsupported, "Rows of {} elements are too long to sort; x is {}.",
                 x.shape[x.rank - 1], describe(x));
   }
-  for (std::uint32_t i = 0; i < y.rank; ++i) {
-    if (y.stride[i] == 0 && y.shape[i] > 1 && !y.empty()) {
-      return fail(ErrorCode::invalid_argument,
-                  "The indices {} of a sort repeat elements along dimension {}.", describe(y), i);
-    }
-  }
+  if (const Status ok = check_distinct(y, "indices"); !ok) return ok;
   if (!y.empty() && overlap(x, y)) {
     return fail(ErrorCode::invalid_argument,
                 "The indices {} of a sort share memory with its input {}.", describe(y),

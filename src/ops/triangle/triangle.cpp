@@ -90,10 +90,7 @@ Result<Problem> check(const Args& args) {
   const auto b = args.b.broadcast_to(x.extents());
   if (!b) return std::unexpected(b.error());
   if (x.empty()) return Problem{*a, *b, x, args.upper};
-  for (std::uint32_t i = 0; i < x.rank; ++i) {
-    if (x.stride[i] == 0 && x.shape[i] > 1)
-      return fail(ErrorCode::invalid_argument, "The solution {} repeats elements.", describe(x));
-  }
+  if (const Status ok = check_distinct(x, "x"); !ok) return std::unexpected(ok.error());
   bool same = args.b.offset == x.offset;
   for (std::uint32_t i = 0; i < x.rank; ++i)
     same = same && (x.shape[i] == 1 || b->stride[i] == x.stride[i]);

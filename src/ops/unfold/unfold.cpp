@@ -9,6 +9,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
+#include "ops/overlap.hpp"
 #include "ops/unfold/windows.hpp"
 
 namespace weft::ops::unfold {
@@ -185,15 +186,8 @@ Status split(Plan& plan, const Windows& windows, bool fold, const Caps& caps) {
 }
 
 Status check_output(std::string_view op, const View& from, const View& to) {
-  for (std::uint32_t i = 0; i < to.rank; ++i) {
-    if (to.stride[i] == 0 && to.shape[i] > 1) {
-      return fail(ErrorCode::invalid_argument, "The output {} of {} repeats elements.",
-                  describe(to), op);
-    }
-  }
-  const ByteRange a = from.bytes();
-  const ByteRange b = to.bytes();
-  if (!from.empty() && from.slot == to.slot && a.begin < b.end && b.begin < a.end) {
+  if (const Status ok = check_distinct(to, "y"); !ok) return ok;
+  if (overlap(from, to)) {
     return fail(ErrorCode::invalid_argument, "The output {} of {} shares memory with its input {}.",
                 describe(to), op, describe(from));
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/math.hpp"
+
 namespace weft::ops::unfold {
 namespace {
 
@@ -70,6 +72,28 @@ Result<Windows> normalize(std::string_view op, const View& image, const View& co
     }
   }
   return out;
+}
+
+Steps steps_of(const View& view) {
+  Steps out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = narrow(view.stride[i]);
+  return out;
+}
+
+void WindowParams::set(std::size_t i, std::uint64_t image, std::uint64_t windows,
+                       std::uint64_t extent, const Axis& axis) {
+  size[i] = static_cast<std::int32_t>(image);
+  out[i] = static_cast<std::int32_t>(windows);
+  kernel[i] = static_cast<std::int32_t>(extent);
+  stride[i] = static_cast<std::int32_t>(axis.stride);
+  pad[i] = static_cast<std::int32_t>(axis.pad);
+  dilation[i] = static_cast<std::int32_t>(axis.dilation);
+}
+
+bool in_pairs(const View& y) {
+  bool even = y.shape[4] % 2 == 0 && y.stride[4] == 1 && y.offset % 4 == 0;
+  for (std::uint32_t i = 0; i < 4; ++i) even = even && (y.shape[i] == 1 || y.stride[i] % 2 == 0);
+  return even;
 }
 
 Windows cut_columns(const Windows& whole, std::uint32_t dim, std::uint64_t first,

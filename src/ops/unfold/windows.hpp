@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <tuple>
 
 #include "ops/unfold/unfold.hpp"
 
@@ -27,5 +28,31 @@ Windows cut_columns(const Windows& whole, std::uint32_t dim, std::uint64_t first
 /// Part [first, first + count) of dimension `dim` of the image, and the windows that reach it.
 Windows cut_image(const Windows& whole, std::uint32_t dim, std::uint64_t first,
                   std::uint64_t count);
+
+/// Strides of [N, C, D, H, W], for kernels.
+using Steps = std::array<std::uint32_t, 5>;
+Steps steps_of(const View& view);
+
+/// The numbers that kernels over windows take: the extents of the image, how many windows there are, and their shape.
+struct WindowParams {
+  std::array<std::int32_t, 3> size{};
+  std::array<std::int32_t, 3> out{};
+  std::array<std::int32_t, 3> kernel{};
+  std::array<std::int32_t, 3> stride{};
+  std::array<std::int32_t, 3> pad{};
+  std::array<std::int32_t, 3> dilation{};
+
+  static constexpr auto fields = std::tuple{
+      field("size", &WindowParams::size),     field("out", &WindowParams::out),
+      field("kernel", &WindowParams::kernel), field("stride", &WindowParams::stride),
+      field("pad", &WindowParams::pad),       field("dilation", &WindowParams::dilation)};
+
+  /// Of spatial dimension i, from 0 to 2.
+  void set(std::size_t i, std::uint64_t image, std::uint64_t windows, std::uint64_t extent,
+           const Axis& axis);
+};
+
+/// Whether the elements of [N, C, D, H, W] can be written two at a time, because they share words of 4 bytes.
+bool in_pairs(const View& y);
 
 }  // namespace weft::ops::unfold
