@@ -1,8 +1,8 @@
 """Weft from Python: the C API through ctypes, with numpy arrays.
 
-`lib` has every function of include/weft/weft.h with its types set; each raises Error instead of returning a status. Device,
-Buffer and Tensor wrap the handles, so that they are freed with their last user. The library is found in WEFT_LIBRARY, or
-where the system keeps libraries.
+`lib` has every function of include/weft/weft.h with its types set (weft_c.py); each raises Error instead of returning a
+status. Device, Buffer and Tensor wrap the handles, so that they are freed with their last user. The library is found in
+WEFT_LIBRARY, or where the system keeps libraries.
 """
 import ctypes as c
 import ctypes.util
@@ -10,242 +10,11 @@ import os
 from types import SimpleNamespace
 
 import numpy as np
+from weft_c import *  # noqa: F403  structures and types, for callers of `lib`
+from weft_c import DTYPES, F64, I64, STATUS, U32, Bool, Error, Handle, PassReceiver, Size, Text, load_library
 
-MAX_RANK = 8
-STATUS = ["ok", "invalid_argument", "unsupported", "out_of_memory", "not_found", "shader", "device_lost", "io", "internal",
-          "invalid_handle"]
-DTYPES = ["f32", "f16", "bf16", "i32", "u32", "i64", "i16", "i8", "u8"]
-DTYPES += ["q1_0", "q2_0", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q8_1", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "q8_K", "iq1_s",
-           "iq1_m", "iq2_xxs", "iq2_xs", "iq2_s", "iq3_xxs", "iq3_s", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0", "mxfp4", "nvfp4"]
 NUMPY = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "i16": np.int16,
          "i8": np.int8, "u8": np.uint8}
-
-Handle, Pointer, Text, Size = c.c_void_p, c.c_void_p, c.c_char_p, c.c_size_t
-I32, U32, I64, U64, U8, F32, F64, Bool = (c.c_int, c.c_uint32, c.c_int64, c.c_uint64, c.c_uint8, c.c_float, c.c_double,
-                                          c.c_bool)
-
-
-class DeviceInfo(c.Structure):
-    _fields_ = [("index", U32), ("name", c.c_char * 128), ("vendor", c.c_char * 64), ("architecture", c.c_char * 64),
-                ("driver", c.c_char * 128), ("backend", c.c_char * 32), ("kind", c.c_char * 32), ("software", Bool), ("f16", Bool),
-                ("subgroups", Bool), ("subgroup_matrix", Bool), ("timestamps", Bool), ("max_buffer_bytes", U64),
-                ("max_binding_bytes", U64), ("binding_alignment", U32)]
-
-
-class DeviceOptions(c.Structure):
-    _fields_ = [("adapter", Text), ("caps_mask", Text), ("cache_dir", Text), ("safe", Bool), ("no_disk_cache", Bool)]
-
-
-class MemoryInfo(c.Structure):
-    _fields_ = [("in_use", U64), ("pooled", U64), ("peak", U64)]
-
-
-class TensorInfo(c.Structure):
-    _fields_ = [("dtype", I32), ("rank", U32), ("shape", I64 * MAX_RANK), ("size", I64)]
-
-
-class Matrix(c.Structure):
-    _fields_ = [("buffer", Handle), ("dtype", I32), ("offset", I64), ("leading_dimension", I64), ("batch_stride", I64)]
-
-
-class Array(c.Structure):
-    _fields_ = [("buffer", Handle), ("dtype", I32), ("rank", U32), ("offset", I64), ("shape", I64 * MAX_RANK),
-                ("strides", I64 * MAX_RANK)]
-
-
-class AttentionOptions(c.Structure):
-    _fields_ = [("scale", F32), ("soft_cap", F32), ("max_bias", F32), ("causal", Bool), ("window", I64)]
-
-
-class Conv2dOptions(c.Structure):
-    _fields_ = [("stride", I64 * 2), ("padding", I64 * 2), ("dilation", I64 * 2), ("groups", I64)]
-
-
-class Windows(c.Structure):
-    _fields_ = [("stride", I64 * 3), ("pad", I64 * 3), ("pad_high", I64 * 3), ("dilation", I64 * 3), ("uneven", Bool)]
-
-
-class ConvOptions(c.Structure):
-    _fields_ = [("windows", Windows), ("groups", I64), ("more", I64 * 3), ("allow_f16", Bool)]
-
-
-class SoftmaxOptions(c.Structure):
-    _fields_ = [("scale", F32), ("mask", Handle), ("sinks", Handle), ("max_bias", F32), ("log", Bool)]
-
-
-class MatmulOptions(c.Structure):
-    _fields_ = [("has_dtype", Bool), ("dtype", I32), ("allow_f16", Bool)]
-
-
-class RecurrenceInputs(c.Structure):
-    _fields_ = [(name, Handle) for name in ("q", "k", "v", "decay", "state", "a", "b", "bonus", "step")]
-    _fields_ += [("scale", F32), ("interleaved", Bool)]
-
-
-class StepOptions(c.Structure):
-    _fields_ = [("scale", Handle), ("has_working", Bool), ("working", I32), ("coupled", Bool)]
-
-
-class Step(c.Structure):
-    _fields_ = [("weights", Handle), ("m", Handle), ("v", Handle), ("working", Handle)]
-
-
-class Binding(c.Structure):
-    _fields_ = [("buffer", Handle), ("offset", U64), ("bytes", U64)]
-
-
-class KernelSource(c.Structure):
-    _fields_ = [("wgsl", Text), ("entry", Text), ("label", Text), ("writes", c.POINTER(Bool)), ("bindings", U32), ("scalars", U32),
-                ("constant_names", c.POINTER(Text)), ("constant_values", c.POINTER(F64)), ("constants", U32)]
-
-
-P = c.POINTER
-Receiver = c.CFUNCTYPE(None, Pointer, Text, Handle)
-Function = c.CFUNCTYPE(I32, Pointer, P(Handle), U32, P(Handle))
-Part = c.CFUNCTYPE(I32, Pointer, P(Handle), U32, P(Handle))
-
-
-class FunctionSource(c.Structure):
-    _fields_ = [("function", Function), ("context", Pointer), ("results", U32), ("variables", P(Handle)), ("variable_count", U32),
-                ("without", Text)]
-
-
-class CompileReport(c.Structure):
-    _fields_ = [("operations", U64), ("dispatches", U64), ("arena_bytes", U64), ("bound_bytes", U64), ("variants", U64)]
-
-
-# The functions of the header that return a status, and what they take.
-FUNCTIONS = {
-    "weft_list_adapters": [P(DeviceInfo), U32, P(U32)],
-    "weft_device_open": [P(DeviceOptions), P(Handle)],
-    "weft_device_close": [Handle],
-    "weft_device_get_info": [Handle, P(DeviceInfo)],
-    "weft_device_synchronize": [Handle],
-    "weft_device_get_memory": [Handle, P(MemoryInfo)],
-    "weft_device_trim": [Handle],
-    "weft_buffer_alloc": [Handle, U64, P(Handle)],
-    "weft_buffer_free": [Handle],
-    "weft_buffer_get_size": [Handle, P(U64)],
-    "weft_buffer_write": [Handle, U64, Pointer, U64],
-    "weft_buffer_read": [Handle, U64, Pointer, U64],
-    "weft_buffer_copy": [Handle, U64, Handle, U64, U64],
-    "weft_buffer_fill": [Handle, U64, U64, U8],
-    "weft_gemm": [Bool, Bool, I64, I64, I64, F32, P(Matrix), P(Matrix), F32, P(Matrix)],
-    "weft_gemm_batched": [Bool, Bool, I64, I64, I64, F32, P(Matrix), P(Matrix), F32, P(Matrix), I64],
-    "weft_array_dense": [Handle, I32, I64, U32, P(I64), P(Array)],
-    "weft_unary": [Text, P(Array), P(Array), P(F64)],
-    "weft_binary": [Text, P(Array), P(Array), P(Array), P(F64)],
-    "weft_reduce": [Text, P(Array), U32, P(Array)],
-    "weft_attention": [P(Array), P(Array), P(Array), P(Array), P(AttentionOptions), P(Array)],
-    "weft_conv2d": [P(Array), P(Array), P(Array), P(Conv2dOptions), P(Array)],
-    "weft_kernel_create": [Handle, P(KernelSource), P(Handle)],
-    "weft_kernel_free": [Handle],
-    "weft_kernel_run": [Handle, P(Binding), U32, P(U32), P(U32), U32],
-    "weft_kernel_run_tensors": [Handle, P(Handle), U32, P(U32), P(U32), U32],
-    "weft_tensor_from_data": [Handle, I32, U32, P(I64), Pointer, U64, P(Handle)],
-    "weft_tensor_from_buffer": [Handle, I32, U64, U32, P(I64), P(I64), P(Handle)],
-    "weft_tensor_full": [Handle, I32, U32, P(I64), F64, P(Handle)],
-    "weft_tensor_arange": [Handle, I32, I64, F64, F64, P(Handle)],
-    "weft_tensor_free": [Handle],
-    "weft_tensor_get_info": [Handle, P(TensorInfo)],
-    "weft_tensor_read": [Handle, I32, Pointer, U64],
-    "weft_tensor_to_text": [Handle, Pointer, Size, P(Size)],
-    "weft_tensor_get_buffer": [Handle, P(Handle), P(U64), P(I64)],
-    "weft_tensor_reshape": [Handle, U32, P(I64), P(Handle)],
-    "weft_tensor_permute": [Handle, U32, P(U32), P(Handle)],
-    "weft_tensor_transpose": [Handle, P(Handle)],
-    "weft_tensor_slice": [Handle, U32, I64, I64, P(Handle)],
-    "weft_tensor_broadcast": [Handle, U32, P(I64), P(Handle)],
-    "weft_tensor_cast": [Handle, I32, P(Handle)],
-    "weft_tensor_map": [Text, P(Handle), U32, P(F64), P(Handle)],
-    "weft_tensor_reduce": [Text, Handle, P(U32), U32, Bool, P(Handle)],
-    "weft_tensor_cumsum": [Handle, U32, Bool, Bool, P(Handle)],
-    "weft_tensor_softmax": [Handle, F32, P(Handle)],
-    "weft_tensor_log_softmax": [Handle, P(Handle)],
-    "weft_tensor_layer_norm": [Handle, Handle, Handle, F32, P(Handle)],
-    "weft_tensor_rms_norm": [Handle, Handle, F32, P(Handle)],
-    "weft_tensor_matmul": [Handle, Handle, P(Handle)],
-    "weft_tensor_concat": [P(Handle), U32, U32, P(Handle)],
-    "weft_tensor_pad": [Handle, U32, P(I64), P(I64), F64, P(Handle)],
-    "weft_tensor_embedding": [Handle, Handle, P(Handle)],
-    "weft_tensor_gather": [Handle, Handle, U32, P(Handle)],
-    "weft_tensor_scatter_add": [Handle, Handle, Handle, U32, P(Handle)],
-    "weft_tensor_cross_entropy": [Handle, Handle, P(Handle)],
-    "weft_tensor_attention": [Handle, Handle, Handle, Handle, P(AttentionOptions), P(Handle)],
-    "weft_tensor_rope": [Handle, Handle, Bool, F32, P(Handle)],
-    "weft_tensor_dropout": [Handle, F32, Handle, U32, P(Handle)],
-    "weft_tensor_conv": [Handle, Handle, Handle, P(ConvOptions), P(Handle)],
-    "weft_tensor_conv_transposed": [Handle, Handle, Handle, P(ConvOptions), P(Handle)],
-    "weft_tensor_pool": [I32, Handle, P(I64), P(Windows), P(Handle)],
-    "weft_tensor_unfold": [Handle, P(I64), P(Windows), P(Handle)],
-    "weft_tensor_fold": [Handle, U32, P(I64), P(Windows), P(Handle)],
-    "weft_tensor_resize": [Handle, I64, I64, I32, Bool, P(Handle)],
-    "weft_tensor_pad_edge": [Handle, U32, P(I64), P(I64), I32, P(Handle)],
-    "weft_tensor_roll": [Handle, U32, P(I64), P(Handle)],
-    "weft_tensor_tile": [Handle, U32, P(I64), P(Handle)],
-    "weft_tensor_band": [Handle, I64, I64, F64, P(Handle)],
-    "weft_tensor_sort": [Handle, I64, Bool, P(Handle), P(Handle)],
-    "weft_tensor_scan": [Text, Handle, U32, Bool, P(Handle)],
-    "weft_tensor_fft": [Handle, Bool, P(Handle)],
-    "weft_tensor_rfft": [Handle, P(Handle)],
-    "weft_tensor_irfft": [Handle, I64, P(Handle)],
-    "weft_tensor_set_rows": [Handle, Handle, Handle, P(Handle)],
-    "weft_tensor_softmax_with": [Handle, P(SoftmaxOptions), P(Handle)],
-    "weft_tensor_l2_norm": [Handle, F32, P(Handle)],
-    "weft_tensor_group_norm": [Handle, I64, Handle, Handle, F32, P(Handle)],
-    "weft_tensor_matmul_with": [Handle, Handle, P(MatmulOptions), P(Handle)],
-    "weft_tensor_matmul_rows": [Handle, Handle, P(Handle)],
-    "weft_tensor_matmul_chosen": [Handle, Handle, Handle, P(Handle)],
-    "weft_tensor_solve_triangular": [Handle, Handle, Bool, P(Handle)],
-    "weft_tensor_cross_entropy_with": [Handle, Handle, I32, I32, P(Handle)],
-    "weft_tensor_attention_with": [Handle, Handle, Handle, Handle, Handle, P(AttentionOptions), P(Handle)],
-    "weft_tensor_sinusoid": [Handle, I64, F64, P(Handle)],
-    "weft_tensor_ssm_conv": [Handle, Handle, Handle, Bool, P(Handle)],
-    "weft_tensor_recurrence": [I32, P(RecurrenceInputs), P(Handle), P(Handle)],
-    "weft_tensor_adamw": [Handle, Handle, Handle, Handle, Handle, P(StepOptions), P(Step)],
-    "weft_tensor_sgd": [Handle, Handle, Handle, Handle, P(StepOptions), P(Step)],
-    "weft_tensor_clip_by_norm": [P(Handle), U32, F32, Handle, P(Handle), P(Handle)],
-    "weft_tensor_checkpoint": [Part, Pointer, P(Handle), U32, P(Handle)],
-    "weft_save": [Text, P(Text), P(Handle), U32],
-    "weft_load": [Handle, Text, Receiver, Pointer],
-    "weft_tensor_eval": [Handle],
-    "weft_tensor_detach": [Handle, P(Handle)],
-    "weft_tensor_variable": [Handle, P(Handle)],
-    "weft_tensor_update": [P(Handle), P(Handle), U32],
-    "weft_tensor_grad": [Handle, Handle, P(Handle), U32, P(Handle)],
-    "weft_compile": [P(FunctionSource), P(Handle)],
-    "weft_compiled_free": [Handle],
-    "weft_compiled_run": [Handle, P(Handle), U32, P(Handle)],
-    "weft_compiled_get_report": [Handle, P(CompileReport)],
-    "weft_compiled_to_text": [Handle, Bool, Pointer, Size, P(Size)],
-}
-
-
-class Error(Exception):
-    """A call that failed: `status` is its name, the text is the sentence of weft_last_error()."""
-
-    def __init__(self, status: str, message: str):
-        super().__init__(message)
-        self.status = status
-
-
-def load_library(path: str):
-    """The library at a path, with the types of all functions set."""
-    library = c.CDLL(path)
-    for name, result, arguments in [("weft_version", Text, []), ("weft_last_error", Text, []), ("weft_status_name", Text, [I32]),
-                                    ("weft_dtype_name", Text, [I32]), ("weft_dtype_size", Size, [I32])]:
-        getattr(library, name).restype, getattr(library, name).argtypes = result, arguments
-
-    def check(status, function, arguments):
-        if status != 0:
-            raise Error(STATUS[status], library.weft_last_error().decode())
-        return status
-
-    for name, arguments in FUNCTIONS.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes, function.errcheck = I32, arguments, check
-    return library
-
 
 lib = load_library(os.environ.get("WEFT_LIBRARY") or ctypes.util.find_library("weft") or "libweft.so.0")
 
@@ -348,23 +117,32 @@ class Tensor(Owned):
     def __str__(self) -> str:
         return text_of(lib.weft_tensor_to_text, self)
 
-    def __add__(self, other): return map_("add", self, other)
-    def __sub__(self, other): return map_("sub", self, other)
-    def __mul__(self, other): return map_("mul", self, other)
-    def __truediv__(self, other): return map_("div", self, other)
-    def __matmul__(self, other): return Tensor(made(lib.weft_tensor_matmul, self, other))
+    def line(self, factor, bias=0):
+        """factor·self + bias, for numbers."""
+        return map_("scale", self, parameters=(factor, bias, 0, 0))
+
+    def __add__(self, other): return map_("add", self, other) if isinstance(other, Tensor) else self.line(1, other)
+    def __sub__(self, other): return map_("sub", self, other) if isinstance(other, Tensor) else self.line(1, -other)
+    def __mul__(self, other): return map_("mul", self, other) if isinstance(other, Tensor) else self.line(other)
+    def __truediv__(self, other): return map_("div", self, other) if isinstance(other, Tensor) else self.line(1 / other)
+    def __rsub__(self, other): return self.line(-1, other)
+    def __neg__(self): return self.line(-1)
+    def __matmul__(self, other): return op("matmul", self, other)
+    __radd__, __rmul__ = __add__, __mul__
 
     @property
-    def T(self): return Tensor(made(lib.weft_tensor_transpose, self))
+    def T(self): return op("transpose", self)
 
-    def reshape(self, *shape): return Tensor(made(lib.weft_tensor_reshape, self, len(shape), numbers(I64, shape)))
+    def reshape(self, *shape): return op("reshape", self, len(shape), numbers(I64, shape))
 
-    def cast(self, dtype: str): return Tensor(made(lib.weft_tensor_cast, self, DTYPES.index(dtype)))
+    def slice(self, dim, first, count, step=1): return op("slice", self, dim, first, count, step)
+
+    def cast(self, dtype: str): return op("cast", self, DTYPES.index(dtype))
 
     def reduce(self, function: str, *dims, keep=False):
-        return Tensor(made(lib.weft_tensor_reduce, function.encode(), self, numbers(U32, dims), len(dims), keep))
+        return op("reduce", function.encode(), self, numbers(U32, dims), len(dims), keep)
 
-    def softmax(self, scale=1.0): return Tensor(made(lib.weft_tensor_softmax, self, scale))
+    def softmax(self, scale=1.0): return op("softmax", self, scale)
 
 
 class Variable(Tensor):
@@ -372,6 +150,20 @@ class Variable(Tensor):
 
     def __init__(self, initial: Tensor):
         super().__init__(made(lib.weft_tensor_variable, initial))
+
+
+class Kernel(Owned):
+    """A WGSL kernel: `writes` says for each tensor of a call whether it changes it."""
+
+    free = lib.weft_kernel_free
+
+    def __init__(self, device: Device, wgsl: str, writes, scalars=0):
+        flags = numbers(Bool, writes)
+        super().__init__(made(lib.weft_kernel_create, device, c.byref(
+            KernelSource(wgsl=wgsl.encode(), writes=flags, bindings=len(writes), scalars=scalars))))
+
+    def __call__(self, tensors, workgroups, scalars=()) -> None:
+        lib.weft_kernel_run_tensors(self, handles(tensors), len(tensors), numbers(U32, workgroups), numbers(U32, scalars), len(scalars))
 
 
 def handles(tensors):
@@ -391,11 +183,14 @@ def grad(y: Tensor, by, weights: Tensor | None = None) -> list[Tensor]:
 
 
 class Compiled(Owned):
-    """A Python function from tensors to a list of `results` tensors (and new values of `variables`), compiled once per shapes."""
+    """A Python function from tensors to a list of `results` tensors (and new values of `variables`), compiled once per shapes.
+
+    `on_pass(pass, text, dot)` sees the graph as it was written and after each pass.
+    """
 
     free = lib.weft_compiled_free
 
-    def __init__(self, function, results=1, variables=(), without=None):
+    def __init__(self, function, results=1, variables=(), without=None, on_pass=None, most_variants=0):
         self.results, self.errors = results, []
         errors = self.errors  # the callback must not refer to this object, or neither would ever be freed
 
@@ -413,7 +208,9 @@ class Compiled(Owned):
             return 0
 
         self.callback = Function(traced)  # kept, because the library calls it later
-        source = FunctionSource(self.callback, None, results, handles(variables), len(variables), without)
+        self.on_pass = PassReceiver((lambda _, *texts: on_pass(*[t.decode() for t in texts])) if on_pass else 0)
+        source = FunctionSource(self.callback, None, results, handles(variables), len(variables),
+                                without.encode() if isinstance(without, str) else without, self.on_pass, most_variants)
         super().__init__(made(lib.weft_compile, c.byref(source)))
 
     def __call__(self, *inputs) -> list[Tensor]:
@@ -432,21 +229,32 @@ class Compiled(Owned):
         return report
 
 
-def save(path: str, tensors: dict[str, Tensor]) -> None:
-    """Writes tensors to a .safetensors or .gguf file."""
-    names = numbers(Text, [name.encode() for name in tensors])
-    lib.weft_save(path.encode(), names, handles(tensors.values()), len(tensors))
+def encoded(texts):
+    """A C array of texts."""
+    return numbers(Text, [text.encode() for text in texts])
 
 
-def load(device: Device, path: str) -> dict[str, Tensor]:
-    """The tensors of a .safetensors or .gguf file."""
-    found = {}
+def save(path: str, tensors: dict[str, Tensor], texts: dict[str, str] | None = None) -> None:
+    """Writes tensors, and texts beside them, to a .safetensors or .gguf file."""
+    texts = texts or {}
+    lib.weft_save_with_texts(path.encode(), encoded(tensors), handles(tensors.values()), len(tensors), encoded(texts),
+                             encoded(texts.values()), len(texts))
+
+
+def load(device: Device, path: str, texts: dict[str, str] | None = None) -> dict[str, Tensor]:
+    """The tensors of a .safetensors or .gguf file; the texts of the file are added to `texts`."""
+    found, words = {}, texts if texts is not None else {}
     receiver = Receiver(lambda context, name, handle: found.update({name.decode(): Tensor(Handle(handle))}))
-    lib.weft_load(device, path.encode(), receiver, None)
+    text_receiver = TextReceiver(lambda context, name, text: words.update({name.decode(): text.decode()}))
+    lib.weft_load_with_texts(device, path.encode(), receiver, text_receiver, None)
     return found
+
+
+def op(name: str, *arguments) -> Tensor:
+    """The tensor that weft_tensor_NAME makes of its arguments."""
+    return Tensor(made(getattr(lib, "weft_tensor_" + name), *arguments))
 
 
 def map_(function: str, *inputs, parameters=(0, 0, 0, 0)) -> Tensor:
     """An elementwise function by its name in docs/ops.md."""
-    return Tensor(made(lib.weft_tensor_map, function.encode(), handles(inputs), len(inputs),
-                       numbers(F64, parameters)))
+    return op("map", function.encode(), handles(inputs), len(inputs), numbers(F64, parameters))

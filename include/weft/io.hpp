@@ -20,8 +20,8 @@ struct NamedTensors {
 void save(const std::filesystem::path& path, const NamedTensors& contents);
 
 /// Reads the tensors of a file that ends with ".safetensors" or ".gguf" onto a device. The file is mapped, and every
-/// number in it is checked before it is used. Of a GGUF file's values only the texts are kept; tensors of a quantized
-/// type are an error.
+/// number in it is checked before it is used. Of a GGUF file's values only the texts are kept; its quantized tensors stay as
+/// they are.
 [[nodiscard]] NamedTensors load(const Device& device, const std::filesystem::path& path);
 
 }  // namespace weft

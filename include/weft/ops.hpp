@@ -42,6 +42,7 @@ Tensor operator/(In a, double b);
 Tensor operator+(double a, In b);
 Tensor operator-(double a, In b);
 Tensor operator*(double a, In b);
+Tensor operator/(double a, In b);
 
 /// Elementwise functions that models use most; map() has the others.
 Tensor exp(In x);
@@ -68,6 +69,13 @@ Tensor clamp(In x, double low, double high);
 Tensor swiglu(In a, const Tensor& b);
 Tensor geglu(In a, const Tensor& b);
 Tensor reglu(In a, const Tensor& b);
+/// 1 where it is so, else 0, in the type of `a`.
+Tensor equal(In a, const Tensor& b);
+Tensor not_equal(In a, const Tensor& b);
+Tensor less(In a, const Tensor& b);
+Tensor less_equal(In a, const Tensor& b);
+Tensor greater(In a, const Tensor& b);
+Tensor greater_equal(In a, const Tensor& b);
 /// `a` where the condition is not 0, else `b`.
 Tensor where(In condition, const Tensor& a, const Tensor& b);
 
@@ -135,13 +143,20 @@ struct MatmulOptions {
 /// The matrix product of the last two dimensions; the others are batches that broadcast. Sums are f32.
 Tensor matmul(In a, const Tensor& b, const MatmulOptions& options = {});
 
+/// Choices for products with the rows of quantized weights.
+struct RowsOptions {
+  bool allow_q8 =
+      false;  ///< x may be rounded to 8 bits, in blocks of 32 with a scale, where that is faster.
+};
+
 /// x […, N, K] times the rows of weights […, M, K], which may be of a quantized type: […, N, M] in the type of x. No gradient
 /// flows to quantized weights.
-Tensor matmul_rows(In x, const Tensor& weights);
+Tensor matmul_rows(In x, const Tensor& weights, const RowsOptions& options = {});
 
 /// Each row of x [T, U or 1, K] times the rows of one of several matrices [E, M, K], also quantized, which ids (i32 [T, U])
 /// choose: [T, U, M] of f32. Rows whose id is no matrix become 0.
-Tensor matmul_chosen(In x, const Tensor& weights, const Tensor& ids);
+Tensor matmul_chosen(In x, const Tensor& weights, const Tensor& ids,
+                     const RowsOptions& options = {});
 
 /// X with a · X = b, where a […, n, n] is a triangular matrix of f32: what lies on its other side counts as 0.
 Tensor solve_triangular(In a, const Tensor& b, bool upper = false);
@@ -233,8 +248,8 @@ struct AttentionOptions {
 };
 
 /// softmax(scale * q·kᵀ + mask)·v without the matrix of products in memory, forward and backward. q is [batch, heads,
-/// queries, size], k and v are [batch, key heads, keys, size]; heads of q share a head of k in groups. The mask may be
-/// left empty; it repeats over batches and heads. Its gradient, and second derivatives, need the matrix of products in memory.
+/// queries, size], k and v are [batch, key heads, keys, size]; heads of q share a head of k in groups. The mask is
+/// [queries, keys], also with heads, or heads and batches in front (1: it repeats), or empty. Its gradient, and second derivatives, need the matrix of products in memory.
 Tensor attention(In q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {},
                  const Tensor& mask = {});
 

@@ -40,12 +40,15 @@ struct RecurrenceOptions {
   float scale = 1;  ///< gla and delta.
   bool interleaved =
       false;  ///< Neighbouring heads share q and k; otherwise the heads of q and k repeat as a whole.
+  /// With a value > 0 the state that is given back is [snapshots, sequences, heads, values, keys]: after the last token, after
+  /// the one before it, and so on. There are at most as many as tokens.
+  std::uint64_t snapshots = 0;
 };
 
 /// What a recurrence gives.
 struct Recurrence {
   Tensor y;      ///< [sequences, tokens, heads, values].
-  Tensor state;  ///< After the last token.
+  Tensor state;  ///< After the last token, as the one before the first; or snapshots.
 };
 
 /// A recurrence over the tokens of each sequence. The gradient is computed token by token with many small launches.

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <source_location>
 #include <span>
@@ -58,6 +59,8 @@ class Tensor {
   [[nodiscard]] DType dtype() const;
   /// The number of elements.
   [[nodiscard]] std::uint64_t size() const;
+  /// Steps in elements between neighbours along each dimension, as the tensor lies in memory; 0 where it repeats. Computes it.
+  [[nodiscard]] Shape strides() const;
   [[nodiscard]] Device device() const;
   explicit operator bool() const { return node_ != nullptr; }
 
@@ -85,7 +88,13 @@ class Tensor {
   /// quantized types. Waits.
   template <class T = float>
   [[nodiscard]] std::vector<T> to_vector() const {
-    std::vector<T> values(size());
+    std::vector<T> values;
+    try {
+      values.resize(size());
+    } catch (const std::exception&) {  // too long, or no memory
+      throw Error(ErrorCode::out_of_memory,
+                  "There is no memory on the host for " + std::to_string(size()) + " elements.");
+    }
     const bool widen = std::same_as<T, float> && (is_float(dtype()) || is_quantized(dtype()));
     (widen ? to(DType::f32) : *this).read(dtype_of<T>(), std::as_writable_bytes(std::span(values)));
     return values;

@@ -16,6 +16,7 @@
 #include "weft/c/graph.h"
 #include "weft/c/kernel.h"
 #include "weft/c/layers.h"
+#include "weft/c/sequence.h"
 #include "weft/c/status.h"
 #include "weft/c/tensor.h"
 #include "weft/c/train.h"

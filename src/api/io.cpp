@@ -1,8 +1,8 @@
 #include "weft/io.hpp"
 
-#include <format>
 #include <vector>
 
+#include "base/format.hpp"
 #include "formats/ggml_type.hpp"
 #include "formats/gguf.hpp"
 #include "formats/safetensors.hpp"
@@ -18,9 +18,9 @@ Format format_of(const std::filesystem::path& path) {
   if (path.extension() == ".safetensors") return Format::safetensors;
   if (path.extension() == ".gguf") return Format::gguf;
   throw Error(ErrorCode::invalid_argument,
-              std::format("The name of {} must end with .safetensors or .gguf, so that the format "
-                          "is known.",
-                          path.string()));
+              formatted("The name of {} must end with .safetensors or .gguf, so that the format "
+                        "is known.",
+                        path.string()));
 }
 
 std::vector<std::byte> bytes_of(const Tensor& tensor) {
@@ -40,9 +40,8 @@ Tensor upload(const Device& device, DType dtype, const Shape& shape,
 std::uint32_t gguf_type(const std::string& name, DType dtype) {
   const auto id = gguf::id_of(dtype);
   if (!id) {
-    throw Error(
-        ErrorCode::unsupported,
-        std::format("GGUF files cannot hold the {} elements of '{}'.", weft::name(dtype), name));
+    throw Error(ErrorCode::unsupported, formatted("GGUF files cannot hold the {} elements of '{}'.",
+                                                  weft::name(dtype), name));
   }
   return *id;
 }
@@ -67,10 +66,9 @@ void save_safetensors(const std::filesystem::path& path, const NamedTensors& con
   std::vector<safetensors::TensorView> views;
   for (const auto& [name, tensor] : contents.tensors) {
     if (is_quantized(tensor.dtype())) {
-      throw Error(
-          ErrorCode::unsupported,
-          std::format("safetensors files cannot hold the {} blocks of '{}'; GGUF files can.",
-                      weft::name(tensor.dtype()), name));
+      throw Error(ErrorCode::unsupported,
+                  formatted("safetensors files cannot hold the {} blocks of '{}'; GGUF files can.",
+                            weft::name(tensor.dtype()), name));
     }
     bytes.push_back(bytes_of(tensor));
     views.push_back(
@@ -82,8 +80,8 @@ void save_safetensors(const std::filesystem::path& path, const NamedTensors& con
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& name,
                          std::string_view type) {
   throw Error(ErrorCode::unsupported,
-              std::format("'{}' of {} has elements of type {}, which tensors cannot hold.", name,
-                          path.string(), type));
+              formatted("'{}' of {} has elements of type {}, which tensors cannot hold.", name,
+                        path.string(), type));
 }
 
 NamedTensors load_gguf(const Device& device, const std::filesystem::path& path) {
@@ -112,8 +110,8 @@ NamedTensors load_safetensors(const Device& device, const std::filesystem::path&
     if (!dtype) refuse(path, view.name, view.type);
     if (view.shape.size() > ops::max_rank) {
       throw Error(ErrorCode::unsupported,
-                  std::format("'{}' of {} has {} dimensions; tensors have at most {}.", view.name,
-                              path.string(), view.shape.size(), ops::max_rank));
+                  formatted("'{}' of {} has {} dimensions; tensors have at most {}.", view.name,
+                            path.string(), view.shape.size(), ops::max_rank));
     }
     out.tensors.emplace(view.name, upload(device, *dtype, view.shape, view.bytes));
   }

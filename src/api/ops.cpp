@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 
+#include "base/format.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
@@ -40,6 +40,7 @@ Tensor operator/(In a, double b) { return map("scale", a, {1 / b, 0}); }
 Tensor operator+(double a, In b) { return map("scale", b, {1, a}); }
 Tensor operator-(double a, In b) { return map("scale", b, {-1, a}); }
 Tensor operator*(double a, In b) { return map("scale", b, {a, 0}); }
+Tensor operator/(double a, In b) { return map("reciprocal", b) * a; }
 
 Tensor exp(In x) { return map("exp", x); }
 Tensor log(In x) { return map("log", x); }
@@ -63,6 +64,12 @@ Tensor clamp(In x, double low, double high) { return map("clamp", x, {low, high}
 Tensor swiglu(In a, const Tensor& b) { return map("swiglu", a, b); }
 Tensor geglu(In a, const Tensor& b) { return map("geglu", a, b); }
 Tensor reglu(In a, const Tensor& b) { return map("reglu", a, b); }
+Tensor equal(In a, const Tensor& b) { return map("eq", a, b); }
+Tensor not_equal(In a, const Tensor& b) { return map("ne", a, b); }
+Tensor less(In a, const Tensor& b) { return map("lt", a, b); }
+Tensor less_equal(In a, const Tensor& b) { return map("le", a, b); }
+Tensor greater(In a, const Tensor& b) { return map("gt", a, b); }
+Tensor greater_equal(In a, const Tensor& b) { return map("ge", a, b); }
 Tensor where(In condition, const Tensor& a, const Tensor& b) {
   return map("where", {condition.tensor, a, b}, {}, condition.where);
 }
@@ -72,11 +79,21 @@ Tensor reduce(std::string_view function, In x, const Dims& dims, bool keep_dims)
   const auto* found = std::ranges::find_if(
       ops::reduce::all_functions, [&](Function f) { return ops::reduce::name(f) == function; });
   if (found == ops::reduce::all_functions.end()) {
-    throw Error(ErrorCode::not_found, std::format("There is no reduction named `{}`.", function));
+    throw Error(ErrorCode::not_found, formatted("There is no reduction named `{}`. ({})", function,
+                                                graph::describe_place("reduce", x.where)));
   }
-  const std::size_t rank = x.tensor.shape().size();
-  std::uint32_t axes = dims.empty() ? (1U << rank) - 1U : 0;
-  for (const std::uint32_t dim : dims) axes |= 1U << std::min(dim, ops::max_rank);
+  const Shape& shape = x.tensor.shape();
+  std::uint32_t axes = dims.empty() ? (1U << shape.size()) - 1U : 0;
+  for (const std::uint32_t dim : dims) {
+    if (dim >= shape.size()) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          formatted("Dimension {} of the reduction `{}` is not one of a tensor of shape "
+                    "{}. ({})",
+                    dim, function, ops::describe(shape), graph::describe_place("reduce", x.where)));
+    }
+    axes |= 1U << dim;
+  }
   return make(kinds::reduce, graph::ReduceAttributes{*found, axes, keep_dims}, {x.tensor}, x.where);
 }
 
@@ -150,10 +167,16 @@ Tensor attention(In q, const Tensor& k, const Tensor& v, const AttentionOptions&
   const Shape& shape = q.tensor.shape();
   const float size = shape.empty() ? 1 : static_cast<float>(shape.back());
   const float scale = options.scale != 0 ? options.scale : 1 / std::sqrt(size);
+  Tensor fitted = mask;
+  if (mask && mask.shape().size() < 4) {  // it repeats over the dimensions that it does not have
+    Shape wide = mask.shape();
+    wide.insert(wide.begin(), 4 - wide.size(), 1);
+    fitted = mask.reshape(wide, q.where);
+  }
   return make(kinds::attention,
               graph::AttentionAttributes{scale, options.soft_cap, options.causal, options.window,
                                          options.max_bias},
-              {q.tensor, k, v, mask, options.sinks}, q.where);
+              {q.tensor, k, v, fitted, options.sinks}, q.where);
 }
 
 Tensor rope(In x, const RopeOptions& options, const Tensor& positions) {
@@ -209,8 +232,8 @@ SgdStep sgd(In weights, const Tensor& gradients, const Tensor& numbers, const Te
 
 Clip clip_by_norm(const std::vector<Tensor>& gradients, float max_norm, const Tensor& loss_scale,
                   Where where) {
-  std::vector<Tensor> inputs{loss_scale};
-  inputs.insert(inputs.end(), gradients.begin(), gradients.end());
+  std::vector<Tensor> inputs = gradients;
+  inputs.push_back(loss_scale);
   const auto node = graph::make_node(kinds::clip, graph::ClipAttributes{max_norm}, inputs, where);
   return {Access::tensor({node, 0}), Access::tensor({node, 1})};
 }

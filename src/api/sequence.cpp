@@ -8,13 +8,16 @@ namespace weft {
 namespace kinds = graph::kinds;
 using graph::make;
 
-Tensor matmul_rows(In x, const Tensor& weights) {
+Tensor matmul_rows(In x, const Tensor& weights, const RowsOptions& options) {
   if (!weights || !is_quantized(weights.dtype())) return matmul(x, weights.transpose(x.where));
-  return make(kinds::stored, {}, {x.tensor, weights}, x.where).to(x.tensor.dtype(), x.where);
+  return make(kinds::stored, graph::StoredAttributes{options.allow_q8}, {x.tensor, weights},
+              x.where)
+      .to(x.tensor.dtype(), x.where);
 }
 
-Tensor matmul_chosen(In x, const Tensor& weights, const Tensor& ids) {
-  return make(kinds::chosen, {}, {x.tensor, weights, ids}, x.where);
+Tensor matmul_chosen(In x, const Tensor& weights, const Tensor& ids, const RowsOptions& options) {
+  return make(kinds::chosen, graph::StoredAttributes{options.allow_q8}, {x.tensor, weights, ids},
+              x.where);
 }
 
 Tensor solve_triangular(In a, const Tensor& b, bool upper) {
@@ -28,7 +31,8 @@ Tensor ssm_conv(In x, const Tensor& weights, const Tensor& bias, bool silu) {
 Recurrence recurrence(RecurrenceKind kind, const RecurrenceInputs& inputs,
                       const RecurrenceOptions& options, Where where) {
   const graph::RecurrenceAttributes attributes{static_cast<ops::recurrence::Kind>(kind),
-                                               options.scale, options.interleaved};
+                                               options.scale, options.interleaved,
+                                               options.snapshots};
   const auto node = graph::make_node(kinds::recurrence, attributes,
                                      {inputs.q, inputs.k, inputs.v, inputs.decay, inputs.a,
                                       inputs.b, inputs.bonus, inputs.step, inputs.state},

@@ -1,10 +1,10 @@
 #include "weft/tensor.hpp"
 
 #include <algorithm>
-#include <format>
 #include <numeric>
 #include <utility>
 
+#include "base/format.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
@@ -23,6 +23,11 @@ DType Tensor::dtype() const { return Access::value(*this).type().dtype; }
 std::uint64_t Tensor::size() const { return Access::value(*this).type().count(); }
 Device Tensor::device() const { return Access::device(Access::value(*this).node->device); }
 
+Shape Tensor::strides() const {
+  const ops::View view = graph::storage_of(*this).view;
+  return {view.stride.begin(), view.stride.begin() + view.rank};
+}
+
 Tensor Tensor::reshape(const Shape& shape, Where where) const {
   if (node_ && this->shape() == shape) return *this;
   return make(kinds::reshape, graph::ShapeAttributes{shape}, {*this}, where);
@@ -36,8 +41,8 @@ Tensor Tensor::transpose(Where where) const {
   std::vector<std::uint32_t> order(shape().size());
   if (order.size() < 2) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("transpose needs two dimensions; the tensor has shape {} ({}).",
-                            ops::describe(shape()), graph::describe_place("transpose", where)));
+                formatted("transpose needs two dimensions; the tensor has shape {} ({}).",
+                          ops::describe(shape()), graph::describe_place("transpose", where)));
   }
   std::iota(order.begin(), order.end(), 0U);
   std::swap(order[order.size() - 2], order[order.size() - 1]);
@@ -66,8 +71,8 @@ void Tensor::eval() const { (void)graph::storage_of(*this); }
 void Tensor::read(DType as, std::span<std::byte> bytes) const {
   if (dtype() != as) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("The tensor holds {}, not {}; convert it with to() first.",
-                            ::weft::name(dtype()), ::weft::name(as)));
+                formatted("The tensor holds {}, not {}; convert it with to() first.",
+                          ::weft::name(dtype()), ::weft::name(as)));
   }
   graph::read_elements(*this, bytes);
 }
@@ -79,7 +84,7 @@ void print(std::string& out, const ops::View& view, std::span<const double> valu
            std::uint32_t dim, std::uint64_t first) {
   constexpr std::uint64_t shown = 8;
   if (dim == view.rank) {
-    out += std::format("{:.6g}", values[first]);
+    out += formatted("{:.6g}", values[first]);
     return;
   }
   std::uint64_t below = 1;
@@ -96,7 +101,7 @@ void print(std::string& out, const ops::View& view, std::span<const double> valu
 
 std::string Tensor::to_string() const {
   if (is_quantized(dtype())) {
-    return std::format("{} as {}", ::weft::name(dtype()), to(DType::f32).to_string());
+    return formatted("{} as {}", ::weft::name(dtype()), to(DType::f32).to_string());
   }
   const ops::View view = ops::View::dense(dtype(), shape());
   std::vector<std::byte> bytes(view.bytes().size());

@@ -139,6 +139,12 @@ weft_status weft_compile(const weft_function_source* source, weft_compiled* comp
     }
     CompileOptions options;
     if (given.without != nullptr) options.without = given.without;
+    if (given.most_variants > 0) options.most_variants = given.most_variants;
+    if (given.on_pass != nullptr) {
+      options.on_pass = [receiver = given.on_pass, context = given.context](const PassReport& at) {
+        receiver(context, at.pass.c_str(), at.text.c_str(), at.dot.c_str());
+      };
+    }
     weft_function_source kept = given;
     kept.variables = nullptr;  // the caller's array may go; the tensors are kept instead
     kept.without = nullptr;
@@ -171,7 +177,8 @@ weft_status weft_compiled_get_report(weft_compiled compiled, weft_compile_report
     weft_compile_report& out = *required(report, "report");
     const auto lock = lock_calls(*object);
     const CompileReport made = object->compiled.report();
-    out = {made.nodes, made.dispatches, made.arena_bytes, made.bound_bytes, made.variants};
+    out = {made.nodes,       made.dispatches, made.arena_bytes,
+           made.bound_bytes, made.variants,   made.built};
   });
 }
 

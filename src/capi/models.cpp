@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "capi/make.hpp"
@@ -64,16 +65,18 @@ weft_status weft_tensor_matmul_with(weft_tensor a, weft_tensor b,
   });
 }
 
-weft_status weft_tensor_matmul_rows(weft_tensor x, weft_tensor weights, weft_tensor* y) {
+weft_status weft_tensor_matmul_rows(weft_tensor x, weft_tensor weights, bool allow_q8,
+                                    weft_tensor* y) {
   return make(__func__, y, x, "x", [&](const Tensor& from) {
-    return matmul_rows({from, nowhere}, tensor_of(weights, "weights"));
+    return matmul_rows({from, nowhere}, tensor_of(weights, "weights"), {.allow_q8 = allow_q8});
   });
 }
 
 weft_status weft_tensor_matmul_chosen(weft_tensor x, weft_tensor weights, weft_tensor ids,
-                                      weft_tensor* y) {
+                                      bool allow_q8, weft_tensor* y) {
   return make(__func__, y, x, "x", [&](const Tensor& from) {
-    return matmul_chosen({from, nowhere}, tensor_of(weights, "weights"), tensor_of(ids, "ids"));
+    return matmul_chosen({from, nowhere}, tensor_of(weights, "weights"), tensor_of(ids, "ids"),
+                         {.allow_q8 = allow_q8});
   });
 }
 
@@ -110,37 +113,26 @@ weft_status weft_tensor_sinusoid(weft_tensor x, int64_t size, double period, wef
   });
 }
 
-weft_status weft_tensor_ssm_conv(weft_tensor x, weft_tensor weights, weft_tensor bias, bool silu,
-                                 weft_tensor* y) {
+weft_status weft_tensor_rope_with(weft_tensor x, weft_tensor positions,
+                                  const weft_rope_options* options, weft_tensor* y) {
   return make(__func__, y, x, "x", [&](const Tensor& from) {
-    return ssm_conv({from, nowhere}, tensor_of(weights, "weights"), tensor_or_none(bias, "bias"),
-                    silu);
-  });
-}
-
-weft_status weft_tensor_recurrence(weft_recurrence_kind kind, const weft_recurrence_inputs* inputs,
-                                   weft_tensor* y, weft_tensor* state) {
-  return call(__func__, [&] {
-    result(y, "y");
-    result(state, "state");
-    const weft_recurrence_inputs given = *required(inputs, "inputs");
-    RecurrenceInputs tensors;
-    tensors.q = tensor_of(given.q, "q");
-    tensors.k = tensor_of(given.k, "k");
-    tensors.v = tensor_of(given.v, "v");
-    tensors.decay = tensor_of(given.decay, "decay");
-    tensors.state = tensor_of(given.state, "state");
-    tensors.a = tensor_or_none(given.a, "a");
-    tensors.b = tensor_or_none(given.b, "b");
-    tensors.bonus = tensor_or_none(given.bonus, "bonus");
-    tensors.step = tensor_or_none(given.step, "step");
-    const auto lock = lock_values(tensors.q);
-    const Recurrence made = recurrence(
-        choice<RecurrenceKind>(kind, WEFT_SSM, "kind"), tensors,
-        {.scale = given.scale == 0 ? 1 : given.scale, .interleaved = given.interleaved}, nowhere);
-    std::array<weft_tensor, 2> out{};
-    put_all({made.y, made.state}, out.data());
-    *y = out[0];
-    *state = out[1];
+    const weft_rope_options given = options != nullptr ? *options : weft_rope_options{};
+    const auto value_or = [](float value, float standard) { return value == 0 ? standard : value; };
+    constexpr std::array modes{RopeMode::halves, RopeMode::pairs, RopeMode::sections,
+                               RopeMode::interleaved, RopeMode::vision};
+    RopeOptions chosen{.mode = modes.at(choice<std::size_t>(given.mode, WEFT_ROPE_VISION, "mode")),
+                       .dims = given.dims,
+                       .offset = given.offset,
+                       .first = given.first,
+                       .base = value_or(given.base, 10000),
+                       .factors = tensor_or_none(given.factors, "factors"),
+                       .scale = value_or(given.scale, 1),
+                       .extrapolation = given.extrapolation,
+                       .magnitude = value_or(given.magnitude, 1),
+                       .beta_fast = value_or(given.beta_fast, 32),
+                       .beta_slow = value_or(given.beta_slow, 1),
+                       .trained_context = given.trained_context};
+    std::ranges::copy(given.sections, chosen.sections.begin());
+    return rope({from, nowhere}, chosen, tensor_or_none(positions, "positions"));
   });
 }

@@ -29,15 +29,10 @@ weft_status weft_tensor_transpose(weft_tensor x, weft_tensor* y) {
 }
 
 weft_status weft_tensor_slice(weft_tensor x, uint32_t dim, int64_t first, int64_t count,
-                              weft_tensor* y) {
+                              int64_t step, weft_tensor* y) {
   return make(__func__, y, x, "x", [&](const Tensor& from) {
-    if (first < 0 || count < 0) {
-      raise(ErrorCode::invalid_argument,
-            "A slice of {} elements from element {} on is not possible; neither may be negative.",
-            count, first);
-    }
-    return from.slice(dim, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(count), 1,
-                      nowhere);
+    return from.slice(dim, positive(first, "first"), positive(count, "count"),
+                      positive(step, "step"), nowhere);
   });
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 
+#include "base/format.hpp"
 #include "ops/view.hpp"
 
 namespace weft::graph {
@@ -12,7 +12,7 @@ namespace {
 std::string list(const auto& values) {
   std::string text = "[";
   for (std::size_t i = 0; i < values.size(); ++i) {
-    text += std::format("{}{}", i == 0 ? "" : ",", values[i]);
+    text += formatted("{}{}", i == 0 ? "" : ",", values[i]);
   }
   return text + "]";
 }
@@ -20,8 +20,8 @@ std::string list(const auto& values) {
 std::string axes(const std::vector<ops::unfold::Axis>& all) {
   std::string text;
   for (const ops::unfold::Axis& axis : all) {
-    text += std::format("{}{}/{}/{}", text.empty() ? "stride/pad/dilation " : " ", axis.stride,
-                        axis.pad, axis.dilation);
+    text += formatted("{}{}/{}/{}", text.empty() ? "stride/pad/dilation " : " ", axis.stride,
+                      axis.pad, axis.dilation);
   }
   return text;
 }
@@ -50,98 +50,100 @@ struct Describe {
     for (std::uint32_t i = 0; i < ops::max_rank; ++i) {
       if ((a.axes >> i & 1U) != 0) axes.push_back(i);
     }
-    return std::format("{} over {}", name(a.function), list(axes));
+    return formatted("{} over {}", name(a.function), list(axes));
   }
   std::string operator()(const CumsumAttributes& a) const {
-    return std::format("{} axis {}{}{}", name(a.function), a.axis, a.exclusive ? " exclusive" : "",
-                       a.reverse ? " reverse" : "");
+    return formatted("{} axis {}{}{}", name(a.function), a.axis, a.exclusive ? " exclusive" : "",
+                     a.reverse ? " reverse" : "");
   }
   std::string operator()(const FourierAttributes& a) const {
-    return std::format("{}scale {}", a.inverse ? "inverse " : "", a.scale);
+    return formatted("{}scale {}", a.inverse ? "inverse " : "", a.scale);
   }
   std::string operator()(const SoftmaxAttributes& a) const {
-    return std::format("{}scale {}{}", a.log ? "log " : "", a.scale,
-                       a.max_bias > 0 ? std::format(" max_bias {}", a.max_bias) : "");
+    return formatted("{}scale {}{}", a.log ? "log " : "", a.scale,
+                     a.max_bias > 0 ? formatted(" max_bias {}", a.max_bias) : "");
   }
   std::string operator()(const NormAttributes& a) const {
-    return std::format("{} eps {}{}", name(a.kind), a.eps,
-                       a.groups > 1 ? std::format(" groups {}", a.groups) : "");
+    return formatted("{} eps {}{}", name(a.kind), a.eps,
+                     a.groups > 1 ? formatted(" groups {}", a.groups) : "");
   }
   std::string operator()(const MatmulAttributes& a) const {
     std::string text(name(a.dtype));
-    if (a.alpha != 1) text += std::format(" alpha {}", a.alpha);
+    if (a.alpha != 1) text += formatted(" alpha {}", a.alpha);
     if (a.activation != "none") text += " " + with_scalars(a.activation, a.scalars);
     if (a.allow_f16) text += " as f16";
     return text;
   }
-  std::string operator()(const AxisAttributes& a) const { return std::format("axis {}", a.axis); }
+  std::string operator()(const AxisAttributes& a) const { return formatted("axis {}", a.axis); }
   std::string operator()(const ShapeAttributes& a) const { return list(a.shape); }
   std::string operator()(const PermuteAttributes& a) const { return list(a.order); }
   std::string operator()(const SliceAttributes& a) const {
-    return std::format("axis {} first {} count {} step {}", a.axis, a.first, a.count, a.step);
+    return formatted("axis {} first {} count {} step {}", a.axis, a.first, a.count, a.step);
   }
   std::string operator()(const PadAttributes& a) const {
-    return std::format("low {} high {} value {}", list(a.low), list(a.high), a.value);
+    return formatted("low {} high {} value {}", list(a.low), list(a.high), a.value);
   }
   std::string operator()(const CastAttributes& a) const { return std::string(name(a.dtype)); }
   std::string operator()(const DropoutAttributes& a) const {
-    return std::format("rate {} stream {}", a.rate, a.stream);
+    return formatted("rate {} stream {}", a.rate, a.stream);
   }
   std::string operator()(const AttentionAttributes& a) const {
-    return std::format("scale {}{} window {} cap {}", a.scale, a.causal ? " causal" : "", a.window,
-                       a.soft_cap);
+    return formatted("scale {}{} window {} cap {}{}", a.scale, a.causal ? " causal" : "", a.window,
+                     a.soft_cap, a.max_bias > 0 ? formatted(" max_bias {}", a.max_bias) : "");
   }
   std::string operator()(const RopeAttributes& a) const {
-    return std::format("{} dims {} first {} base {}{}", name(a.mode), a.dims, a.first, a.base,
-                       a.backward ? " backward" : "");
+    return formatted("{} dims {} first {} base {}{}", name(a.mode), a.dims, a.first, a.base,
+                     a.backward ? " backward" : "");
   }
   std::string operator()(const CheckpointAttributes& a) const {
-    return std::format("{}", static_cast<const void*>(a.function.get()));
+    return formatted("{}", static_cast<const void*>(a.function.get()));
   }
   std::string operator()(const ConvAttributes& a) const {
-    return std::format("{} groups {}", axes(a.axes), a.groups);
+    return formatted("{} groups {}", axes(a.axes), a.groups);
   }
   std::string operator()(const WindowAttributes& a) const {
-    return std::format("{} kernel {} {}", a.function == ops::pool::Function::max ? "max" : "mean",
-                       list(a.kernel), axes(a.axes));
+    return formatted("{} kernel {} {}", a.function == ops::pool::Function::max ? "max" : "mean",
+                     list(a.kernel), axes(a.axes));
   }
   std::string operator()(const ResizeAttributes& a) const {
-    return std::format("to {}x{}", a.height, a.width);
+    return formatted("to {}x{}", a.height, a.width);
   }
   std::string operator()(const BorderAttributes& a) const {
-    return std::format("low {} to {}", list(a.low), list(a.shape));
+    return formatted("low {} to {}", list(a.low), list(a.shape));
   }
   std::string operator()(const BandAttributes& a) const {
-    return std::format("{} to {} value {}", a.low, a.high, a.value);
+    return formatted("{} to {} value {}", a.low, a.high, a.value);
   }
   std::string operator()(const SortAttributes& a) const {
-    return std::format("{} {}", a.count, a.descending ? "descending" : "ascending");
+    return formatted("{} {}", a.count, a.descending ? "descending" : "ascending");
   }
+  std::string operator()(const StoredAttributes& a) const { return a.allow_q8 ? "x as q8" : ""; }
   std::string operator()(const SolveAttributes& a) const { return a.upper ? "upper" : "lower"; }
   std::string operator()(const SinusoidAttributes& a) const {
-    return std::format("size {} period {}", a.size, a.period);
+    return formatted("size {} period {}", a.size, a.period);
   }
   std::string operator()(const CrossEntropyAttributes& a) const {
-    return std::format("reduction {} ignored {}", static_cast<int>(a.reduction), a.ignored);
+    return formatted("reduction {} ignored {}", static_cast<int>(a.reduction), a.ignored);
   }
   std::string operator()(const ConvSsmAttributes& a) const { return a.silu ? "silu" : ""; }
   std::string operator()(const RecurrenceAttributes& a) const {
-    return std::format("{} scale {}", name(a.kind), a.scale);
+    return formatted("{} scale {}{}", name(a.kind), a.scale,
+                     a.snapshots > 0 ? formatted(" snapshots {}", a.snapshots) : "");
   }
   std::string operator()(const RouterAttributes& a) const {
-    return std::format("{} of score {} scale {}", a.count, static_cast<int>(a.score), a.scale);
+    return formatted("{} of score {} scale {}", a.count, static_cast<int>(a.score), a.scale);
   }
   std::string operator()(const HyperAttributes& a) const {
-    return std::format("scale {} iterations {}", a.scale, a.iterations);
+    return formatted("scale {} iterations {}", a.scale, a.iterations);
   }
   std::string operator()(const FusedAttributes& a) const { return describe_steps(a.steps); }
   std::string operator()(const FusedTailAttributes& a) const {
     constexpr std::array names{"reduce", "softmax", "norm"};
-    return std::format("{}, then {} {}", describe_steps(a.steps), names[a.tail.index()],
-                       std::visit(*this, a.tail));
+    return formatted("{}, then {} {}", describe_steps(a.steps), names[a.tail.index()],
+                     std::visit(*this, a.tail));
   }
   std::string operator()(const AdamAttributes& a) const { return a.coupled ? "coupled" : ""; }
-  std::string operator()(const ClipAttributes& a) const { return std::format("{}", a.max_norm); }
+  std::string operator()(const ClipAttributes& a) const { return formatted("{}", a.max_norm); }
 };
 
 }  // namespace

@@ -215,6 +215,12 @@ struct SortAttributes {
   bool operator==(const SortAttributes&) const = default;
 };
 
+/// A product with weights of any type.
+struct StoredAttributes {
+  bool allow_q8 = false;  ///< x may be rounded to 8 bits.
+  bool operator==(const StoredAttributes&) const = default;
+};
+
 struct SolveAttributes {
   bool upper = false;
   bool operator==(const SolveAttributes&) const = default;
@@ -241,6 +247,7 @@ struct RecurrenceAttributes {
   ops::recurrence::Kind kind = ops::recurrence::Kind::gla;
   float scale = 1;
   bool interleaved = false;
+  std::uint64_t snapshots = 0;
   bool operator==(const RecurrenceAttributes&) const = default;
 };
 
@@ -285,14 +292,16 @@ struct FusedTailAttributes {
   bool operator==(const FusedTailAttributes&) const = default;
 };
 
-using Attributes = std::variant<
-    std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes, SoftmaxAttributes,
-    NormAttributes, MatmulAttributes, AxisAttributes, ShapeAttributes, PermuteAttributes,
-    SliceAttributes, PadAttributes, CastAttributes, DropoutAttributes, AdamAttributes,
-    ClipAttributes, AttentionAttributes, RopeAttributes, FusedAttributes, FusedTailAttributes,
-    CheckpointAttributes, ConvAttributes, WindowAttributes, ResizeAttributes, BorderAttributes,
-    BandAttributes, SortAttributes, SolveAttributes, SinusoidAttributes, CrossEntropyAttributes,
-    ConvSsmAttributes, RecurrenceAttributes, HyperAttributes, RouterAttributes, FourierAttributes>;
+using Attributes =
+    std::variant<std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes,
+                 SoftmaxAttributes, NormAttributes, MatmulAttributes, AxisAttributes,
+                 ShapeAttributes, PermuteAttributes, SliceAttributes, PadAttributes, CastAttributes,
+                 DropoutAttributes, AdamAttributes, ClipAttributes, AttentionAttributes,
+                 RopeAttributes, FusedAttributes, FusedTailAttributes, CheckpointAttributes,
+                 ConvAttributes, WindowAttributes, ResizeAttributes, BorderAttributes,
+                 BandAttributes, SortAttributes, SolveAttributes, SinusoidAttributes,
+                 CrossEntropyAttributes, ConvSsmAttributes, RecurrenceAttributes, HyperAttributes,
+                 RouterAttributes, FourierAttributes, StoredAttributes>;
 
 /// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
 std::string describe(const Attributes& attributes);

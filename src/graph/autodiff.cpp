@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <format>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/format.hpp"
 #include "graph/kinds.hpp"
 
 namespace weft {
@@ -99,18 +99,17 @@ void backward(Node& node, const std::unordered_set<const Node*>& on_path,
   if (!any || !reads) return;
   if (node.rule->gradient == nullptr) {
     throw Error(ErrorCode::unsupported,
-                std::format("No derivative of {} is known; detach() its input if none is wanted.",
-                            describe_place(node.rule->name, node.where)));
+                formatted("No derivative of {} is known; detach() its input if none is wanted.",
+                          describe_place(node.rule->name, node.where)));
   }
   const std::vector<Tensor> parts = node.rule->gradient(args);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (!parts[i] || !args.wanted[i]) continue;
     if (parts[i].shape() != args.inputs[i].shape() || parts[i].dtype() != args.inputs[i].dtype()) {
-      throw Error(
-          ErrorCode::internal,
-          std::format("The derivative of {} by its input {} is {}{}, the input {}.",
-                      describe_place(node.rule->name, node.where), i, name(parts[i].dtype()),
-                      ops::describe(parts[i].shape()), describe(node.inputs[i].type())));
+      throw Error(ErrorCode::internal,
+                  formatted("The derivative of {} by its input {} is {}{}, the input {}.",
+                            describe_place(node.rule->name, node.where), i, name(parts[i].dtype()),
+                            ops::describe(parts[i].shape()), describe(node.inputs[i].type())));
     }
     add_to(sums, node.inputs[i], parts[i]);
   }
@@ -122,8 +121,8 @@ std::vector<Tensor> derive(const Tensor& y, const Tensor& weights, const std::ve
   const std::lock_guard lock(top.node->device->mutex);
   if (y.shape() != weights.shape() || !is_float(y.dtype())) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("grad needs floats and weights of their shape; they are {} and {}.",
-                            describe(top.type()), describe(Access::value(weights).type())));
+                formatted("grad needs floats and weights of their shape; they are {} and {}.",
+                          describe(top.type()), describe(Access::value(weights).type())));
   }
   std::vector<Value> targets;
   for (const Tensor& tensor : by) targets.push_back(Access::value(tensor));
@@ -219,8 +218,8 @@ std::vector<Tensor> grad(const Tensor& y, const Tensor& weights, const std::vect
 std::vector<Tensor> grad(const Tensor& loss, const std::vector<Tensor>& by) {
   if (loss.size() != 1) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("grad needs a loss with one element; its shape is {}.",
-                            ops::describe(loss.shape())));
+                formatted("grad needs a loss with one element; its shape is {}.",
+                          ops::describe(loss.shape())));
   }
   return grad(loss, graph::full_like(loss, loss.shape(), loss.dtype(), 1), by);
 }

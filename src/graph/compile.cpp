@@ -177,6 +177,7 @@ Compiled Access::compiled(std::shared_ptr<CompiledData> data) {
 }
 
 Compiled compile(Function function, CompileOptions options) {
+  if (!function) throw Error(ErrorCode::invalid_argument, "The function to compile is empty.");
   auto data = std::make_shared<CompiledData>();
   data->function = std::move(function);
   data->options = std::move(options);

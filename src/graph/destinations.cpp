@@ -36,7 +36,11 @@ std::map<Edge, Destination> find_destinations(const Graph& graph) {
     const Shape& shape = operation.types.front().shape;
     const bool in_one_piece =
         std::all_of(shape.begin(), shape.begin() + axis, [](std::uint64_t e) { return e == 1; });
-    if (!in_one_piece || outlives(graph, {number, 0})) continue;
+    // Blocks of quantized elements are not counted in elements.
+    if (!in_one_piece || outlives(graph, {number, 0}) ||
+        is_quantized(graph.type({number, 0}).dtype)) {
+      continue;
+    }
     std::uint64_t element = 0;
     for (const Edge& input : operation.inputs) {
       const Edge source = below_reshapes(graph, input);

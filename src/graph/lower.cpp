@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <format>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "graph/destinations.hpp"
 #include "graph/kinds.hpp"
@@ -112,8 +112,8 @@ class Lowering {
           if (input.given()) types += " " + describe(graph_.type(input));
         }
         return wrap(ok.error(),
-                    std::format("computing {} of{}",
-                                describe_place(operation.rule->name, operation.where), types));
+                    formatted("computing {} of{}",
+                              describe_place(operation.rule->name, operation.where), types));
       }
     }
     if (const Status ok = finish_updates(); !ok) return std::unexpected(ok.error());

@@ -1,9 +1,9 @@
 #include "graph/node.hpp"
 
 #include <algorithm>
-#include <format>
 #include <string_view>
 
+#include "base/format.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
 
@@ -73,7 +73,7 @@ std::string describe_place(std::string_view what, const Where& where) {
   std::string_view file = where.file_name();
   const std::size_t slash = file.find_last_of('/');
   if (slash != std::string_view::npos) file.remove_prefix(slash + 1);
-  return std::format("{} at {}:{}", what, file, where.line());
+  return formatted("{} at {}:{}", what, file, where.line());
 }
 
 namespace {
@@ -85,15 +85,15 @@ std::string_view title_of(const Rule& rule, const Attributes& attributes) {
 }
 
 [[noreturn]] void raise(const Failure& failure, std::string_view what, const Where& where) {
-  throw Error(failure.code, std::format("{} ({})", failure.message, describe_place(what, where)));
+  throw Error(failure.code, formatted("{} ({})", failure.message, describe_place(what, where)));
 }
 
 void check_types(const std::vector<Type>& types, std::string_view what, const Where& where) {
   for (const Type& type : types) {
     if (type.rank() > ops::max_rank) {
       raise({ErrorCode::invalid_argument,
-             std::format("A tensor has at most {} dimensions; shape {} was asked for.",
-                         ops::max_rank, ops::describe(type.shape))},
+             formatted("A tensor has at most {} dimensions; shape {} was asked for.", ops::max_rank,
+                       ops::describe(type.shape))},
             what, where);
     }
     const Status ok = ops::validate(ops::View::dense(type.dtype, type.shape), "result",
@@ -140,9 +140,9 @@ std::shared_ptr<Node> make_node(const Rule& rule, Attributes attributes,
     }
     node->inputs.push_back(std::move(value));
   }
-  if (!device) {
+  if (!device || (!types.empty() && !types.front().given)) {
     raise({ErrorCode::invalid_argument, "The tensor is empty: it was never given a value."},
-          rule.name, where);
+          title_of(rule, node->attributes), where);
   }
   auto inferred = rule.infer({.attributes = node->attributes, .inputs = types});
   const std::string_view title = title_of(rule, node->attributes);
@@ -192,8 +192,8 @@ Tensor make_input(const std::shared_ptr<DeviceData>& device, const Type& type) {
 Tensor new_tensor(const std::shared_ptr<DeviceData>& device, DType dtype, const Shape& shape) {
   if (shape.size() > ops::max_rank) {
     throw Error(ErrorCode::invalid_argument,
-                std::format("A tensor has at most {} dimensions; {} were asked for.", ops::max_rank,
-                            shape.size()));
+                formatted("A tensor has at most {} dimensions; {} were asked for.", ops::max_rank,
+                          shape.size()));
   }
   const ops::View view = ops::View::dense(dtype, shape);
   unwrap(ops::validate(view, "new tensor", ops::Types::quantized_too));

@@ -60,8 +60,9 @@ class CApiGraph(Case):
             calls.append(x.info().shape)
             return [map_("relu", x @ y), (x @ y).reduce("sum")]
 
-        compiled = Compiled(function, results=2)
-        for rows in (3, 3, 5, 3):
+        passes = []
+        compiled = Compiled(function, results=2, on_pass=lambda *report: passes.append(report), most_variants=1)
+        for rows in (3, 3, 5, 5):
             x, y = tensor(rows, 4), tensor(4, 2)
             product, total = compiled(x, y)
             exact = x.numpy().astype(np.float64) @ y.numpy()
@@ -69,7 +70,11 @@ class CApiGraph(Case):
             self.close(total.numpy(), exact.sum(), scale=10, loose=4)
         self.assertEqual(calls, [(3, 4), (5, 4)])
         report = compiled.report()
-        self.assertEqual(report.variants, 2)
+        self.assertEqual((report.variants, report.built), (1, 2))
+        self.assertEqual([name for name, *_ in passes].count("trace"), 2)
+        self.assertIn("fuse", [name for name, *_ in passes])
+        for name, text, dot in passes:
+            self.assertTrue("return" in text and dot.startswith("digraph"), name)
         self.assertGreater(report.dispatches, 1)
         self.assertIn("matmul", text_of(lib.weft_compiled_to_text, compiled, False))
         self.assertIn("digraph", text_of(lib.weft_compiled_to_text, compiled, True))

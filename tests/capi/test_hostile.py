@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include/weft/c").glob("*.h"))
 # Not called at random: they wait on the driver, or need texts that make sense.
 SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile", "weft_save", "weft_load",
-        "weft_tensor_checkpoint"}
+        "weft_save_with_texts", "weft_load_with_texts", "weft_tensor_checkpoint"}
 
 
 def declared() -> dict[str, list[str]]:
@@ -35,6 +35,7 @@ C_TYPES = {"bool": weft.Bool, "int64_t": weft.I64, "uint64_t": weft.U64, "uint32
 C_TYPES |= {"weft_windows": weft.Windows, "weft_conv_options": weft.ConvOptions, "weft_softmax_options": weft.SoftmaxOptions,
             "weft_matmul_options": weft.MatmulOptions, "weft_recurrence_inputs": weft.RecurrenceInputs, "weft_part": weft.Part,
             "weft_step_options": weft.StepOptions, "weft_step": weft.Step, "int32_t": weft.I32}
+C_TYPES |= {"weft_rope_options": weft.RopeOptions, "weft_route_options": weft.RouteOptions, "weft_text_receiver": weft.TextReceiver}
 C_TYPES |= {f"weft_{kind}": weft.I32 for kind in ("pool_function", "interpolation", "edge", "reduction", "recurrence_kind")}
 C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel", "compiled")}
 

@@ -1,6 +1,6 @@
 """Operations of layers.h and train.h against numpy."""
 from common import DEVICE, Case, c, lib, np, weft
-from weft import Handle, Tensor, Variable, grad, handles, made, map_, numbers
+from weft import Handle, Tensor, Variable, grad, handles, made, map_, numbers, op
 
 RNG = np.random.default_rng(5)
 I64 = c.c_int64
@@ -8,10 +8,6 @@ I64 = c.c_int64
 
 def draw(*shape):
     return RNG.standard_normal(shape, np.float32)
-
-
-def op(name, *arguments) -> Tensor:
-    return Tensor(made(getattr(lib, "weft_tensor_" + name), *arguments))
 
 
 def correlate(x, w, stride, pad):
@@ -103,9 +99,9 @@ class CApiLayers(Case):
         self.assertEqual(half.info().dtype, "f16")
         blocks = DEVICE.tensor(w).cast("q8_0")
         self.assertEqual((blocks.info().dtype, blocks.numpy().shape), ("q8_0", (8, 32)))
-        self.close(op("matmul_rows", DEVICE.tensor(x), blocks).numpy(), x.astype(np.float64) @ blocks.numpy().T, loose=64)
+        self.close(op("matmul_rows", DEVICE.tensor(x), blocks, False).numpy(), x.astype(np.float64) @ blocks.numpy().T, loose=64)
         ids, many = np.int32([[1], [0], [1]]), draw(2, 4, 32)
-        chosen = op("matmul_chosen", DEVICE.tensor(x.reshape(3, 1, 32)), DEVICE.tensor(many), DEVICE.tensor(ids)).numpy()
+        chosen = op("matmul_chosen", DEVICE.tensor(x.reshape(3, 1, 32)), DEVICE.tensor(many), DEVICE.tensor(ids), False).numpy()
         self.close(chosen[:, 0], np.einsum("tk,tmk->tm", x.astype(np.float64), many[ids[:, 0]]), scale=8, loose=8)
         lower = np.tril(draw(3, 3)) + 3 * np.eye(3, dtype=np.float32)
         solved = op("solve_triangular", DEVICE.tensor(lower), DEVICE.tensor(x[:, :2].copy()), False).numpy()
@@ -120,20 +116,6 @@ class CApiLayers(Case):
             self.close(loss.numpy(), wanted, loose=4)
         waves = op("sinusoid", DEVICE.tensor(np.float32([0, 2])), 4, 100.0).numpy()
         self.close(waves, [[1, 1, 0, 0], [np.cos(2), np.cos(0.2), np.sin(2), np.sin(0.2)]], loose=2000)
-        x, w = draw(1, 2, 5), draw(2, 3)
-        wanted = np.stack([np.correlate(x[0, i], w[i]) for i in range(2)], 1)
-        self.close(op("ssm_conv", DEVICE.tensor(x), DEVICE.tensor(w), None, False).numpy()[0], wanted, loose=8)
-        q, k, v, decay, state = draw(1, 2, 1, 4), draw(1, 2, 1, 4), draw(1, 2, 1, 3), draw(1, 2, 1, 4), draw(1, 1, 3, 4)
-        keep = [DEVICE.tensor(t) for t in (q, k, v, decay, state)]
-        inputs = weft.RecurrenceInputs(*[t.handle for t in keep])
-        y, last = Handle(), Handle()
-        lib.weft_tensor_recurrence(0, c.byref(inputs), c.byref(y), c.byref(last))
-        s, read = state[0, 0].astype(np.float64), []
-        for t in range(2):
-            s = s * decay[0, t, 0] + np.outer(v[0, t, 0], k[0, t, 0])
-            read.append(s @ q[0, t, 0])
-        self.close(Tensor(y).numpy()[0, :, 0], np.stack(read), scale=8, loose=8)
-        self.close(Tensor(last).numpy()[0, 0], s, scale=8, loose=8)
         heads = [DEVICE.tensor(draw(1, 2, 3, 4)) for _ in range(3)]
         sinks = DEVICE.tensor(np.float32([-60, -60]))  # so small that they take nothing
         self.close(op("attention_with", *heads, None, sinks, None).numpy(), op("attention", *heads, None, None).numpy(), loose=4)

@@ -89,8 +89,11 @@ class CApiModels(Case):
             for ending in ("safetensors", "gguf"):
                 path = f"{folder}/weights.{ending}"
                 given = {"a": RNG.standard_normal((3, 4), np.float32), "b.weight": np.arange(5, dtype=np.int32)}
-                weft.save(path, {name: DEVICE.tensor(value) for name, value in given.items()})
-                found = weft.load(DEVICE, path)
+                words = {"general.name": "a café", "note": ""}
+                weft.save(path, {name: DEVICE.tensor(value) for name, value in given.items()}, words)
+                texts = {}
+                found = weft.load(DEVICE, path, texts)
+                self.assertEqual(texts, words)
                 self.assertEqual(list(found), list(given))
                 for name, value in given.items():
                     self.assertTrue(np.array_equal(found[name].numpy(), value))

@@ -27,8 +27,9 @@ class CApiTensors(Case):
         x = DEVICE.tensor(values)
         permuted = Tensor(made(lib.weft_tensor_permute, x, 3, numbers(c.c_uint32, [2, 0, 1])))
         self.assertTrue(np.array_equal(permuted.numpy(), values.transpose(2, 0, 1)))
-        part = Tensor(made(lib.weft_tensor_slice, permuted, 0, 1, 2))
+        part = Tensor(made(lib.weft_tensor_slice, permuted, 0, 1, 2, 1))
         self.assertTrue(np.array_equal(part.numpy(), values.transpose(2, 0, 1)[1:3]))
+        self.assertTrue(np.array_equal(x.slice(2, 1, 2, 2).numpy(), values[:, :, 1::2]))
         self.assertTrue(np.array_equal(part.reshape(3, 4).numpy(), values.transpose(2, 0, 1)[1:3].reshape(3, 4)))
         self.assertTrue(np.array_equal(x.T.numpy(), values.swapaxes(1, 2)))
         wide = Tensor(made(lib.weft_tensor_broadcast, DEVICE.tensor(np.float32([1, 2])), 2, numbers(c.c_int64, [3, 2])))
@@ -110,8 +111,8 @@ class CApiTensors(Case):
         self.fails("invalid_argument", "is -1", lib.weft_tensor_reshape, x, 1, numbers(c.c_int64, [-1]), out)
         self.fails("invalid_argument", "2^56", lib.weft_tensor_reshape, DEVICE.tensor(np.zeros(0, np.float32)), 3,
                    numbers(c.c_int64, [2**32, 2**32, 2**32]), out)
-        self.fails("invalid_argument", "element -1", lib.weft_tensor_slice, x, 0, -1, 1, out)
-        self.fails("invalid_argument", "[2,3]", lib.weft_tensor_slice, x, 1, 2, 2, out)
+        self.fails("invalid_argument", "`first` is -1", lib.weft_tensor_slice, x, 0, -1, 1, 1, out)
+        self.fails("invalid_argument", "[2,3]", lib.weft_tensor_slice, x, 1, 2, 2, 1, out)
         self.fails("invalid_argument", "[2,3]", lib.weft_tensor_permute, x, 2, numbers(c.c_uint32, [0, 0]), out)
         self.fails("not_found", "nonsense", map_, "nonsense", x)
         self.fails("invalid_handle", "`inputs[1]` is NULL", lib.weft_tensor_map, b"add", numbers(c.c_void_p, [x.handle, None]), 2,

@@ -74,6 +74,9 @@ TEST(DeviceApi, ViewsShareElementsAndCopiesFollowThem) {
   EXPECT_EQ(m.permute({1, 0}).shape(), (Shape{4, 3}));
   const std::vector parts{m.slice(1, 0, 1), m.slice(1, 3, 1)};
   EXPECT_EQ(concat(parts, 1).to_vector(), (std::vector<float>{0, 3, 4, 7, 8, 11}));
+  EXPECT_EQ(m.strides(), (Shape{4, 1}));
+  EXPECT_EQ(m.slice(1, 0, 2, 2).transpose().strides(), (Shape{2, 4}));
+  EXPECT_EQ(m.reshape({3, 1, 4}).broadcast_to({3, 5, 4}).strides(), (Shape{4, 0, 1}));
   EXPECT_EQ(cumsum(m, 0).slice(0, 2, 1).to_vector(), (std::vector<float>{12, 15, 18, 21}));
 }
 
@@ -95,6 +98,36 @@ TEST(DeviceApi, ModelsPieces) {
   EXPECT_NEAR(rms_norm(y, {}, 0).to_vector()[1], 4.0F / std::sqrt(12.5F), 1e-6);
   EXPECT_NEAR(layer_norm(y, {}, {}, 0).to_vector()[0], -1.0F, 1e-5);
   EXPECT_EQ(matmul(y, y.transpose()).item(), 25.0F);
+}
+
+TEST(DeviceApi, ComparisonsAndMasks) {
+  const Tensor a = api_device().arange(4);
+  const Tensor b = api_device().full({4}, 2);
+  EXPECT_EQ(equal(a, b).to_vector(), (std::vector<float>{0, 0, 1, 0}));
+  EXPECT_EQ((less(a, b) + not_equal(a, b) * 2).to_vector(), (std::vector<float>{3, 3, 0, 2}));
+  EXPECT_EQ((greater_equal(a, b) - greater(a, b)).to_vector(), equal(a, b).to_vector());
+  EXPECT_EQ((6 / (less_equal(a, b) + 1)).to_vector(), (std::vector<float>{3, 3, 3, 6}));
+  const Tensor q = sin(api_device().arange(48)).reshape({1, 2, 3, 8});
+  const Tensor mask = triu(api_device().full({3, 3}, -1e9), 1);
+  EXPECT_EQ(attention(q, q, q, {}, mask).to_vector(),
+            attention(q, q, q, {}, mask.reshape({1, 1, 3, 3})).to_vector());
+}
+
+TEST(DeviceApi, QuantizedWeightsAreJoinedAndCutInWholeBlocks) {
+  const Tensor values = sin(api_device().arange(6 * 64)).reshape({6, 64});
+  const Tensor x = cos(api_device().arange(2 * 64)).reshape({2, 64});
+  for (const DType dtype : {DType::q4_0, DType::q8_0, DType::mxfp4}) {
+    const Tensor all = values.to(dtype);
+    const Tensor rows = concat({all.slice(0, 0, 2), all.slice(0, 2, 4)}, 0);
+    EXPECT_EQ(rows.dtype(), dtype);
+    EXPECT_EQ(rows.to_vector(), all.to_vector());
+    EXPECT_EQ(concat({all.slice(1, 0, 32), all.slice(1, 32, 32)}, 1).to_vector(), all.to_vector());
+    const Tensor product = matmul_rows(x, rows);
+    EXPECT_EQ(product.slice(1, 2, 4).to_vector(), matmul_rows(x, all.slice(0, 2, 4)).to_vector());
+    const std::vector<float> exact = product.to_vector();
+    const std::vector<float> rounded = matmul_rows(x, rows, {.allow_q8 = true}).to_vector();
+    for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_NEAR(rounded[i], exact[i], 0.1) << i;
+  }
 }
 
 TEST(DeviceApi, UsersKernelsRun) {
@@ -129,9 +162,17 @@ TEST(DeviceApi, ErrorsSayTheValues) {
   EXPECT_NE(message_of([&] { (void)matmul(a, a); }).find("[2,3] and [2,3]"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)a.reshape({7}); }).find("[7]"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)map("gulp", a); }).find("gulp"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)sum(a, {5}); }).find("Dimension 5"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)matmul(a, {}); }).find("f32[2,3] is empty"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)layer_norm(Tensor(), b); }).find("is empty"), std::string::npos);
+  EXPECT_NE(message_of([&] {
+              (void)b.slice(0, 0, 1).broadcast_to({1ULL << 50U}).to_vector();
+            }).find("1125899906842624 elements"),
+            std::string::npos);
   EXPECT_NE(message_of([&] { (void)a.item(); }).find('6'), std::string::npos);
   EXPECT_NE(message_of([&] { (void)a.to_vector<std::int32_t>(); }).find("f32"), std::string::npos);
   EXPECT_NE(message_of([] { (void)Tensor().size(); }), "no error");
+  EXPECT_NE(message_of([] { (void)compile({}); }), "no error");
   EXPECT_NE(
       message_of([] { (void)api_device().tensor({3}, std::vector{1.0F}); }).find("3 elements"),
       std::string::npos);

@@ -209,8 +209,14 @@ void recurrence(const Attributes& attributes, const Hosts& in, Hosts& out) {
     for (std::uint64_t k = 0; k < s.size(); ++k) s[k] = in[8][{i[0], i[1], i[2], k}];
     for (std::uint64_t t = 0; t < v[1]; ++t) {
       out[0][{i[0], t, i[1], i[2]}] = Token{a, in, i[0], t, i[1], i[2]}.step(s);
+      const std::uint64_t back = v[1] - 1 - t;
+      for (std::uint64_t k = 0; back < a.snapshots && k < s.size(); ++k) {
+        out[1][{back, i[0], i[1], i[2], k}] = s[k];
+      }
     }
-    for (std::uint64_t k = 0; k < s.size(); ++k) out[1][{i[0], i[1], i[2], k}] = s[k];
+    for (std::uint64_t k = 0; a.snapshots == 0 && k < s.size(); ++k) {
+      out[1][{i[0], i[1], i[2], k}] = s[k];
+    }
   }
 }
 

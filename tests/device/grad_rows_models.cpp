@@ -96,7 +96,7 @@ void add_sequences(std::vector<GradRow>& rows) {
   const Leaf decay{{1, 3, 2, 4}, 0.2, 0.9};
   const Leaf state{{1, 2, 3, 4}};
   const auto both = [](const Recurrence& made) {
-    return concat({made.y.reshape({18}), made.state.reshape({24})}, 0);
+    return concat({made.y.reshape({18}), made.state.reshape({made.state.size()})}, 0);
   };
   add("recurrence_gla", {keys, keys, values, decay, state}, [=](In in) {
     return both(
@@ -114,7 +114,7 @@ void add_sequences(std::vector<GradRow>& rows) {
   add("recurrence_delta", {wide, wide, values, {{1, 3, 2, 1}}, state, {{1, 3, 2}}}, [=](In in) {
     return both(recurrence(RecurrenceKind::delta,
                            {in[0], in[1], in[2], in[3], in[4], {}, {}, {}, in[5]},
-                           {.scale = 0.7F}));
+                           {.scale = 0.7F, .snapshots = 2}));
   });
   add("recurrence_ssm", {keys, keys, values, {{2, 4}}, state, {{1, 3, 2}}}, [=](In in) {
     return both(

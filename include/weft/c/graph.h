@@ -36,6 +36,11 @@ WEFT_API weft_status weft_tensor_grad(weft_tensor y, weft_tensor weights, const 
 typedef weft_status (*weft_function)(void* context, const weft_tensor* inputs, uint32_t input_count,
                                      weft_tensor* outputs);
 
+/// Gets the graph of a function that is being compiled, as text and in the DOT language: after "trace", as it was written, and
+/// after each pass (docs/graph.md). The texts are valid during the call.
+typedef void (*weft_pass_receiver)(void* context, const char* pass, const char* text,
+                                   const char* dot);
+
 /// What a function is compiled from.
 typedef struct weft_function_source {
   weft_function function;
@@ -45,6 +50,8 @@ typedef struct weft_function_source {
   uint32_t variable_count;       ///< and how many.
   const char*
       without;  ///< Passes to leave out, by name, with commas between them, or "all"; may be NULL.
+  weft_pass_receiver on_pass;  ///< Called with `context` after each pass; may be NULL.
+  uint32_t most_variants;      ///< Sets of input shapes to keep ready; 0: 16.
 } weft_function_source;
 
 /// What the last call of a compiled function ran.
@@ -54,6 +61,7 @@ typedef struct weft_compile_report {
   uint64_t arena_bytes;  ///< Memory between inputs and results.
   uint64_t bound_bytes;  ///< What that memory cannot be less than in this order of operations.
   uint64_t variants;     ///< Sets of input shapes that are ready to run.
+  uint64_t built;        ///< How often the function was traced and planned so far.
 } weft_compile_report;
 
 /// Prepares a function to be run often: it is traced and planned at its first call and then only replayed. Function and

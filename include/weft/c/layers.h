@@ -144,12 +144,14 @@ typedef struct weft_matmul_options {
 WEFT_API weft_status weft_tensor_matmul_with(weft_tensor a, weft_tensor b,
                                              const weft_matmul_options* options, weft_tensor* y);
 
-/// x […, N, K] times the rows of weights […, M, K], which may be of a quantized type.
-WEFT_API weft_status weft_tensor_matmul_rows(weft_tensor x, weft_tensor weights, weft_tensor* y);
+/// x […, N, K] times the rows of weights […, M, K], which may be of a quantized type. With `allow_q8` x may then be rounded to 8
+/// bits, in blocks of 32 with a scale, where that is faster.
+WEFT_API weft_status weft_tensor_matmul_rows(weft_tensor x, weft_tensor weights, bool allow_q8,
+                                             weft_tensor* y);
 
 /// Each row of x [T, U or 1, K] times the rows of the matrix of [E, M, K] that ids (i32 [T, U]) chooses.
 WEFT_API weft_status weft_tensor_matmul_chosen(weft_tensor x, weft_tensor weights, weft_tensor ids,
-                                               weft_tensor* y);
+                                               bool allow_q8, weft_tensor* y);
 
 /// X with a · X = b for a triangular matrix a […, n, n] of f32.
 WEFT_API weft_status weft_tensor_solve_triangular(weft_tensor a, weft_tensor b, bool upper,
@@ -178,39 +180,35 @@ WEFT_API weft_status weft_tensor_attention_with(weft_tensor q, weft_tensor k, we
 WEFT_API weft_status weft_tensor_sinusoid(weft_tensor x, int64_t size, double period,
                                           weft_tensor* y);
 
-/// The causal convolution of x [sequences, channels, taps - 1 + tokens] with weights [channels, taps] and an optional bias.
-WEFT_API weft_status weft_tensor_ssm_conv(weft_tensor x, weft_tensor weights, weft_tensor bias,
-                                          bool silu, weft_tensor* y);
+/// Which elements of a head turn together, and by which position.
+typedef enum weft_rope_mode {
+  WEFT_ROPE_HALVES = 0,    ///< i and i + dims/2, as in GPT-NeoX.
+  WEFT_ROPE_PAIRS = 1,     ///< Neighbours, as in Llama's own code.
+  WEFT_ROPE_SECTIONS = 2,  ///< Halves; pairs are divided into sections with positions of their own.
+  WEFT_ROPE_INTERLEAVED = 3,  ///< Halves; pairs take the first three positions in turn.
+  WEFT_ROPE_VISION = 4,       ///< i and i + size/2; sections have positions and frequencies.
+} weft_rope_mode;
 
-/// How the state of a head follows from one token to the next (docs/api.md).
-typedef enum weft_recurrence_kind {
-  WEFT_GLA = 0,
-  WEFT_WKV6 = 1,
-  WEFT_WKV7 = 2,
-  WEFT_DELTA = 3,
-  WEFT_SSM = 4,
-} weft_recurrence_kind;
+/// How positions turn the elements of a head.
+typedef struct weft_rope_options {
+  weft_rope_mode mode;
+  uint32_t dims;             ///< Elements of a head that turn; 0: all (vision: half of them).
+  uint32_t offset;           ///< The first element that turns.
+  int32_t first;             ///< Position of the first token, where none are given.
+  float base;                ///< 0: 10000.
+  uint32_t sections[4];      ///< Pairs of each section, in the modes that have some.
+  weft_tensor factors;       ///< Optional f32 [dims/2]: frequencies are divided by these.
+  float scale;               ///< Of all frequencies; 0: 1.
+  float extrapolation;       ///< YaRN: how much of it; 0: none.
+  float magnitude;           ///< Multiplies the result; 0: 1.
+  float beta_fast;           ///< YaRN; 0: 32.
+  float beta_slow;           ///< YaRN; 0: 1.
+  uint32_t trained_context;  ///< YaRN: positions that the model was trained for.
+} weft_rope_options;
 
-/// What a recurrence works on, all f32; those that a kind does not need are NULL.
-typedef struct weft_recurrence_inputs {
-  weft_tensor q;      ///< [sequences, tokens, heads, keys].
-  weft_tensor k;      ///< As q.
-  weft_tensor v;      ///< [sequences, tokens, heads, values].
-  weft_tensor decay;  ///< [sequences, tokens, heads, keys or 1]; ssm: [heads, keys or 1].
-  weft_tensor state;  ///< [sequences, heads, values, keys].
-  weft_tensor a;      ///< wkv7: as k.
-  weft_tensor b;      ///< wkv7: as k.
-  weft_tensor bonus;  ///< wkv6: [heads, keys].
-  weft_tensor step;   ///< delta and ssm: [sequences, tokens, heads].
-  float scale;        ///< gla and delta; 0: 1.
-  bool
-      interleaved;  ///< Neighbouring heads share q and k; otherwise the heads of q and k repeat as a whole.
-} weft_recurrence_inputs;
-
-/// A recurrence over the tokens of each sequence: what the tokens read, and the state after the last.
-WEFT_API weft_status weft_tensor_recurrence(weft_recurrence_kind kind,
-                                            const weft_recurrence_inputs* inputs, weft_tensor* y,
-                                            weft_tensor* state);
+/// Rotary position embedding of x [batch, tokens, heads, size] by optional positions, i32 [tokens] (with sections [4, tokens]).
+WEFT_API weft_status weft_tensor_rope_with(weft_tensor x, weft_tensor positions,
+                                           const weft_rope_options* options, weft_tensor* y);
 
 #ifdef __cplusplus
 }

@@ -71,9 +71,9 @@ WEFT_API weft_status weft_tensor_permute(weft_tensor x, uint32_t rank, const uin
 /// The last two dimensions swapped.
 WEFT_API weft_status weft_tensor_transpose(weft_tensor x, weft_tensor* y);
 
-/// Elements first … first + count - 1 of one dimension.
+/// Elements first, first + step, … (count of them) of one dimension.
 WEFT_API weft_status weft_tensor_slice(weft_tensor x, uint32_t dim, int64_t first, int64_t count,
-                                       weft_tensor* y);
+                                       int64_t step, weft_tensor* y);
 
 /// Extents of 1 and missing leading dimensions repeated to a larger shape.
 WEFT_API weft_status weft_tensor_broadcast(weft_tensor x, uint32_t rank, const int64_t* shape,
@@ -157,13 +157,27 @@ WEFT_API weft_status weft_tensor_dropout(weft_tensor x, float rate, weft_tensor 
 WEFT_API weft_status weft_save(const char* path, const char* const* names,
                                const weft_tensor* tensors, uint32_t count);
 
+/// The same with `text_count` free texts and their names beside the tensors.
+WEFT_API weft_status weft_save_with_texts(const char* path, const char* const* names,
+                                          const weft_tensor* tensors, uint32_t count,
+                                          const char* const* text_names, const char* const* texts,
+                                          uint32_t text_count);
+
 /// Gets each tensor of a file; the handle is the receiver's to free, the name is valid during the call.
 typedef void (*weft_receiver)(void* context, const char* name, weft_tensor tensor);
+
+/// Gets each text of a file, valid during the call.
+typedef void (*weft_text_receiver)(void* context, const char* name, const char* text);
 
 /// Reads all tensors of a file that ends with ".safetensors" or ".gguf", in the order of their names. Files are not
 /// trusted: what is wrong in one is an error, and then no tensor is given.
 WEFT_API weft_status weft_load(weft_device device, const char* path, weft_receiver receiver,
                                void* context);
+
+/// The same, and before the tensors all texts, up to their first 0.
+WEFT_API weft_status weft_load_with_texts(weft_device device, const char* path,
+                                          weft_receiver receiver, weft_text_receiver text_receiver,
+                                          void* context);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,8 @@ Result<std::vector<Type>> infer_map(const Signature& s) {
   const auto& a = as<MapAttributes>(s.attributes);
   const ops::map::Function* function = ops::map::find_function(a.function);
   if (function == nullptr) {
-    return fail(ErrorCode::not_found, "There is no elementwise function named `{}`.", a.function);
+    return fail(ErrorCode::not_found,
+                "There is no elementwise function named `{}`; docs/ops.md lists them.", a.function);
   }
   if (function->inputs != s.inputs.size()) {
     return fail(ErrorCode::invalid_argument, "`{}` takes {} inputs; {} were given.", a.function,

@@ -9,6 +9,10 @@ Result<std::vector<Type>> infer_matmul(const Signature& s) {
   const auto& attributes = as<MatmulAttributes>(s.attributes);
   const Type& a = s.inputs[0];
   const Type& b = s.inputs[1];
+  if (!b.given) {
+    return fail(ErrorCode::invalid_argument, "The right matrix of a product with {} is empty.",
+                describe(a));
+  }
   if (a.rank() < 2 || b.rank() < 2 || a.shape.back() != b.shape[b.rank() - 2]) {
     return fail(ErrorCode::invalid_argument,
                 "matmul needs [..., M, K] and [..., K, N]; the shapes are {} and {}.",

@@ -31,11 +31,24 @@ Result<std::vector<Type>> infer_concat(const Signature& s) {
   return one(s.inputs[0].dtype, shape);
 }
 
+/// The bytes of the blocks of a quantized tensor; other tensors as they are.
+ops::View in_bytes(ops::View view) {
+  if (!is_quantized(view.dtype)) return view;
+  const std::uint64_t elements = block_elements(view.dtype);
+  const std::uint64_t bytes = block_bytes(view.dtype);
+  view.shape[view.rank - 1] = view.shape[view.rank - 1] / elements * bytes;
+  for (std::uint32_t i = 0; i + 1 < view.rank; ++i) {
+    view.stride[i] = view.stride[i] / elements * bytes;
+  }
+  view.dtype = DType::u8;
+  return view;
+}
+
 Result<ops::Plan> lower_concat(const LowerArgs& l) {
-  return ops::shape::plan(ops::shape::Concat{.inputs = {l.inputs.begin(), l.inputs.end()},
-                                             .dim = as<AxisAttributes>(l.attributes).axis,
-                                             .y = l.outputs[0]},
-                          l.caps);
+  ops::shape::Concat args{
+      .inputs = {}, .dim = as<AxisAttributes>(l.attributes).axis, .y = in_bytes(l.outputs[0])};
+  for (const ops::View& input : l.inputs) args.inputs.push_back(in_bytes(input));
+  return ops::shape::plan(args, l.caps);
 }
 
 std::vector<Tensor> gradient_concat(const GradientArgs& g) {

@@ -72,7 +72,14 @@ Result<std::vector<Type>> infer_recurrence(const Signature& s) {
                 "it was given {}, {}, {} and {}.",
                 name(a.kind), describe(q), describe(s.inputs[at_k]), describe(v), describe(state));
   }
-  return std::vector<Type>{v, state};
+  if (a.snapshots > v.shape[1]) {
+    return fail(ErrorCode::invalid_argument,
+                "A recurrence over {} tokens cannot give {} snapshots of its state.", v.shape[1],
+                a.snapshots);
+  }
+  Type states = state;
+  if (a.snapshots > 0) states.shape.insert(states.shape.begin(), a.snapshots);
+  return std::vector<Type>{v, states};
 }
 
 Result<ops::Plan> lower_recurrence(const LowerArgs& l) {
@@ -89,7 +96,7 @@ Result<ops::Plan> lower_recurrence(const LowerArgs& l) {
   args.step = l.inputs[at_step];
   args.state = l.inputs[at_state];
   args.y = l.outputs[0];
-  args.new_state = l.outputs[1].unsqueeze(0);
+  args.new_state = a.snapshots > 0 ? l.outputs[1] : l.outputs[1].unsqueeze(0);
   args.scale = a.scale;
   args.interleaved = a.interleaved;
   return ops::recurrence::plan(args, l.caps);
@@ -103,11 +110,16 @@ class Unrolled {
   std::vector<Tensor> run() {
     Tensor state = in_[at_state];
     std::vector<Tensor> rows;
+    std::vector<Tensor> states;  // the last ones first
     const Shape& v = in_[at_v].shape();
+    Shape one = state.shape();
+    one.insert(one.begin(), 1);
     for (token_ = 0; token_ < v[1]; ++token_) {
       rows.push_back(step(state).reshape({v[0], 1, v[2], v[3]}));
+      if (v[1] - token_ <= a_.snapshots) states.insert(states.begin(), state.reshape(one));
     }
-    return {rows.empty() ? in_[at_v] : weft::concat(rows, 1), state};
+    return {rows.empty() ? in_[at_v] : weft::concat(rows, 1),
+            states.empty() ? state : weft::concat(states, 0)};
   }
 
  private:

@@ -108,7 +108,7 @@ Result<ops::Plan> lower_sgd(const LowerArgs& l) {
   return ops::optimizer::plan(args, l.caps);
 }
 
-// clip: loss scale (optional), gradients → scale, norm
+// clip: gradients, loss scale (optional) → scale, norm
 
 Result<std::vector<Type>> infer_clip(const Signature&) {
   return std::vector<Type>(2, Type{DType::f32, {1}});
@@ -116,8 +116,8 @@ Result<std::vector<Type>> infer_clip(const Signature&) {
 
 Result<ops::Plan> lower_clip(const LowerArgs& l) {
   ops::optimizer::ClipArgs args;
-  args.gradients.assign(l.inputs.begin() + 1, l.inputs.end());
-  args.loss_scale = l.inputs[0];
+  args.gradients.assign(l.inputs.begin(), l.inputs.end() - 1);
+  args.loss_scale = l.inputs.back();
   args.scale = l.outputs[0];
   args.norm = l.outputs[1];
   args.max_norm = as<ClipAttributes>(l.attributes).max_norm;

@@ -32,7 +32,11 @@ Result<std::vector<Type>> infer_stored(const Signature& s) {
 
 Result<ops::Plan> lower_stored(const LowerArgs& l) {
   return ops::mul_mat::plan(
-      ops::mul_mat::Args{.weights = l.inputs[1], .x = l.inputs[0], .y = l.outputs[0]}, l.caps);
+      ops::mul_mat::Args{.weights = l.inputs[1],
+                         .x = l.inputs[0],
+                         .y = l.outputs[0],
+                         .allow_q8 = as<StoredAttributes>(l.attributes).allow_q8},
+      l.caps);
 }
 
 /// Weights as floats: gradients go back through these.
@@ -74,8 +78,11 @@ Result<std::vector<Type>> infer_chosen(const Signature& s) {
 
 Result<ops::Plan> lower_chosen(const LowerArgs& l) {
   return ops::mul_mat::plan(
-      ops::mul_mat::IdArgs{
-          .weights = l.inputs[1], .x = l.inputs[0], .ids = l.inputs[2], .y = l.outputs[0]},
+      ops::mul_mat::IdArgs{.weights = l.inputs[1],
+                           .x = l.inputs[0],
+                           .ids = l.inputs[2],
+                           .y = l.outputs[0],
+                           .allow_q8 = as<StoredAttributes>(l.attributes).allow_q8},
       l.caps);
 }
 
@@ -87,7 +94,7 @@ std::vector<Tensor> gradient_chosen(const GradientArgs& g) {
   std::vector<Tensor> out(3);
   if (g.wanted[0]) {
     const Tensor turned = make(copy, {}, {as_float(w).permute({0, 2, 1})}, Where::current());
-    const Tensor dx = make(chosen, {}, {g.dy[0], turned, ids}, Where::current());
+    const Tensor dx = make(chosen, StoredAttributes{}, {g.dy[0], turned, ids}, Where::current());
     out[0] = sum_to(dx, x.shape()).to(x.dtype());
   }
   if (g.wanted[1]) {

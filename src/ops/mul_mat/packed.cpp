@@ -223,7 +223,7 @@ Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const J
   const std::uint64_t groups = add_join(params, join, problem.m(), variant.rows_per_group());
   Launch out = launch_with(variant, params, weights, x, y);
   if (joined && !join.gated) out.label += " joined";
-  if (problem.activation != "none") out.label += std::format(" {}", problem.activation);
+  if (problem.activation != "none") out.label += formatted(" {}", problem.activation);
   if (variant.bias) {
     out.label += " bias";
     out.operands.push_back({.name = "bias", .view = problem.bias});

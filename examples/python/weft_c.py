@@ -1,0 +1,255 @@
+"""The types and functions of Weft's C API (include/weft/weft.h) for ctypes; weft.py makes objects of them."""
+import ctypes as c
+
+MAX_RANK = 8
+STATUS = ["ok", "invalid_argument", "unsupported", "out_of_memory", "not_found", "shader", "device_lost", "io", "internal",
+          "invalid_handle"]
+DTYPES = ["f32", "f16", "bf16", "i32", "u32", "i64", "i16", "i8", "u8"]
+DTYPES += ["q1_0", "q2_0", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q8_1", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "q8_K", "iq1_s",
+           "iq1_m", "iq2_xxs", "iq2_xs", "iq2_s", "iq3_xxs", "iq3_s", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0", "mxfp4", "nvfp4"]
+Handle, Pointer, Text, Size = c.c_void_p, c.c_void_p, c.c_char_p, c.c_size_t
+I32, U32, I64, U64, U8, F32, F64, Bool = (c.c_int, c.c_uint32, c.c_int64, c.c_uint64, c.c_uint8, c.c_float, c.c_double,
+                                          c.c_bool)
+
+
+class DeviceInfo(c.Structure):
+    _fields_ = [("index", U32), ("name", c.c_char * 128), ("vendor", c.c_char * 64), ("architecture", c.c_char * 64),
+                ("driver", c.c_char * 128), ("backend", c.c_char * 32), ("kind", c.c_char * 32), ("software", Bool), ("f16", Bool),
+                ("subgroups", Bool), ("subgroup_matrix", Bool), ("timestamps", Bool), ("max_buffer_bytes", U64),
+                ("max_binding_bytes", U64), ("binding_alignment", U32)]
+
+
+class DeviceOptions(c.Structure):
+    _fields_ = [("adapter", Text), ("caps_mask", Text), ("cache_dir", Text), ("safe", Bool), ("no_disk_cache", Bool)]
+
+
+class MemoryInfo(c.Structure):
+    _fields_ = [("in_use", U64), ("pooled", U64), ("peak", U64)]
+
+
+class TensorInfo(c.Structure):
+    _fields_ = [("dtype", I32), ("rank", U32), ("shape", I64 * MAX_RANK), ("size", I64)]
+
+
+class Matrix(c.Structure):
+    _fields_ = [("buffer", Handle), ("dtype", I32), ("offset", I64), ("leading_dimension", I64), ("batch_stride", I64)]
+
+
+class Array(c.Structure):
+    _fields_ = [("buffer", Handle), ("dtype", I32), ("rank", U32), ("offset", I64), ("shape", I64 * MAX_RANK),
+                ("strides", I64 * MAX_RANK)]
+
+
+class AttentionOptions(c.Structure):
+    _fields_ = [("scale", F32), ("soft_cap", F32), ("max_bias", F32), ("causal", Bool), ("window", I64)]
+
+
+class Conv2dOptions(c.Structure):
+    _fields_ = [("stride", I64 * 2), ("padding", I64 * 2), ("dilation", I64 * 2), ("groups", I64)]
+
+
+class Windows(c.Structure):
+    _fields_ = [("stride", I64 * 3), ("pad", I64 * 3), ("pad_high", I64 * 3), ("dilation", I64 * 3), ("uneven", Bool)]
+
+
+class ConvOptions(c.Structure):
+    _fields_ = [("windows", Windows), ("groups", I64), ("more", I64 * 3), ("allow_f16", Bool)]
+
+
+class SoftmaxOptions(c.Structure):
+    _fields_ = [("scale", F32), ("mask", Handle), ("sinks", Handle), ("max_bias", F32), ("log", Bool)]
+
+
+class RopeOptions(c.Structure):
+    _fields_ = [("mode", I32), ("dims", U32), ("offset", U32), ("first", I32), ("base", F32), ("sections", U32 * 4),
+                ("factors", Handle), ("scale", F32), ("extrapolation", F32), ("magnitude", F32), ("beta_fast", F32),
+                ("beta_slow", F32), ("trained_context", U32)]
+
+
+class MatmulOptions(c.Structure):
+    _fields_ = [("has_dtype", Bool), ("dtype", I32), ("allow_f16", Bool)]
+
+
+class RecurrenceInputs(c.Structure):
+    _fields_ = [(name, Handle) for name in ("q", "k", "v", "decay", "state", "a", "b", "bonus", "step")]
+    _fields_ += [("scale", F32), ("snapshots", I64), ("interleaved", Bool)]
+
+
+class RouteOptions(c.Structure):
+    _fields_ = [("score", I32), ("bias", Handle), ("softmax_chosen", Bool), ("normalize", Bool), ("least", F32), ("scale", F32)]
+
+
+class StepOptions(c.Structure):
+    _fields_ = [("scale", Handle), ("has_working", Bool), ("working", I32), ("coupled", Bool)]
+
+
+class Step(c.Structure):
+    _fields_ = [("weights", Handle), ("m", Handle), ("v", Handle), ("working", Handle)]
+
+
+class Binding(c.Structure):
+    _fields_ = [("buffer", Handle), ("offset", U64), ("bytes", U64)]
+
+
+class KernelSource(c.Structure):
+    _fields_ = [("wgsl", Text), ("entry", Text), ("label", Text), ("writes", c.POINTER(Bool)), ("bindings", U32), ("scalars", U32),
+                ("constant_names", c.POINTER(Text)), ("constant_values", c.POINTER(F64)), ("constants", U32)]
+
+
+P = c.POINTER
+Receiver = c.CFUNCTYPE(None, Pointer, Text, Handle)
+TextReceiver = c.CFUNCTYPE(None, Pointer, Text, Text)
+PassReceiver = c.CFUNCTYPE(None, Pointer, Text, Text, Text)
+Function = c.CFUNCTYPE(I32, Pointer, P(Handle), U32, P(Handle))
+Part = c.CFUNCTYPE(I32, Pointer, P(Handle), U32, P(Handle))
+
+
+class FunctionSource(c.Structure):
+    _fields_ = [("function", Function), ("context", Pointer), ("results", U32), ("variables", P(Handle)), ("variable_count", U32),
+                ("without", Text), ("on_pass", PassReceiver), ("most_variants", U32)]
+
+
+class CompileReport(c.Structure):
+    _fields_ = [("operations", U64), ("dispatches", U64), ("arena_bytes", U64), ("bound_bytes", U64), ("variants", U64),
+                ("built", U64)]
+
+
+# The functions of the header that return a status, and what they take.
+FUNCTIONS = {
+    "weft_list_adapters": [P(DeviceInfo), U32, P(U32)],
+    "weft_device_open": [P(DeviceOptions), P(Handle)],
+    "weft_device_close": [Handle],
+    "weft_device_get_info": [Handle, P(DeviceInfo)],
+    "weft_device_synchronize": [Handle],
+    "weft_device_get_memory": [Handle, P(MemoryInfo)],
+    "weft_device_trim": [Handle],
+    "weft_buffer_alloc": [Handle, U64, P(Handle)],
+    "weft_buffer_free": [Handle],
+    "weft_buffer_get_size": [Handle, P(U64)],
+    "weft_buffer_write": [Handle, U64, Pointer, U64],
+    "weft_buffer_read": [Handle, U64, Pointer, U64],
+    "weft_buffer_copy": [Handle, U64, Handle, U64, U64],
+    "weft_buffer_fill": [Handle, U64, U64, U8],
+    "weft_gemm": [Bool, Bool, I64, I64, I64, F32, P(Matrix), P(Matrix), F32, P(Matrix)],
+    "weft_gemm_batched": [Bool, Bool, I64, I64, I64, F32, P(Matrix), P(Matrix), F32, P(Matrix), I64],
+    "weft_array_dense": [Handle, I32, I64, U32, P(I64), P(Array)],
+    "weft_unary": [Text, P(Array), P(Array), P(F64)],
+    "weft_binary": [Text, P(Array), P(Array), P(Array), P(F64)],
+    "weft_reduce": [Text, P(Array), U32, P(Array)],
+    "weft_attention": [P(Array), P(Array), P(Array), P(Array), P(AttentionOptions), P(Array)],
+    "weft_conv2d": [P(Array), P(Array), P(Array), P(Conv2dOptions), P(Array)],
+    "weft_kernel_create": [Handle, P(KernelSource), P(Handle)],
+    "weft_kernel_free": [Handle],
+    "weft_kernel_run": [Handle, P(Binding), U32, P(U32), P(U32), U32],
+    "weft_kernel_run_tensors": [Handle, P(Handle), U32, P(U32), P(U32), U32],
+    "weft_tensor_from_data": [Handle, I32, U32, P(I64), Pointer, U64, P(Handle)],
+    "weft_tensor_from_buffer": [Handle, I32, U64, U32, P(I64), P(I64), P(Handle)],
+    "weft_tensor_full": [Handle, I32, U32, P(I64), F64, P(Handle)],
+    "weft_tensor_arange": [Handle, I32, I64, F64, F64, P(Handle)],
+    "weft_tensor_free": [Handle],
+    "weft_tensor_get_info": [Handle, P(TensorInfo)],
+    "weft_tensor_read": [Handle, I32, Pointer, U64],
+    "weft_tensor_to_text": [Handle, Pointer, Size, P(Size)],
+    "weft_tensor_get_buffer": [Handle, P(Handle), P(U64), P(I64)],
+    "weft_tensor_reshape": [Handle, U32, P(I64), P(Handle)],
+    "weft_tensor_permute": [Handle, U32, P(U32), P(Handle)],
+    "weft_tensor_transpose": [Handle, P(Handle)],
+    "weft_tensor_slice": [Handle, U32, I64, I64, I64, P(Handle)],
+    "weft_tensor_broadcast": [Handle, U32, P(I64), P(Handle)],
+    "weft_tensor_cast": [Handle, I32, P(Handle)],
+    "weft_tensor_map": [Text, P(Handle), U32, P(F64), P(Handle)],
+    "weft_tensor_reduce": [Text, Handle, P(U32), U32, Bool, P(Handle)],
+    "weft_tensor_cumsum": [Handle, U32, Bool, Bool, P(Handle)],
+    "weft_tensor_softmax": [Handle, F32, P(Handle)],
+    "weft_tensor_log_softmax": [Handle, P(Handle)],
+    "weft_tensor_layer_norm": [Handle, Handle, Handle, F32, P(Handle)],
+    "weft_tensor_rms_norm": [Handle, Handle, F32, P(Handle)],
+    "weft_tensor_matmul": [Handle, Handle, P(Handle)],
+    "weft_tensor_concat": [P(Handle), U32, U32, P(Handle)],
+    "weft_tensor_pad": [Handle, U32, P(I64), P(I64), F64, P(Handle)],
+    "weft_tensor_embedding": [Handle, Handle, P(Handle)],
+    "weft_tensor_gather": [Handle, Handle, U32, P(Handle)],
+    "weft_tensor_scatter_add": [Handle, Handle, Handle, U32, P(Handle)],
+    "weft_tensor_cross_entropy": [Handle, Handle, P(Handle)],
+    "weft_tensor_attention": [Handle, Handle, Handle, Handle, P(AttentionOptions), P(Handle)],
+    "weft_tensor_rope": [Handle, Handle, Bool, F32, P(Handle)],
+    "weft_tensor_dropout": [Handle, F32, Handle, U32, P(Handle)],
+    "weft_tensor_conv": [Handle, Handle, Handle, P(ConvOptions), P(Handle)],
+    "weft_tensor_conv_transposed": [Handle, Handle, Handle, P(ConvOptions), P(Handle)],
+    "weft_tensor_pool": [I32, Handle, P(I64), P(Windows), P(Handle)],
+    "weft_tensor_unfold": [Handle, P(I64), P(Windows), P(Handle)],
+    "weft_tensor_fold": [Handle, U32, P(I64), P(Windows), P(Handle)],
+    "weft_tensor_resize": [Handle, I64, I64, I32, Bool, P(Handle)],
+    "weft_tensor_pad_edge": [Handle, U32, P(I64), P(I64), I32, P(Handle)],
+    "weft_tensor_roll": [Handle, U32, P(I64), P(Handle)],
+    "weft_tensor_tile": [Handle, U32, P(I64), P(Handle)],
+    "weft_tensor_band": [Handle, I64, I64, F64, P(Handle)],
+    "weft_tensor_sort": [Handle, I64, Bool, P(Handle), P(Handle)],
+    "weft_tensor_scan": [Text, Handle, U32, Bool, P(Handle)],
+    "weft_tensor_fft": [Handle, Bool, P(Handle)],
+    "weft_tensor_rfft": [Handle, P(Handle)],
+    "weft_tensor_irfft": [Handle, I64, P(Handle)],
+    "weft_tensor_set_rows": [Handle, Handle, Handle, P(Handle)],
+    "weft_tensor_softmax_with": [Handle, P(SoftmaxOptions), P(Handle)],
+    "weft_tensor_l2_norm": [Handle, F32, P(Handle)],
+    "weft_tensor_group_norm": [Handle, I64, Handle, Handle, F32, P(Handle)],
+    "weft_tensor_matmul_with": [Handle, Handle, P(MatmulOptions), P(Handle)],
+    "weft_tensor_matmul_rows": [Handle, Handle, Bool, P(Handle)],
+    "weft_tensor_matmul_chosen": [Handle, Handle, Handle, Bool, P(Handle)],
+    "weft_tensor_solve_triangular": [Handle, Handle, Bool, P(Handle)],
+    "weft_tensor_cross_entropy_with": [Handle, Handle, I32, I32, P(Handle)],
+    "weft_tensor_attention_with": [Handle, Handle, Handle, Handle, Handle, P(AttentionOptions), P(Handle)],
+    "weft_tensor_sinusoid": [Handle, I64, F64, P(Handle)],
+    "weft_tensor_ssm_conv": [Handle, Handle, Handle, Bool, P(Handle)],
+    "weft_tensor_recurrence": [I32, P(RecurrenceInputs), P(Handle), P(Handle)],
+    "weft_tensor_rope_with": [Handle, Handle, P(RopeOptions), P(Handle)],
+    "weft_tensor_route": [Handle, I64, P(RouteOptions), P(Handle), P(Handle)],
+    "weft_tensor_hyper_combine": [Handle, Handle, Handle, U32, F32, P(Handle)],
+    "weft_tensor_hyper_read": [Handle, Handle, F32, P(Handle)],
+    "weft_tensor_hyper_write": [Handle, Handle, Handle, Handle, P(Handle)],
+    "weft_tensor_index_scores": [Handle, Handle, Handle, Handle, P(Handle)],
+    "weft_tensor_adamw": [Handle, Handle, Handle, Handle, Handle, P(StepOptions), P(Step)],
+    "weft_tensor_sgd": [Handle, Handle, Handle, Handle, P(StepOptions), P(Step)],
+    "weft_tensor_clip_by_norm": [P(Handle), U32, F32, Handle, P(Handle), P(Handle)],
+    "weft_tensor_checkpoint": [Part, Pointer, P(Handle), U32, P(Handle)],
+    "weft_save": [Text, P(Text), P(Handle), U32],
+    "weft_save_with_texts": [Text, P(Text), P(Handle), U32, P(Text), P(Text), U32],
+    "weft_load": [Handle, Text, Receiver, Pointer],
+    "weft_load_with_texts": [Handle, Text, Receiver, TextReceiver, Pointer],
+    "weft_tensor_eval": [Handle],
+    "weft_tensor_detach": [Handle, P(Handle)],
+    "weft_tensor_variable": [Handle, P(Handle)],
+    "weft_tensor_update": [P(Handle), P(Handle), U32],
+    "weft_tensor_grad": [Handle, Handle, P(Handle), U32, P(Handle)],
+    "weft_compile": [P(FunctionSource), P(Handle)],
+    "weft_compiled_free": [Handle],
+    "weft_compiled_run": [Handle, P(Handle), U32, P(Handle)],
+    "weft_compiled_get_report": [Handle, P(CompileReport)],
+    "weft_compiled_to_text": [Handle, Bool, Pointer, Size, P(Size)],
+}
+
+
+class Error(Exception):
+    """A call that failed: `status` is its name, the text is the sentence of weft_last_error()."""
+
+    def __init__(self, status: str, message: str):
+        super().__init__(message)
+        self.status = status
+
+
+def load_library(path: str):
+    """The library at a path, with the types of all functions set."""
+    library = c.CDLL(path)
+    for name, result, arguments in [("weft_version", Text, []), ("weft_last_error", Text, []), ("weft_status_name", Text, [I32]),
+                                    ("weft_dtype_name", Text, [I32]), ("weft_dtype_size", Size, [I32])]:
+        getattr(library, name).restype, getattr(library, name).argtypes = result, arguments
+
+    def check(status, function, arguments):
+        if status != 0:
+            raise Error(STATUS[status], library.weft_last_error().decode())
+        return status
+
+    for name, arguments in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes, function.errcheck = I32, arguments, check
+    return library
