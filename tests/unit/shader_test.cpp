@@ -95,10 +95,11 @@ TEST(Shaders, EveryVariantOfTheCasesIsValidWgsl) {
       const auto file = dir / formatted("{}.wgsl", i);
       const auto log = dir / formatted("{}.log", i);
       std::ofstream(file) << todo[i]->text;
-      if (std::system(formatted("tint --format spirv -o /dev/null {} > {} 2>&1", file.string(),
-                                log.string())
-                          .c_str()) == 0)
-        continue;
+      // Without the assertions about Tint itself, which take four fifths of its time.
+      const std::string command = formatted(
+          "tint --format spirv --disable-ir-validation-asserts true -o /dev/null {} > {} 2>&1",
+          file.string(), log.string());
+      if (std::system(command.c_str()) == 0) continue;
       std::stringstream message;
       message << std::ifstream(log).rdbuf();
       const std::lock_guard lock(mutex);
