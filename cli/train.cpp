@@ -3,6 +3,7 @@
 #include <string>
 
 #include "commands.hpp"
+#include "graph/node.hpp"
 #include "nn/export.hpp"
 #include "train_run.hpp"
 
@@ -23,7 +24,9 @@ void fill_in(TrainOptions& options, const std::string& dtype, const Device& devi
     model.hidden = (model.width * 8 / 3 + 31) / 32 * 32;
   }
   if (options.warmup == 0) options.warmup = std::min<std::uint64_t>(options.steps / 20, 500);
-  options.trainer.dtype = dtype_from_name(dtype).value_or(DType::f32);  // One of the names.
+  // Matrix units multiply f16 alone: WebGPU offers them no bf16, and f32 goes without them.
+  const bool units = weft::Access::data(device)->device.caps().subgroup_matrix;
+  options.trainer.dtype = dtype_from_name(dtype).value_or(units ? DType::f16 : DType::f32);
 }
 
 }  // namespace
@@ -83,7 +86,7 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
 
 void add_train(CLI::App& app) {
   auto options = std::make_shared<TrainOptions>();
-  auto dtype = std::make_shared<std::string>("f32");
+  auto dtype = std::make_shared<std::string>("auto");
   options->trainer.model.vocabulary = 1024;
   options->trainer.model.kv_heads = 0;
   options->trainer.model.hidden = 0;
@@ -97,8 +100,12 @@ void add_train(CLI::App& app) {
       ->check(CLI::ExistingFile);
   add_model_options(*command, options->trainer.model);
   add_training_options(*command, *options);
-  command->add_option("--dtype", *dtype, "Type that products are computed in")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  command
+      ->add_option("--dtype", *dtype,
+                   "Type that products are computed in; parameters stay f32.\n"
+                   "auto: f16 where there are matrix units, else f32. bf16 is\n"
+                   "several times slower: matrix units multiply f16 alone")
+      ->check(CLI::IsMember({"auto", "f32", "f16", "bf16"}));
   add_output_options(*command, *options);
   command->callback([options, dtype] {
     const Device device;

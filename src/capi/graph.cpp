@@ -13,9 +13,16 @@
 namespace weft::capi {
 namespace {
 
-/// Whether this thread is in a function that is being compiled. That holds locks which a second one might wait for, so
-/// such a function may make tensors, but neither run nor look at compiled functions.
+/// Whether this thread is in a callback of a compilation. That holds locks which a second one might wait for, so such a
+/// callback may make tensors, but neither run nor look at compiled functions.
 thread_local bool tracing = false;
+
+struct Tracing {
+  Tracing() { tracing = true; }
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+  ~Tracing() { tracing = false; }
+};
 
 std::unique_lock<std::mutex> lock_calls(const CompiledObject& object) {
   if (tracing) {
@@ -49,10 +56,11 @@ Outputs trace(const weft_function_source& source, const std::vector<Tensor>& var
   Handles given(inputs.size());
   put_all(inputs, given.data());
   Handles made(source.results + variables.size());
-  tracing = true;
-  const weft_status status = source.function(
-      source.context, given.data(), static_cast<std::uint32_t>(inputs.size()), made.data());
-  tracing = false;
+  const weft_status status = [&] {
+    const Tracing now;
+    return source.function(source.context, given.data(), static_cast<std::uint32_t>(inputs.size()),
+                           made.data());
+  }();
   if (status != WEFT_OK) {
     raise(ErrorCode::invalid_argument, "The function to compile returned {} ({}); {}",
           weft_status_name(status), static_cast<int>(status), weft_last_error());
@@ -142,6 +150,7 @@ weft_status weft_compile(const weft_function_source* source, weft_compiled* comp
     if (given.most_variants > 0) options.most_variants = given.most_variants;
     if (given.on_pass != nullptr) {
       options.on_pass = [receiver = given.on_pass, context = given.context](const PassReport& at) {
+        const Tracing now;
         receiver(context, at.pass.c_str(), at.text.c_str(), at.dot.c_str());
       };
     }

@@ -85,10 +85,27 @@ Graph trace(const Function& function, const std::shared_ptr<DeviceData>& device,
 }  // namespace
 }  // namespace graph
 
+namespace {
+
+/// Set for as long as the object lives.
+class Building {
+ public:
+  explicit Building(bool& flag) : flag_(flag) { flag_ = true; }
+  Building(const Building&) = delete;
+  Building& operator=(const Building&) = delete;
+  ~Building() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
+
+}  // namespace
+
 struct CompiledData {
   Function function;
   CompileOptions options;
-  std::mutex mutex;
+  std::recursive_mutex mutex;  // on_pass may look at the function that is being compiled
+  bool building = false;
   std::vector<std::shared_ptr<graph::Variant>>
       variants;  ///< The one that was used last comes last.
   std::size_t built = 0;
@@ -190,11 +207,22 @@ std::vector<Tensor> Compiled::operator()(const std::vector<Tensor>& inputs) cons
     throw Error(ErrorCode::invalid_argument,
                 "A compiled function needs at least one input, which says what device to run on.");
   }
-  const std::lock_guard lock(data_->mutex);
-  std::vector<graph::Type> types;
-  for (const Tensor& tensor : inputs) types.push_back(Access::value(tensor).type());
   const std::shared_ptr<DeviceData> device = Access::value(inputs.front()).node->device;
+  std::vector<graph::Type> types;
+  for (const Tensor& tensor : inputs) {
+    const graph::Value value = Access::value(tensor);
+    if (value.node->device != device) {
+      throw Error(ErrorCode::invalid_argument,
+                  "The inputs of a compiled function lie on different devices.");
+    }
+    types.push_back(value.type());
+  }
+  // The device's lock first: a function that is being compiled has it, and may call another one.
   const std::lock_guard device_lock(device->mutex);
+  const std::lock_guard lock(data_->mutex);
+  if (data_->building) {
+    throw Error(ErrorCode::invalid_argument, "A compiled function cannot call itself.");
+  }
   auto& variants = data_->variants;
   const auto found = std::ranges::find_if(variants, [&](const auto& variant) {
     return variant->device == device && variant->inputs == types;
@@ -205,6 +233,7 @@ std::vector<Tensor> Compiled::operator()(const std::vector<Tensor>& inputs) cons
     // Memory of the one that was not used for the longest time goes first, so that the new one can have it.
     const std::size_t most = std::max<std::size_t>(data_->options.most_variants, 1);
     while (variants.size() >= most) variants.erase(variants.begin());
+    const Building now(data_->building);
     variants.push_back(graph::build(*data_, device, types));
     ++data_->built;
   }

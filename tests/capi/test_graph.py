@@ -110,6 +110,16 @@ class CApiGraph(Case):
         peek = Compiled(lambda x: [DEVICE.tensor(x.numpy())])
         with self.assertRaises(weft.Error):
             peek(tensor(2))  # stand-ins have no values
+        refused = []
+
+        def look(*_):
+            try:
+                inner.report()
+            except weft.Error as error:
+                refused.append(str(error))
+
+        Compiled(lambda x: [x + x], on_pass=look)(tensor(2))
+        self.assertTrue(refused and all("being compiled" in text for text in refused))
         self.fails("invalid_argument", "at least one input", inner)
         source = weft.FunctionSource()
         self.fails("invalid_argument", "`source.function` is NULL", lib.weft_compile, c.byref(source), c.byref(c.c_void_p()))

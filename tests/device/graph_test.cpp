@@ -225,6 +225,18 @@ TEST(DeviceGraph, CheckpointsTradeWorkForMemory) {
   EXPECT_GT(some.report().dispatches, all.report().dispatches);
 }
 
+TEST(DeviceGraph, FunctionsThatCallThemselvesAreErrors) {
+  Compiled f;
+  std::string seen;
+  f = compile([&](const std::vector<Tensor>& in) -> Outputs { return f(in); },
+              {.on_pass = [&](const PassReport&) { seen = f.text(); }});
+  EXPECT_THROW((void)f({api_device().full({1}, 0)}), Error);
+  f = compile([](const std::vector<Tensor>& in) -> Outputs { return in[0] + 1; },
+              {.on_pass = [&](const PassReport& report) { seen = report.pass + f.text(); }});
+  EXPECT_EQ(f.one({api_device().full({1}, 0)}).item(), 1);
+  EXPECT_EQ(seen, "drop");  // there was no text yet
+}
+
 TEST(DeviceGraph, NewBatchSizesNeedFewNewPipelines) {
   const Tensor w = api_device().arange(768, -1, 0.003).reshape({32, 24});
   const Compiled f = compile([&](const std::vector<Tensor>& in) -> Outputs {
@@ -238,6 +250,24 @@ TEST(DeviceGraph, NewBatchSizesNeedFewNewPipelines) {
   EXPECT_EQ(pipelines(), before);
   EXPECT_EQ(f.report().built, 56U);
   EXPECT_EQ(f.report().variants, CompileOptions{}.most_variants);
+}
+
+TEST(DeviceGraph, NewSequenceLengthsNeedFewNewPipelines) {
+  const Compiled f = compile([](const std::vector<Tensor>& in) -> Outputs {
+    const Shape& shape = in[0].shape();
+    const Tensor q = rope(in[0]).permute({0, 2, 1, 3});
+    const Tensor v = in[0].permute({0, 2, 1, 3});
+    const Tensor y = attention(q, q, v, {.causal = true}).permute({0, 2, 1, 3});
+    return cross_entropy(y.reshape({shape[1], 32}), argmax(in[0].reshape({shape[1], 32}), {1}));
+  });
+  const auto pipelines = [] { return Access::data(api_device())->device.cache().compiled; };
+  const auto run = [&](std::uint64_t tokens) {
+    (void)f({sin(api_device().arange(tokens * 32)).reshape({1, tokens, 2, 16})});
+  };
+  for (std::uint64_t tokens = 1; tokens <= 33; ++tokens) run(tokens);
+  const std::uint64_t before = pipelines();
+  for (std::uint64_t tokens = 34; tokens <= 300; tokens += 19) run(tokens);
+  EXPECT_EQ(pipelines(), before);
 }
 
 TEST(DeviceGraph, ShapesThatWereNotUsedForLongMakeWay) {

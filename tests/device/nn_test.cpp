@@ -63,6 +63,8 @@ TEST_P(NnTraining, LearnsAPattern) {
   const auto losses = train(trainer, 0, 30);
   EXPECT_NEAR(losses.front(), std::log(260), 0.3);
   EXPECT_LT(losses.back(), 1.0F);
+  const CompileReport report = trainer.report();
+  EXPECT_LE(static_cast<double>(report.arena_bytes), 1.1 * static_cast<double>(report.bound_bytes));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, NnTraining, testing::Values(DType::f32, DType::f16, DType::bf16),

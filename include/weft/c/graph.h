@@ -37,7 +37,7 @@ typedef weft_status (*weft_function)(void* context, const weft_tensor* inputs, u
                                      weft_tensor* outputs);
 
 /// Gets the graph of a function that is being compiled, as text and in the DOT language: after "trace", as it was written, and
-/// after each pass (docs/graph.md). The texts are valid during the call.
+/// after each pass (docs/graph.md). The texts are valid during the call, which must not use compiled functions.
 typedef void (*weft_pass_receiver)(void* context, const char* pass, const char* text,
                                    const char* dot);
 
