@@ -134,12 +134,13 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
   const Uses uses(nodes,
                   [&](const ggml_tensor& tensor) { return uses_of(graph, nodes.size(), tensor); });
   for (std::span<const ggml_tensor* const> left = computed; !left.empty();) {
-    if (auto fusion = fuse(left, uses, place, caps)) {
+    if (auto fusion = fuse(left, uses, place, packed, caps)) {
       for (const ggml_tensor* tensor : left.first(fusion->nodes)) {
         entry.nodes.push_back(tensor->op);
         packed.written(*tensor, place);
       }
       append_shared(all, std::move(fusion->plan));
+      if (fusion->packed.given()) packed.made(fusion->packed_x, fusion->packed, all);
       left = left.subspan(fusion->nodes);
       stats_.fused += fusion->nodes - 1;
       continue;

@@ -7,48 +7,85 @@
 #include "rows/matmul.hpp"
 
 namespace weft::plugin {
+namespace {
+
+constexpr std::size_t own_buffers = 2;
+
+/// Whether both are the same rows, however many dimensions these have.
+bool same_rows(const ops::View& a, const ops::View& b) {
+  return same_view(a, b) ||
+         (a.slot == b.slot && a.offset == b.offset && a.dtype == b.dtype && a.is_dense() &&
+          b.is_dense() && a.count() == b.count() && a.shape[a.rank - 1] == b.shape[b.rank - 1]);
+}
+
+/// The packed form of x in one of the buffers.
+ops::View packed_in(std::size_t buffer, const ops::View& x) {
+  ops::View out = ops::mul_mat::packed_view(x);
+  out.slot = ops::first_scratch_slot + static_cast<int>(buffer);
+  return ops::lend(out);
+}
+
+}  // namespace
+
+ops::View PackedInput::find(const ops::View& x) const {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].packed.given() && same_rows(entries_[i].x, x)) return packed_in(i, x);
+  }
+  return {};
+}
+
+ops::View PackedInput::room(const ops::View& x, const ops::View& busy) const {
+  const ops::View next = packed_in(next_, x);
+  return busy.given() && busy.slot == next.slot ? packed_in(1 - next_, x) : next;
+}
+
+void PackedInput::made(const ops::View& x, const ops::View& packed, ops::Plan& graph) {
+  const std::size_t buffer = packed.slot == packed_in(0, x).slot ? 0 : 1;
+  entries_.at(buffer) = {x, packed};
+  next_ = 1 - buffer;
+  append_shared(graph, {});  // The buffers are there from now on.
+  graph.scratch[buffer] = std::max(graph.scratch[buffer], packed.bytes().size());
+}
 
 Status PackedInput::prepare(Node& node, ops::Plan& graph, const Caps& caps) {
-  const auto x = packed_source(node, caps);
+  const auto x = packed_source(node, caps, true);
   if (!x) return {};
-  if (!packed_.given() || !same_view(*x, x_)) {
-    packed_ = ops::mul_mat::packed_view(*x);
-    packed_.slot = ops::first_scratch_slot;
-    packed_ = ops::lend(packed_);
-    x_ = *x;
-    auto plan = ops::mul_mat::plan(ops::mul_mat::PackArgs{.x = *x, .packed = packed_}, caps);
-    if (!plan) return std::unexpected(plan.error());
-    append_shared(graph, std::move(*plan));
-    graph.scratch.front() = std::max(graph.scratch.front(), packed_.bytes().size());
-  }
-  node.packed = packed_;
+  node.packed = find(*x);
+  if (node.packed.given() || !packed_source(node, caps)) return {};
+  node.packed = room(*x);
+  auto plan = ops::mul_mat::plan(ops::mul_mat::PackArgs{.x = *x, .packed = node.packed}, caps);
+  if (!plan) return std::unexpected(plan.error());
+  append_shared(graph, std::move(*plan));
+  made(*x, node.packed, graph);
   return {};
 }
 
 void PackedInput::written(const ggml_tensor& tensor, const PlaceFn& place) {
-  if (!packed_.given()) return;
   const auto at = place(tensor);
   const auto view = at ? to_view(tensor, *at) : std::unexpected(at.error());
   const bool writes_sources =
       tensor.op == GGML_OP_OPT_STEP_ADAMW || tensor.op == GGML_OP_OPT_STEP_SGD;
-  if (!view || writes_sources || overlaps(*view, x_)) packed_ = {};
+  for (Entry& entry : entries_) {
+    if (!view || writes_sources || overlaps(*view, entry.x)) entry.packed = {};
+  }
 }
 
 void append_shared(ops::Plan& graph, ops::Plan node) {
-  if (graph.scratch.empty()) graph.scratch.push_back(16);
+  graph.scratch.resize(std::max(graph.scratch.size(), own_buffers), 16);
   for (ops::Dispatch& dispatch : node.dispatches) {
     for (ops::BoundRange& range : dispatch.ranges) {
       if (range.slot >= ops::lent_slots) {
         range.slot -= ops::lent_slots;
       } else if (range.slot >= ops::first_scratch_slot) {
-        ++range.slot;
+        range.slot += static_cast<int>(own_buffers);
       }
     }
     graph.dispatches.push_back(std::move(dispatch));
   }
   for (std::size_t i = 0; i < node.scratch.size(); ++i) {
-    if (i + 1 == graph.scratch.size()) graph.scratch.push_back(0);
-    graph.scratch[i + 1] = std::max(graph.scratch[i + 1], node.scratch[i]);
+    const std::size_t at = i + own_buffers;
+    if (at == graph.scratch.size()) graph.scratch.push_back(0);
+    graph.scratch[at] = std::max(graph.scratch[at], node.scratch[i]);
   }
 }
 

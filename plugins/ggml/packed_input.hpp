@@ -1,26 +1,41 @@
 #pragma once
 
-#include "fuse/fuse.hpp"
+#include <array>
+
 #include "node.hpp"
 
 namespace weft::plugin {
 
-/// Appends the launches of a node. Nodes run one after the other, so they share their scratch buffers, all but the first,
-/// which is that of PackedInput.
+/// Says where a tensor lies.
+using PlaceFn = std::function<Result<Place>(const ggml_tensor&)>;
+
+/// Appends the launches of a node. Nodes run one after the other, so they share their scratch buffers, all but the first
+/// ones, which are those of PackedInput.
 void append_shared(ops::Plan& graph, ops::Plan node);
 
-/// The right side of the last product that was packed: the products that follow with the same one do not pack it again.
-/// Its packed form lies in the first scratch buffer of a graph, which no node uses for anything else.
+/// The right sides of products that lie rounded to 8 bits, the last two: products that follow with the same one do not pack
+/// it again. They lie in the first scratch buffers of a graph, which no node uses for anything else. There are two, so that
+/// a launch can read one and write the next.
 class PackedInput {
  public:
+  /// The packed form of x; not given() where there is none.
+  [[nodiscard]] ops::View find(const ops::View& x) const;
+  /// Where a launch that makes x, and that reads `busy`, may write its packed form; made() is to be called if it does.
+  [[nodiscard]] ops::View room(const ops::View& x, const ops::View& busy = {}) const;
+  /// From here on x lies packed in what room() gave.
+  void made(const ops::View& x, const ops::View& packed, ops::Plan& graph);
   /// Lets `node` use what is packed, and adds to `graph` what packs it where that is something new.
   Status prepare(Node& node, ops::Plan& graph, const Caps& caps);
-  /// To be called for every tensor that is computed: x is forgotten where it lies on it.
+  /// To be called for every tensor that is computed: what lies on it is forgotten.
   void written(const ggml_tensor& tensor, const PlaceFn& place);
 
  private:
-  ops::View x_;
-  ops::View packed_;  ///< Not given() where nothing is packed.
+  struct Entry {
+    ops::View x;
+    ops::View packed;  ///< Not given() where nothing is packed.
+  };
+  std::array<Entry, 2> entries_;  ///< By the number of their scratch buffer.
+  std::size_t next_ = 0;          ///< The one that was made longest ago.
 };
 
 }  // namespace weft::plugin

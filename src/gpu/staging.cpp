@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <thread>
 #include <utility>
 
 namespace weft::gpu {
@@ -78,6 +79,11 @@ bool MappedRead::ready() {
   wgpu::FutureWaitInfo info;
   info.future = future_;
   return instance_.WaitAny(1, &info, 0) == wgpu::WaitStatus::Success;
+}
+
+void MappedRead::poll(std::chrono::microseconds most) {
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (!ready() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
 Status MappedRead::wait(ErrorSink& errors) {

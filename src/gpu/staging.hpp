@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -45,6 +46,9 @@ class MappedRead {
   ~MappedRead();
 
   bool ready();
+  /// Asks again and again whether the bytes are there, for so long at most: a thread that sleeps in the driver wakes up
+  /// late (tens of microseconds on an H200, of a token that takes a millisecond).
+  void poll(std::chrono::microseconds most);
   /// Waits; the error if the bytes could not be had (`errors` says why where the device was lost).
   Status wait(ErrorSink& errors);
   /// The bytes, after a wait() that succeeded.

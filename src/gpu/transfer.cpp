@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -15,6 +16,8 @@ namespace {
 constexpr std::uint64_t chunk_bytes = std::uint64_t{32} << 20;
 // Chunks under way at a time: one is copied by the host while the device works on the other.
 constexpr std::size_t chunks_in_flight = 2;
+// How long a thread asks for bytes before it sleeps, on devices that do not need the thread's core themselves.
+constexpr std::chrono::microseconds polling{2000};
 
 /// A chunk of a read-back: the words that hold the wanted bytes.
 struct ReadChunk {
@@ -38,6 +41,7 @@ ReadChunk start_read(DeviceState& device, const Slice& slice) {
 }
 
 Status finish_read(DeviceState& device, ReadChunk& chunk, std::span<std::byte> to) {
+  if (!device.info.caps.software) chunk.mapped->poll(polling);
   if (Status status = chunk.mapped->wait(device.errors); !status) return status;
   const std::span<const std::byte> bytes = chunk.mapped->bytes();
   if (bytes.size() < chunk.skip + chunk.size) {

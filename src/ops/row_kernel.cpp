@@ -279,6 +279,7 @@ class Planner {
                                                  : Access::write,
            .unit = wide ? std::min(4U, tile.chunk * size_of(view.dtype) / 4) : 1});
     }
+    if (writes && kernel_.extra.view.given()) launch.operands.push_back(kernel_.extra);
     if (phase != "whole") {
       launch.operands.push_back({.name = "state",
                                  .view = state,

@@ -66,6 +66,7 @@ struct RowKernel {
   std::vector<RowOperand>
       operands;                   ///< The first output leads: rows are ordered as they lie in it.
   std::uint32_t state_words = 1;  ///< f32 words of a reduced row.
+  Operand extra{};  ///< Optional: something that is no row, bound as it is where rows are written.
 };
 
 /// The launches of a row kernel. Rows that fit the registers of one workgroup take one launch (PHASE "whole"). Longer

@@ -4,12 +4,14 @@
 #include <array>
 
 #include "fuse/patterns.hpp"
+#include "rows/matmul.hpp"
 
 namespace weft::plugin {
 namespace {
 
 /// The first that fits is taken.
-constexpr std::array<Pattern, 4> patterns{fuse_norm, fuse_rope, fuse_products, fuse_router};
+constexpr std::array<Pattern, 5> patterns{fuse_norm, fuse_rope, fuse_attention, fuse_products,
+                                          fuse_router};
 
 }  // namespace
 
@@ -52,6 +54,21 @@ bool safe_in_rows(std::initializer_list<ops::View> outputs,
              same_view(output, input);
     });
   });
+}
+
+std::optional<ops::View> Candidates::packed_reader(std::size_t from,
+                                                   const ops::View& result) const {
+  constexpr std::size_t window = 16;
+  for (std::size_t i = from; i < std::min(nodes.size(), from + window); ++i) {
+    if (nodes[i]->op != GGML_OP_MUL_MAT && nodes[i]->op != GGML_OP_MUL_MAT_ID) continue;
+    const auto product = node(*nodes[i]);
+    const auto x = product ? packed_source(*product, caps, true) : std::nullopt;
+    if (x && x->slot == result.slot && x->offset == result.offset && x->dtype == result.dtype &&
+        x->is_dense() && result.is_dense() && x->count() == result.count()) {
+      return x;
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<Node> Candidates::node(const ggml_tensor& tensor) const {
@@ -112,8 +129,8 @@ bool Uses::only_as(const ggml_tensor& tensor, const ggml_tensor& view) const {
 }
 
 std::optional<Fusion> fuse(std::span<const ggml_tensor* const> nodes, const Uses& uses,
-                           const PlaceFn& place, const Caps& caps) {
-  const Candidates candidates{nodes, uses, place, caps};
+                           const PlaceFn& place, const PackedInput& packed, const Caps& caps) {
+  const Candidates candidates{nodes, uses, place, packed, caps};
   for (const Pattern pattern : patterns) {
     if (auto fusion = pattern(candidates)) return fusion;
   }

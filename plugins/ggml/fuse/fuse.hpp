@@ -8,13 +8,11 @@
 #include <vector>
 
 #include "node.hpp"
+#include "packed_input.hpp"
 
 struct ggml_cgraph;
 
 namespace weft::plugin {
-
-/// Says where a tensor lies.
-using PlaceFn = std::function<Result<Place>(const ggml_tensor&)>;
 
 /// True for nodes that compute something.
 bool is_computed(const ggml_tensor& tensor);
@@ -50,12 +48,14 @@ class Uses {
 struct Fusion {
   std::size_t nodes = 0;  ///< How many of the first nodes it computes.
   ops::Plan plan;
+  ops::View packed_x{};  ///< Where the plan also writes what it makes packed: what that is,
+  ops::View packed{};    ///< and where, as PackedInput::room() said.
 };
 
 /// The longest known sequence at the start of `nodes` (those that compute something) that one op can do. Empty when there
 /// is none, or when its tensors overlap so that only one node after the other is right.
 std::optional<Fusion> fuse(std::span<const ggml_tensor* const> nodes, const Uses& uses,
-                           const PlaceFn& place, const Caps& caps);
+                           const PlaceFn& place, const PackedInput& packed, const Caps& caps);
 
 /// Moves nodes that fuse() can join next to each other where the results stay the same. For graphs whose tensors have no
 /// memory yet.

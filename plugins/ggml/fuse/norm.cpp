@@ -51,12 +51,11 @@ std::optional<NormChain> find_chain(std::span<const ggml_tensor* const> nodes, c
   return chain;
 }
 
-std::optional<ops::Plan> plan_chain(const NormChain& chain, const PlaceFn& place,
-                                    const Caps& caps) {
+std::optional<Fusion> plan_chain(const NormChain& chain, const Candidates& candidates) {
   bool placed = true;
   const auto view_of = [&](const ggml_tensor* tensor) -> View {
     if (tensor == nullptr) return {};
-    const Result<Place> at = place(*tensor);
+    const Result<Place> at = candidates.place(*tensor);
     const auto view = at ? to_view(*tensor, *at) : std::unexpected(at.error());
     placed = placed && view;
     return view ? *view : View{};
@@ -76,20 +75,23 @@ std::optional<ops::Plan> plan_chain(const NormChain& chain, const PlaceFn& place
       overlaps(args.y, args.sum)) {
     return std::nullopt;
   }
-  auto plan = ops::norm::plan(args, caps);
-  if (!plan) return std::nullopt;
-  return std::move(*plan);
+  // Products that come next take the result in packed form, which this launch can write too.
+  const auto x = candidates.packed_reader(chain.nodes, args.y);
+  if (x && x->shape[x->rank - 1] == args.y.shape[args.y.rank - 1]) {
+    args.packed = candidates.packed.room(args.y);
+    if (auto plan = ops::norm::plan(args, candidates.caps)) {
+      return Fusion{chain.nodes, std::move(*plan), *x, candidates.packed.room(*x)};
+    }
+    args.packed = {};
+  }
+  return fusion_of(chain.nodes, ops::norm::plan(args, candidates.caps));
 }
 
 }  // namespace
 
 std::optional<Fusion> fuse_norm(const Candidates& candidates) {
   const std::optional<NormChain> chain = find_chain(candidates.nodes, candidates.uses);
-  if (!chain) return std::nullopt;
-  if (auto plan = plan_chain(*chain, candidates.place, candidates.caps)) {
-    return Fusion{chain->nodes, std::move(*plan)};
-  }
-  return std::nullopt;
+  return chain ? plan_chain(*chain, candidates) : std::nullopt;
 }
 
 }  // namespace weft::plugin

@@ -70,6 +70,7 @@ void keep_inputs(std::span<ggml_tensor* const> nodes,
     if (node->op == GGML_OP_GLU && up != nullptr && belong_together(*gate, *up)) {
       keep(*gate->src[1], *node);
     }
+    if (ggml_tensor* queries = attention_queries(*node)) keep(*queries, *node);
     if (node->op != GGML_OP_ADD && node->op != GGML_OP_UNARY) continue;
     for (const ggml_tensor* source : {node->src[0], node->src[1]}) {
       if (source != nullptr && source->op == GGML_OP_ADD) source = source->src[0];

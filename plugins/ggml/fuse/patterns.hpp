@@ -14,6 +14,7 @@ struct Candidates {
   std::span<const ggml_tensor* const> nodes;
   const Uses& uses;
   const PlaceFn& place;
+  const PackedInput& packed;
   const Caps& caps;
 
   /// Node `index`, or null past the end.
@@ -26,6 +27,10 @@ struct Candidates {
   }
   /// The node as ops see it; empty where a tensor has no place.
   [[nodiscard]] std::optional<Node> node(const ggml_tensor& tensor) const;
+  /// The right side of one of the next products, from node `from` on, that has the elements of `result` and is multiplied
+  /// in packed form where that is there.
+  [[nodiscard]] std::optional<ops::View> packed_reader(std::size_t from,
+                                                       const ops::View& result) const;
 };
 
 /// A pattern: a sequence at the start of the nodes as one plan, if it is there and its tensors allow it.
@@ -34,10 +39,14 @@ using Pattern = std::optional<Fusion> (*)(const Candidates& candidates);
 /// Products with up to this many columns are joined.
 inline constexpr std::int64_t most_joined_columns = 8;
 
+std::optional<Fusion> fuse_attention(const Candidates& candidates);
 std::optional<Fusion> fuse_norm(const Candidates& candidates);
 std::optional<Fusion> fuse_rope(const Candidates& candidates);
 std::optional<Fusion> fuse_products(const Candidates& candidates);
 std::optional<Fusion> fuse_router(const Candidates& candidates);
+
+/// The queries of attention that fuse_attention() may find to end with `result`, or null.
+ggml_tensor* attention_queries(const ggml_tensor& result);
 
 /// The tensor whose memory a tensor shows: itself, unless it is a view.
 inline const ggml_tensor& root_of(const ggml_tensor& tensor) {

@@ -55,13 +55,22 @@ std::optional<Fusion> gated(const Candidates& candidates, const std::vector<Node
   if (!function) return std::nullopt;
   const Node& gate = nodes[straight ? 0 : 1];
   const Node& through = nodes[straight ? 1 : 0];
-  return fusion_of(3, plan(JoinArgs{.weights = {matrix(gate.src[0]), matrix(through.src[0])},
-                                    .x = matrix(gate.src[1]),
-                                    .y = {matrix(node->dst)},
-                                    .gated = function->name,
-                                    .scalars = function->scalars,
-                                    .allow_q8 = all_allow_q8(std::span(nodes).first(2))},
-                           candidates.caps));
+  JoinArgs args{.weights = {matrix(gate.src[0]), matrix(through.src[0])},
+                .x = matrix(gate.src[1]),
+                .y = {matrix(node->dst)},
+                .gated = function->name,
+                .scalars = function->scalars,
+                .allow_q8 = all_allow_q8(std::span(nodes).first(2)),
+                .packed = candidates.packed.find(matrix(gate.src[1]))};
+  const auto x = candidates.packed_reader(3, node->dst);
+  if (x && x->shape[x->rank - 1] == node->dst.shape[3]) {
+    args.packed_y = candidates.packed.room(args.y.front(), args.packed);
+    if (auto made = plan(args, candidates.caps)) {
+      return Fusion{3, std::move(*made), *x, candidates.packed.room(*x, args.packed)};
+    }
+    args.packed_y = {};
+  }
+  return fusion_of(3, plan(args, candidates.caps));
 }
 
 /// The biases of the first `count` nodes, which are products, if the nodes behind them add one to each; then y is where
@@ -102,7 +111,8 @@ std::optional<Fusion> joined(const Candidates& candidates, const std::vector<Nod
                              std::size_t count) {
   if (nodes.size() < count) return std::nullopt;
   JoinArgs args{.x = matrix(nodes[0].src[1]),
-                .allow_q8 = all_allow_q8(std::span(nodes).first(count))};
+                .allow_q8 = all_allow_q8(std::span(nodes).first(count)),
+                .packed = candidates.packed.find(matrix(nodes[0].src[1]))};
   for (std::size_t i = 0; i < count; ++i) {
     args.weights.push_back(matrix(nodes[i].src[0]));
     args.y.push_back(matrix(nodes[i].dst));
@@ -129,8 +139,11 @@ std::optional<Fusion> with_end(const Candidates& candidates) {
   const auto node = candidates.node(product);
   // Weights of several batches may be shared in ways that a bias does not follow.
   if (!node || product.src[0]->ne[2] != 1 || product.src[0]->ne[3] != 1) return std::nullopt;
-  ops::mul_mat::Args args{
-      .weights = node->src[0], .x = node->src[1], .y = node->dst, .allow_q8 = allows_q8(*node)};
+  ops::mul_mat::Args args{.weights = node->src[0],
+                          .x = node->src[1],
+                          .y = node->dst,
+                          .allow_q8 = allows_q8(*node),
+                          .packed = candidates.packed.find(node->src[1])};
   const ggml_tensor* last = &product;
   std::size_t used = 1;
   if (candidates.is(1, GGML_OP_ADD) && candidates.uses.only_once(product) &&

@@ -81,15 +81,16 @@ bool allows_q8(const Node& node) {
   return node.param(0) != GGML_PREC_F32 && (right == GGML_PREC_UNDEFINED || right >= GGML_PREC_Q8);
 }
 
-std::optional<View> packed_source(const Node& node, const Caps& caps) {
-  if (node.tensor->op == GGML_OP_MUL_MAT) {
-    const auto args = product_args(node);
-    if (ops::mul_mat::wants_packed(args, caps)) return args.x;
-  }
-  if (node.tensor->op == GGML_OP_MUL_MAT_ID) {
-    const auto args = id_product_args(node);
-    if (ops::mul_mat::wants_packed(args, caps)) return args.x;
-  }
+std::optional<View> packed_source(const Node& node, const Caps& caps, bool given) {
+  const auto wanted = [&](auto args) -> std::optional<View> {
+    if (given) {
+      args.packed = ops::mul_mat::packed_view(args.x);
+      args.packed.slot = ops::first_scratch_slot;
+    }
+    return ops::mul_mat::wants_packed(args, caps) ? std::optional(args.x) : std::nullopt;
+  };
+  if (node.tensor->op == GGML_OP_MUL_MAT) return wanted(product_args(node));
+  if (node.tensor->op == GGML_OP_MUL_MAT_ID) return wanted(id_product_args(node));
   return std::nullopt;
 }
 

@@ -166,6 +166,14 @@ void add_decode(std::vector<Case>& out) {
         setup.rules = {.scale = 0.3F, .soft_cap = 2, .max_bias = 4, .causal = true, .window = 150};
         setup.has_sinks = true;
       });
+  for (const DType type : {DType::f32, DType::f16}) {
+    const Shape shape{
+        .heads = 6, .queries = 2, .keys = 168, .size = 40, .value_size = 48, .key_heads = 2};
+    add("turned", shape, type, [type](Setup& setup) {
+      setup.v.order = {0, 1, 3, 2};  // The keys of a column of values are neighbours.
+      add_mask(setup, type, 1, 1);
+    });
+  }
   add("long", {.heads = 2, .queries = 1, .keys = 3001, .size = 32, .key_heads = 1}, DType::f16,
       [](Setup& setup) { setup.has_sinks = true; });
 }

@@ -13,6 +13,8 @@ struct Variant {
   bool shuffle = false;
   std::uint32_t flight = 2;  // loads of an invocation at a time
   bool ahead = false;
+  bool turned = false;
+  std::uint32_t rounds = 0;  // of 16 columns of turned values
   bool q_vec = false;
   bool vec = false;
   bool y_vec = false;
@@ -24,6 +26,7 @@ struct Variant {
   static constexpr auto fields =
       std::tuple{field("ROWS", &Variant::rows),      field("SHUFFLE", &Variant::shuffle),
                  field("FLIGHT", &Variant::flight),  field("AHEAD", &Variant::ahead),
+                 field("TURNED", &Variant::turned),  field("ROUNDS", &Variant::rounds),
                  field("Q_VEC", &Variant::q_vec),    field("VEC", &Variant::vec),
                  field("Y_VEC", &Variant::y_vec),    field("MASK", &Variant::mask),
                  field("SINKS", &Variant::sinks),    field("LSE", &Variant::lse),
@@ -38,11 +41,31 @@ std::uint64_t group_rows(const Problem& problem) {
   return std::min(problem.head_group, problem.heads()) * problem.queries();
 }
 
-/// Software devices compile large kernels for seconds.
+/// Workgroups of so many rows each, without splits.
+std::uint64_t jobs_with(const Problem& problem, std::uint64_t rows) {
+  return problem.batches() * problem.k.shape[1] * ceil_div(group_rows(problem), rows);
+}
+
+/// Software devices compile large kernels for seconds. A workgroup that has more rows reads keys and values once for all of
+/// them and takes longer (on an H200 13 µs with 8 rows of 64 keys, 7 with one), which pays only where there are keys
+/// enough for the whole device.
 std::uint32_t rows_of(const Problem& problem, const Caps& caps) {
   const std::uint64_t fit = q_floats / round_up<std::uint64_t>(problem.size(), 8);
-  return narrow(std::min({std::bit_ceil(group_rows(problem)), std::bit_floor(fit),
-                          std::uint64_t{caps.software ? 4U : 8U}}));
+  std::uint64_t rows = std::min({std::bit_ceil(group_rows(problem)), std::bit_floor(fit),
+                                 std::uint64_t{caps.software ? 4U : 8U}});
+  const std::uint64_t most_splits = ceil_div(problem.keys(), split_step);
+  while (!caps.software && rows > 1 &&
+         jobs_with(problem, rows) * most_splits < busy_workgroups(caps)) {
+    rows /= 2;
+  }
+  return narrow(rows);
+}
+
+/// Whether the keys of a column of values are neighbours, as in caches for products without this kernel, and can be read
+/// eight at a time.
+bool values_turned(const Problem& problem) {
+  return problem.v.stride[3] != 1 && problem.value_size() % 16 == 0 &&
+         problem.value_size() <= 128 && rows_aligned(problem.v.transpose(2, 3), 8);
 }
 
 Status can(const Problem& problem, const Caps& caps) {
@@ -60,8 +83,7 @@ bool worth(const Problem& problem, const Caps&) {
 }
 
 std::uint64_t jobs_of(const Problem& problem, const Caps& caps) {
-  return problem.batches() * problem.k.shape[1] *
-         ceil_div<std::uint64_t>(group_rows(problem), rows_of(problem, caps));
+  return jobs_with(problem, rows_of(problem, caps));
 }
 
 std::uint64_t splits(const Problem& problem, const Caps& caps) {
@@ -73,12 +95,15 @@ std::uint64_t splits(const Problem& problem, const Caps& caps) {
 
 Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps& caps) {
   const bool partial = splits.part.given();
+  const bool turned = values_turned(problem);
   const Variant variant{.rows = rows_of(problem, caps),
                         .shuffle = caps.subgroups && caps.subgroup_min >= 8,
                         .flight = caps.software ? 2U : 4U,
                         .ahead = !caps.software,
+                        .turned = turned,
+                        .rounds = turned ? narrow(problem.value_size() / 16) : 0,
                         .q_vec = rows_aligned(problem.q, 4),
-                        .vec = rows_aligned(problem.k, 8) && rows_aligned(problem.v, 8),
+                        .vec = rows_aligned(problem.k, 8) && (turned || rows_aligned(problem.v, 8)),
                         .y_vec = !partial && rows_aligned(problem.y, 4),
                         .mask = problem.mask.given(),
                         .sinks = !partial && problem.sinks.given(),
@@ -97,6 +122,11 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   out.params.add("key_heads", narrow(problem.k.shape[1]));
   out.params.add("group_rows", narrow(group_rows(problem)));
   add_operands(out, problem, splits, {.query = 4, .key = 8, .mask = 1});
+  for (Operand& operand : out.operands) {
+    if (turned && operand.name == "v") {
+      operand = operand_of("v", problem.v.transpose(2, 3), Access::read, 8);
+    }
+  }
   out.grid = grid_1d(jobs, caps);
   return make_dispatch(std::move(out), caps);
 }

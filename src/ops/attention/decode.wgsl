@@ -3,10 +3,14 @@
 // Products: 8 neighbouring lanes have a key. Weights: 8 lanes have a row. Values: an invocation has 8 columns and every
 // n-th key, and the sums of those are added at the end. FLIGHT keys and values of an invocation are loaded at a time; with
 // AHEAD the first values are loaded before the weights are known. A launch is short, so that waiting is most of it.
+// With TURNED the keys of a column of values are neighbours: an invocation has 8 of the keys, all values of which are loaded
+// before the weights are known, and columns 16 apart, ROUNDS of them; `outs` then has the rows.
 // Workgroup memory: the rows of q in f32, later sums (9,216 bytes), 64 weights per row, a few numbers per row.
 #include "attention/score.wgsl"
 #include "attention/load8.wgsl" with NAME="k" SIZE="size"
+#if !TURNED
 #include "attention/load8.wgsl" with NAME="v" SIZE="value_size"
+#endif
 #let ONCE = ""
 #let ROLLED = FLIGHT > 2 ? "" : " * p.once"
 #if PARTIAL
@@ -20,6 +24,9 @@ var<workgroup> weights: array<f32, {{ROWS * 64}}>;
 var<workgroup> shrinks: array<f32, {{ROWS}}>;
 var<workgroup> tops: array<f32, {{ROWS}}>;
 var<workgroup> totals: array<f32, {{ROWS}}>;
+#if TURNED
+var<workgroup> outs: array<f32, {{ROWS * ROUNDS * 16}}>;
+#endif
 #if !SHUFFLE
 var<workgroup> scratch: array<f32, 128>;
 #endif
@@ -95,6 +102,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let own_query = own_row % p.queries;
   let slope = slope_of(own_head + p.head_first);
   let mask_at0 = {{MASK ? "mask_head(batch, own_head)" : "0u"}};
+#if TURNED
+#for r in 0..ROWS
+#for i in 0..ROUNDS
+  var a{{r}}_{{i}} = 0.0;
+#endfor
+#endfor
+#else
   let column_groups = (p.value_size + 7u) / 8u;
   let slices = 128u / column_groups;
   let column = t % column_groups * 8u;
@@ -103,13 +117,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var a{{r}} = vec4<f32>();
   var b{{r}} = vec4<f32>();
 #endfor
+#endif
   let seen = keys_seen(0u, p.queries - 1u);
   let key_begin = max(seen.x, split * p.split_keys) / 64u * 64u;
   let key_end = min(seen.y, (split + 1u) * p.split_keys);
   workgroupBarrier();
   for (var j0 = key_begin; j0 < key_end; j0 += 64u) {
     let j_last = min(64u, p.keys - j0) - 1u;
-#if AHEAD
+#if TURNED
+    // There are 8, 16, … keys left.
+    let v_at = v_at0 + j0 + min(lane * 8u, j_last & ~7u);
+#for i in 0..ROUNDS
+    let v{{i}} = v_at8(v_at + (t / 8u + {{16 * i}}u) * p.v_d);
+#endfor
+#elif AHEAD
 #for i in 0..FLIGHT
     var v{{i}} = v_load8(v_at0 + (j0 + min(slice + {{i}}u * slices, j_last)) * p.v_t, column);
 #endfor
@@ -171,6 +192,21 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       }
     }
     workgroupBarrier();
+#if TURNED
+#for r in 0..ROWS
+    {
+      let mine = min({{r}}u, row_last);
+      let at = mine * 64u + lane * 8u;
+      let live = lane * 8u <= j_last;
+      let low = select(vec4<f32>(), vec4<f32>(weights[at], weights[at + 1u], weights[at + 2u], weights[at + 3u]), live);
+      let high = select(vec4<f32>(), vec4<f32>(weights[at + 4u], weights[at + 5u], weights[at + 6u], weights[at + 7u]), live);
+      let shrink = shrinks[mine];
+#for i in 0..ROUNDS
+      a{{r}}_{{i}} = a{{r}}_{{i}} * shrink + (dot(low, v{{i}}[0]) + dot(high, v{{i}}[1]));
+#endfor
+    }
+#endfor
+#else
     if (slice < slices) {
 #for r in 0..ROWS
       {
@@ -205,8 +241,27 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
       }
     }
+#endif
     workgroupBarrier();
   }
+#if TURNED
+#for r in 0..ROWS
+#for i in 0..ROUNDS
+  {
+    let sum = sum8(a{{r}}_{{i}}, t);
+    if (lane == 0u) { outs[{{(r * ROUNDS + i) * 16}}u + t / 8u] = sum; }
+  }
+#endfor
+#endfor
+  workgroupBarrier();
+  for (var i = t; i < {{ROWS * ROUNDS * 4}}u; i += 128u) {
+    let r = i / {{ROUNDS * 4}}u;
+    if (r <= row_last) {
+      let v = vec4<f32>(outs[i * 4u], outs[i * 4u + 1u], outs[i * 4u + 2u], outs[i * 4u + 3u]);
+      finish(v, row0 + r, r, i % {{ROUNDS * 4}}u * 4u, batch, head0, split);
+    }
+  }
+#else
   // The slices are added up for PARTS halves of rows at a time; the rows of q are not needed any more.
 #for round in 0..2 * ROWS / PARTS
   workgroupBarrier();
@@ -226,6 +281,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
   }
 #endfor
+#endif
 }
 
 // Four columns of a row, from d on.

@@ -1,6 +1,7 @@
 // Adds up sum{{r}}_{{c}} of ROWS rows and COLS columns over each team and stores them; expanded at the end of main. SG
 // invocations add by shuffles, the rest through `sums`. FN: what is applied at the
-// end, with GATED a gated unit of rows that take turns, or "none".
+// end, with GATED a gated unit of rows that take turns, or "none". With PACKS the results of a workgroup are whole blocks,
+// which also go to `packed`.
 #let STEP = 1
 #for level in 0..7
 #if STEP < SG
@@ -57,7 +58,29 @@
         gate += sums[at];
         through += sums[at + {{COLS}}u];
       }
-      y_put(y_start + c * y_column + r * p.y_row, f(V(gate), V(through), V()).x);
+      let result = f(V(gate), V(through), V()).x;
+      y_put(y_start + c * y_column + r * p.y_row, result);
+#if PACKS
+      results[c * {{RESULTS}}u + r - first_row / 2u] = result;
+#endif
     }
   }
+#if PACKS
+  workgroupBarrier();
+  for (var i = lane; i < {{RESULTS / 4 * COLS}}u; i += {{THREADS}}u) {
+    let c = i / {{RESULTS / 4}}u;
+    let own = i % {{RESULTS / 4}}u;
+    let chunk = first_row / 8u + own;
+    if (c < p.n && chunk < p.packed_blocks * 8u) {
+      let first = c * {{RESULTS}}u + (own & ~7u) * 4u;
+      var most = 0.0;
+      for (var e = 0u; e < 32u; e++) { most = max(most, abs(results[first + e])); }
+      let at = c * {{RESULTS}}u + own * 4u;
+      let v = vec4<f32>(results[at], results[at + 1u], results[at + 2u], results[at + 3u]);
+      let to = p.packed_off + c * p.packed_row;
+      packed_put(to + pack_word(chunk, p.packed_blocks), pack_bytes(v, most));
+      if ((own & 7u) == 0u) { packed_put(to + pack_scale_word(chunk, p.packed_blocks), bitcast<u32>(pack_scale(most))); }
+    }
+  }
+#endif
 #endif

@@ -173,7 +173,7 @@ bool wants_packed(const IdArgs& args, const Caps& caps) {
   if (args.weights.rank != 3 || args.y.empty() || args.weights.empty()) return false;
   const std::uint64_t matrix = args.weights.bytes().size() / args.weights.shape[0];
   const bool open = args.kernel.empty() && args.allow_q8 && is_few(args) &&
-                    pays_to_pack(matrix, args.ids.count(), caps);
+                    (args.packed.given() || pays_to_pack(matrix, args.ids.count(), caps));
   return (open || args.kernel == "packed") && args.ids.count() <= caps.max_workgroups &&
          args.y.bytes().size() <= binding_budget(caps) && can_pack(args.weights, args.x, caps);
 }

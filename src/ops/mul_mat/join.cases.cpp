@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "ops/mul_mat/cases.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
+#include "ops/stages.hpp"
 
 namespace weft::ops::mul_mat {
 namespace {
@@ -39,24 +40,31 @@ Case join_case(DType type, const Shape& rows, std::uint64_t n, std::uint64_t k, 
   return test;
 }
 
-/// A gate and what it lets through are the halves of one tensor of weights.
-Case gated_case(DType type, std::uint64_t m, std::uint64_t n, std::uint64_t k, bool packed) {
-  Case test =
-      make_case({.name = formatted("{}gated_{}_n{}", packed ? "packed_" : "", name(type), n),
-                 .type = type,
-                 .m = m,
-                 .n = n,
-                 .k = k,
-                 .precision = 8});
+/// A gate and what it lets through are the halves of one tensor of weights. With `packs` the results are also packed; that
+/// those bytes are right is tested where kernels that write both are compared with the one that packs.
+Case gated_case(DType type, std::uint64_t m, std::uint64_t n, std::uint64_t k, bool packed,
+                bool packs = false) {
+  Case test = make_case({.name = formatted("{}gated_{}_n{}{}", packed ? "packed_" : "", name(type),
+                                           n, packs ? "_to_packed" : ""),
+                         .type = type,
+                         .m = m,
+                         .n = n,
+                         .k = k,
+                         .precision = 8});
   if (packed) test.tensors[1].fill = Fill::integers;
   test.tensors[0].shape = {2 * m, k};
-  test.plan = [m, packed](std::span<const View> v, const Caps& caps) {
-    return plan(JoinArgs{.weights = {v[0].slice(0, m, m), v[0].slice(0, 0, m)},
-                         .x = v[1],
-                         .y = {v[2]},
-                         .gated = "swiglu",
-                         .allow_q8 = packed},
-                caps);
+  test.plan = [m, packed, packs](std::span<const View> v, const Caps& caps) {
+    Stages stages{v[0], v[1], v[2]};
+    JoinArgs args{.weights = {v[0].slice(0, m, m), v[0].slice(0, 0, m)},
+                  .x = v[1],
+                  .y = {v[2]},
+                  .gated = "swiglu",
+                  .allow_q8 = packed};
+    if (packed) args.packed = stages.scratch(DType::u32, packed_view(v[1]).extents());
+    if (packed) stages.add(plan(PackArgs{.x = v[1], .packed = args.packed}, caps));
+    if (packs) args.packed_y = stages.scratch(DType::u32, packed_view(v[2]).extents());
+    stages.add(plan(args, caps));
+    return std::move(stages).finish();
   };
   test.reference = [m, n, k](std::span<HostTensor> t) {
     const auto product = [&](std::size_t row, std::size_t column) {
@@ -145,6 +153,8 @@ void add_join_cases(std::vector<Case>& out) {
   out.push_back(gated_case(DType::iq2_xxs, 7, 3, 256, false));
   out.push_back(gated_case(DType::q4_0, 35, 1, 256, true));
   out.push_back(gated_case(DType::q8_0, 9, 4, 128, true));
+  out.push_back(gated_case(DType::q4_0, 96, 1, 256, true, true));
+  out.push_back(gated_case(DType::q8_0, 64, 3, 2112, true, true));
   out.push_back(biased_case(DType::q8_0, {30, 20, 9}, 2, 64));
   out.push_back(end_case({.m = 37, .n = 1, .k = 128}, "gelu", false));
   out.push_back(end_case({.m = 37, .n = 3, .k = 128, .kernel = "packed"}, "silu", true));

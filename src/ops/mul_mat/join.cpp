@@ -41,6 +41,24 @@ Status check_bias(const JoinArgs& args) {
   return {};
 }
 
+Status check_packed_result(const JoinArgs& args, const Caps& caps) {
+  if (!args.packed_y.given()) return {};
+  const View& y = args.y.front();
+  if (args.gated == "none" || !wants_packed(args, caps) || y.shape[1] % 32 != 0) {
+    return fail(ErrorCode::unsupported,
+                "Gated units of packed x are packed where their rows are whole blocks of 32; the "
+                "unit is `{}` and y is {}.",
+                args.gated, describe(y));
+  }
+  for (const View& other : {args.x, args.packed, y, args.weights[0], args.weights[1]}) {
+    if (overlap(args.packed_y, other)) {
+      return fail(ErrorCode::invalid_argument, "The packed result {} of a gated unit overlaps {}.",
+                  describe(args.packed_y), describe(other));
+    }
+  }
+  return check_packed(args.packed_y, y);
+}
+
 Status check(const JoinArgs& args) {
   const std::size_t parts = args.weights.size();
   const bool gated = args.gated != "none";
@@ -122,11 +140,13 @@ bool wants_packed(const JoinArgs& args, const Caps& caps) {
     if (weights.rank != 2 || !can_pack(weights, args.x, caps)) return false;
     bytes += weights.bytes().size();
   }
-  return args.allow_q8 && args.x.rank == 2 && pays_to_pack(bytes, args.x.shape[0], caps);
+  return args.allow_q8 && args.x.rank == 2 &&
+         (args.packed.given() || pays_to_pack(bytes, args.x.shape[0], caps));
 }
 
 Result<Plan> plan(const JoinArgs& args, const Caps& caps) {
   if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
+  if (const Status ok = check_packed_result(args, caps); !ok) return std::unexpected(ok.error());
   const auto weights = span_of(args.weights);
   const auto y = span_of(args.y);
   if (!weights) return std::unexpected(weights.error());
@@ -139,7 +159,8 @@ Result<Plan> plan(const JoinArgs& args, const Caps& caps) {
   }
   Join join{.parts = static_cast<std::uint32_t>(args.weights.size()),
             .aligned = std::ranges::all_of(args.weights, quant::blocks_aligned),
-            .gated = args.gated != "none"};
+            .gated = args.gated != "none",
+            .packed = args.packed_y};
   for (std::size_t i = 0; i < args.weights.size(); ++i) {
     join.rows[i] = args.weights[i].shape[0];
     join.w_bytes[i] = args.weights[i].offset - weights->offset;
@@ -152,7 +173,7 @@ Result<Plan> plan(const JoinArgs& args, const Caps& caps) {
     return fail(ErrorCode::unsupported, "Gated units of {} columns need subgroups.",
                 args.x.shape[0]);
   }
-  Stages stages{args.weights[0], args.x, args.y[0], args.packed};
+  Stages stages{args.weights[0], args.x, args.y[0], args.packed, args.packed_y};
   Problem problem{
       .weights = *weights, .x = args.x, .y = *y, .activation = args.gated, .scalars = args.scalars};
   if (!args.bias.empty()) {

@@ -212,8 +212,9 @@ Status add_packed(Stages& stages, Problem problem, const View& packed, const Cap
 bool wants_packed(const Args& args, const Caps& caps) {
   if (args.y.rank < 2 || args.y.empty() || args.weights.rank < 2) return false;
   const std::uint64_t columns = args.y.shape[args.y.rank - 2];
-  const bool open = args.kernel.empty() && args.allow_q8 && columns <= most_vector_columns &&
-                    pays_to_pack(args.weights.bytes().size(), columns, caps);
+  const bool open =
+      args.kernel.empty() && args.allow_q8 && columns <= most_vector_columns &&
+      (args.packed.given() || pays_to_pack(args.weights.bytes().size(), columns, caps));
   return (open || args.kernel == "packed") && can_pack(args.weights, args.x, caps);
 }
 

@@ -58,6 +58,8 @@ struct JoinArgs {
   View packed = {};                 ///< As in Args.
   std::vector<View>
       bias{};  ///< None, or [M] of f32 for each of the weights, in one buffer; not for gated units.
+  /// Optional, for gated units of packed x: y in packed form, as a second output; overlaps nothing else.
+  View packed_y = {};
 };
 
 /// packed = x rounded to 8 bits, for several products with the same x.
@@ -69,7 +71,8 @@ struct PackArgs {
 /// Shape and type of packed x; the slot and the offset (a multiple of 16) are the caller's.
 View packed_view(const View& x);
 
-/// True where plan() multiplies packed x, which it makes itself if none is given.
+/// True where plan() multiplies packed x, which it makes itself if none is given. Where it is given, that costs nothing, so
+/// more products take it.
 bool wants_packed(const Args& args, const Caps& caps);
 bool wants_packed(const IdArgs& args, const Caps& caps);
 bool wants_packed(const JoinArgs& args, const Caps& caps);

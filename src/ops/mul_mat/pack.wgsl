@@ -1,6 +1,6 @@
-// Rows of f32 as signed bytes with a scale for each block of 32: x ≈ scale · byte. A row of `packed` has the first 16
-// bytes of every block, then the last 16 of every block, then the scales, so that neighbours read neighbours.
+// Rows of f32 as signed bytes with a scale for each block of 32, laid out as pack_block.wgsl says.
 // Tile: 256 invocations, one for four elements; workgroup memory: 256 floats. Rows are contiguous and aligned to 4 elements.
+#include "mul_mat/pack_block.wgsl"
 var<workgroup> largest: array<f32, 256>;
 
 @compute @workgroup_size(256)
@@ -18,21 +18,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let mine = row < p.rows && chunk < p.blocks * 8u;
   var v = vec4<f32>(0.0);
   if (mine) { v = x_at4(start + chunk * 4u); }
-  let size = abs(v);
-  largest[lane] = max(max(size.x, size.y), max(size.z, size.w));
+  largest[lane] = pack_magnitude(v);
   workgroupBarrier();
   if (!mine) { return; }
   let first = lane & 0xf8u;
   var most = largest[first];
   for (var i = 1u; i < 8u; i++) { most = max(most, largest[first + i]); }
-  // Blocks of zeros, and of values so small that the inverse would not be finite, become zeros.
-  let inverse = select(0.0, 127.0 / most, most > 1e-36);
-  let block = chunk / 8u;
-  let part = chunk & 7u;
   let to = p.packed_off + row * p.row_words;
-  let at = to + (select(0u, p.blocks, part >= 4u) + block) * 4u + (part & 3u);
-  // The lowest byte of 1.5 · 2²³ + i is that of i.
-  let bytes = bitcast<vec4<u32>>(fma(v, vec4<f32>(inverse), vec4<f32>(12582912.0))) & vec4<u32>(255u);
-  packed_put(at, bytes.x | (bytes.y << 8u) | (bytes.z << 16u) | (bytes.w << 24u));
-  if (part == 0u) { packed_put(to + p.blocks * 8u + block, bitcast<u32>(select(0.0, most / 127.0, most > 1e-36))); }
+  packed_put(to + pack_word(chunk, p.blocks), pack_bytes(v, most));
+  if ((chunk & 7u) == 0u) { packed_put(to + pack_scale_word(chunk, p.blocks), bitcast<u32>(pack_scale(most))); }
 }

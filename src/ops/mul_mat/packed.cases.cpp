@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "ops/mul_mat/cases.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
+#include "ops/norm/norm.hpp"
 #include "ops/stages.hpp"
 
 namespace weft::ops::mul_mat {
@@ -66,6 +67,35 @@ Case shared_case() {
                            .packed = packed},
                       caps));
     }
+    return std::move(stages).finish();
+  };
+  return test;
+}
+
+/// A norm packs what a product takes. Elements of x are -1, 0 or 1, so those of a row become -r, 0 or r, which 8 bits hold.
+Case norm_case(std::uint64_t k) {
+  Case test = make_case({.name = formatted("packed_by_norm_{}", k), .m = 9, .n = 3, .k = k});
+  test.tensors[1].fill = Fill::integers;
+  test.epsilons *= 4;
+  test.reference = [plain = test.reference, k](std::span<HostTensor> t) {
+    plain(t);
+    for (std::size_t row = 0; row < 3; ++row) {
+      double squares = 0;
+      for (std::size_t i = 0; i < k; ++i) squares += std::pow(t[1].values[row * k + i], 2);
+      const double factor = 1 / std::sqrt(squares / static_cast<double>(k) + 1e-6);
+      for (std::size_t i = 0; i < 9; ++i) t[2].values[row * 9 + i] *= factor;
+    }
+  };
+  test.plan = [](std::span<const View> v, const Caps& caps) {
+    Stages stages{v[0], v[1], v[2]};
+    const View normed = stages.scratch(DType::f32, v[1].extents());
+    const View packed = stages.scratch(DType::u32, packed_view(v[1]).extents());
+    norm::Args args{.kind = norm::Kind::rms, .x = v[1], .y = normed};
+    args.packed = packed;
+    args.eps = 1e-6F;
+    stages.add(norm::plan(args, caps));
+    stages.add(plan(
+        Args{.weights = v[0], .x = normed, .y = v[2], .allow_q8 = true, .packed = packed}, caps));
     return std::move(stages).finish();
   };
   return test;
@@ -170,6 +200,8 @@ void add_packed_cases(std::vector<Case>& out) {
   strided.tensors[2].pad = 3;
   out.push_back(std::move(strided));
   out.push_back(shared_case());
+  out.push_back(norm_case(64));
+  out.push_back(norm_case(2048));
   out.push_back(unaligned_case());
   for (const DType type : {DType::q4_0, DType::q6_k, DType::mxfp4}) {
     Case test = id_case(formatted("packed_{}", name(type)), type, {5, 20, 512, 3, 2}, 2, "packed");

@@ -63,6 +63,29 @@ VectorVariant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& c
   return variant;
 }
 
+/// Lets a workgroup make whole blocks of a gated unit's results, which it can pack then: by 16 teams of 4 rows.
+Status choose_blocks(VectorVariant& variant, const Caps& caps) {
+  constexpr std::uint32_t teams = 2 * group_elements / 4;
+  variant.rows = 4;
+  variant.team = std::min(variant.team, 64U);
+  const auto sums = [&] {
+    return teams * variant.team / std::min(variant.subgroup, variant.team) * variant.rows *
+           variant.columns * 4;
+  };
+  while (variant.team > 4 && (teams * variant.team > caps.workgroup_invocations || sums() > 8192)) {
+    variant.team /= 2;
+  }
+  if (teams * variant.team > caps.workgroup_invocations || sums() > 8192) {
+    return fail(ErrorCode::unsupported,
+                "Gated units of {} columns cannot be packed by workgroups of {} invocations.",
+                variant.columns, caps.workgroup_invocations);
+  }
+  variant.threads = teams * variant.team;
+  variant.subgroup = std::min(variant.subgroup, variant.team);
+  variant.packs = true;
+  return {};
+}
+
 Launch launch_with(const VectorVariant& variant, VectorParams params, const View& weights,
                    const View& x, const View& y) {
   const std::uint64_t k = weights.shape[weights.rank - 1];
@@ -220,6 +243,11 @@ Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const J
   variant.function = problem.activation;
   if (join.gated) variant.rows = std::max(variant.rows, 2U);
   VectorParams params = vector_params(problem);
+  if (join.packed.given()) {
+    if (const Status ok = choose_blocks(variant, caps); !ok) return std::unexpected(ok.error());
+    params.packed_blocks = u32(join.rows[0] / group_elements);
+    params.packed_row = u32(packed_words(join.rows[0]));
+  }
   const std::uint64_t groups = add_join(params, join, problem.m(), variant.rows_per_group());
   Launch out = launch_with(variant, params, weights, x, y);
   if (joined && !join.gated) out.label += " joined";
@@ -227,6 +255,10 @@ Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const J
   if (variant.bias) {
     out.label += " bias";
     out.operands.push_back({.name = "bias", .view = problem.bias});
+  }
+  if (variant.packs) {
+    out.label += " to packed";
+    out.operands.push_back({.name = "packed", .view = join.packed, .access = Access::write});
   }
   out.grid = grid_1d(groups, caps);
   out.grid.z = joined ? 1 : u32(problem.batches());

@@ -1,7 +1,7 @@
 // Few columns of packed x (pack.wgsl) times blocks of weights, by integer dot products: y[c, r] = Σ x[c, k] w[r, k]. Bound
 // by reading the weights, which are read once.
 // Tile: THREADS invocations in teams of TEAM; a team makes ROWS rows of COLS columns, an invocation a unit of 64 elements
-// of each row at a time. Workgroup memory: see finish.wgsl, THREADS / SG * ROWS * COLS floats. Rows and columns past the
+// of each row at a time. Workgroup memory: see finish.wgsl, THREADS / SG * ROWS * COLS floats, with PACKS also the results. Rows and columns past the
 // end are clamped and not stored. With IDS a workgroup works for one row of x (COLS is 1), whose matrix the ids name.
 #let TEAMS = THREADS / TEAM
 #let VALUES = ROWS * COLS
@@ -11,6 +11,11 @@ fn unit_word(i: u32) -> u32 { return w_word(i); }
 var<workgroup> sums: array<f32, {{THREADS / SG * VALUES}}>;
 #if IDS
 var<workgroup> shared_id: i32;
+#endif
+#if PACKS
+#let RESULTS = TEAMS * ROWS / 2
+var<workgroup> results: array<f32, {{RESULTS * COLS}}>;
+#include "mul_mat/pack_block.wgsl"
 #endif
 
 // 32 elements of x are scale · byte.

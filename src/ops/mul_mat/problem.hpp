@@ -52,6 +52,7 @@ struct Join {
   std::array<std::uint64_t, 3>
       bias_start{};    ///< Where each part starts in the problem's bias, in elements.
   bool gated = false;  ///< The problem's activation is a gated unit: two parts give one y.
+  View packed{};  ///< For gated units that multiply packed x: where y goes in packed form as well.
 
   /// Rows that are multiplied, of all parts.
   [[nodiscard]] std::uint64_t all_rows() const { return rows[0] + rows[1] + rows[2]; }

@@ -25,6 +25,7 @@ struct VectorVariant {
   std::uint32_t subgroup = 1;  // invocations that add up by shuffles
   std::uint32_t joined = 0;    // products in a launch
   bool gated = false;          // rows of two take turns
+  bool packs = false;          // the results also go to `packed`: packed.wgsl alone
   bool bias = false;
   std::string_view function = "none";  // applied at the end
 
@@ -34,7 +35,8 @@ struct VectorVariant {
                  field("TEAM", &VectorVariant::team),     field("ROWS", &VectorVariant::rows),
                  field("COLS", &VectorVariant::columns),  field("SG", &VectorVariant::subgroup),
                  field("JOINED", &VectorVariant::joined), field("GATED", &VectorVariant::gated),
-                 field("BIAS", &VectorVariant::bias),     field("FN", &VectorVariant::function)};
+                 field("PACKS", &VectorVariant::packs),   field("BIAS", &VectorVariant::bias),
+                 field("FN", &VectorVariant::function)};
 
   [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
 };
@@ -63,6 +65,8 @@ struct VectorParams {
   std::array<std::uint32_t, 4> bias{};  // strides of the bias, as those of y
   std::uint32_t bias_column = 0;
   std::uint32_t bias_row = 0;
+  std::uint32_t packed_blocks = 0;  // of a packed row of results
+  std::uint32_t packed_row = 0;     // words
   std::array<float, 4> scalars{};
   std::uint32_t used = 0;  // with ids, from here on
   std::uint32_t x_slots = 0;
@@ -94,6 +98,8 @@ struct VectorParams {
                                             field("bias", &VectorParams::bias),
                                             field("bias_column", &VectorParams::bias_column),
                                             field("bias_row", &VectorParams::bias_row),
+                                            field("packed_blocks", &VectorParams::packed_blocks),
+                                            field("packed_row", &VectorParams::packed_row),
                                             field("s", &VectorParams::scalars),
                                             field("used", &VectorParams::used),
                                             field("x_slots", &VectorParams::x_slots),

@@ -9,7 +9,9 @@
 
 #include "base/format.hpp"
 #include "ops/map/map.hpp"
+#include "ops/mul_mat/mul_mat.hpp"
 #include "ops/norm/groups.hpp"
+#include "ops/overlap.hpp"
 #include "ops/row_kernel.hpp"
 #include "ops/stages.hpp"
 
@@ -23,11 +25,13 @@ struct Variant {
   std::string_view w_kind = "none";
   std::string_view b_kind = "none";
   std::string_view s_kind = "none";
+  bool packed = false;
 
   static constexpr auto fields =
       std::tuple{field("NORM", &Variant::norm),     field("CHAIN", &Variant::chain),
                  field("R_KIND", &Variant::r_kind), field("W_KIND", &Variant::w_kind),
-                 field("B_KIND", &Variant::b_kind), field("S_KIND", &Variant::s_kind)};
+                 field("B_KIND", &Variant::b_kind), field("S_KIND", &Variant::s_kind),
+                 field("PACKED", &Variant::packed)};
 };
 
 struct Params {
@@ -84,6 +88,27 @@ Status check(const Args& args) {
   return {};
 }
 
+Status check_packed(const Args& args) {
+  if (!args.packed.given()) return {};
+  if (const Status ok = validate(args.packed, "packed"); !ok) return ok;
+  const View wanted = mul_mat::packed_view(args.y);
+  if (args.kind == Kind::group || args.y.dtype != DType::f32 || !args.y.is_dense() ||
+      args.y.offset % 16 != 0 || args.y.shape[args.y.rank - 1] % 32 != 0 ||
+      args.packed.dtype != DType::u32 || !args.packed.is_dense() ||
+      !std::ranges::equal(args.packed.extents(), wanted.extents())) {
+    return fail(ErrorCode::unsupported,
+                "A {} norm packs dense f32 rows of blocks of 32 to {}; y is {} and packed is {}.",
+                name(args.kind), describe(wanted), describe(args.y), describe(args.packed));
+  }
+  for (const View& other : {args.x, args.y, args.weight, args.bias, args.residual, args.sum}) {
+    if (overlap(args.packed, other)) {
+      return fail(ErrorCode::invalid_argument, "The packed result {} of a norm overlaps {}.",
+                  describe(args.packed), describe(other));
+    }
+  }
+  return {};
+}
+
 /// Groups whose channels do not lie behind one another (channels innermost, say) go through dense copies.
 Result<Plan> plan_by_copies(const Args& args, const Caps& caps) {
   Stages stages({args.x, args.y, args.weight, args.bias, args.residual, args.sum});
@@ -123,6 +148,7 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
     }
   }
   if (const Status ok = check(args); !ok) return wrap(ok.error(), doing);
+  if (const Status ok = check_packed(args); !ok) return wrap(ok.error(), doing);
   if (args.x.empty()) return Plan{};
 
   const bool grouped = args.kind == Kind::group;
@@ -132,7 +158,8 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
       formatted("{} norm {}", name(args.kind),
                 chained.empty() ? std::string(name(args.x.dtype)) : fused::label_of(args.chain));
   kernel.constants = constants_of(Variant{.norm = grouped ? "layer" : name(args.kind),
-                                          .chain = static_cast<std::uint32_t>(chained.size())});
+                                          .chain = static_cast<std::uint32_t>(chained.size()),
+                                          .packed = args.packed.given()});
   kernel.state_words = grouped || args.kind == Kind::layer ? 3 : 1;
   for (const auto& [operand_name, view, role] : {std::tuple{"x", args.x, RowRole::input},
                                                  {"r", args.residual, RowRole::input},
@@ -160,8 +187,20 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
     kernel.text = fused::text_of(args.chain);
     fused::add_scalars(kernel.params, args.chain);
   }
+  if (args.packed.given()) {
+    kernel.label += " packed";
+    const std::uint64_t blocks = args.y.shape[args.y.rank - 1] / 32;
+    kernel.params.add("packed_blocks", static_cast<std::uint32_t>(blocks));
+    kernel.params.add("packed_row",
+                      static_cast<std::uint32_t>(args.packed.shape[args.packed.rank - 1]));
+    kernel.extra = {.name = "packed", .view = args.packed, .access = Access::write};
+  }
   auto planned = plan_rows(kernel, caps);
   if (!planned) return wrap(planned.error(), doing);
+  if (args.packed.given() && planned->dispatches.size() != 1) {
+    return fail(ErrorCode::unsupported, "Rows of {} are too long to be packed by a norm.",
+                describe(args.y));
+  }
   return planned;
 }
 

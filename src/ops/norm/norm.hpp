@@ -38,6 +38,8 @@ struct Args {
   View residual;  ///< Optional, the shape of x: added to x before everything else.
   View
       sum;  ///< Optional output, the shape of x: x + residual. May be the same view as an input, not as y.
+  View
+      packed{};  ///< Optional output: y as mul_mat::packed_view(y) says. For dense f32 y whose rows a workgroup holds.
   float eps = 1e-5F;
   std::uint64_t groups = 1;  ///< Number of groups; divides the channels.
   /// Optional, not with groups or a residual: what x is computed by, without being stored.

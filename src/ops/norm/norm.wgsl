@@ -4,7 +4,7 @@
 // A row's state is the sum of squares (rms, l2) or, with CENTERED (layer, group), the count, the mean and the sum of
 // squared differences from that mean. What a workgroup holds is centered in two passes over registers; splits are
 // merged by the parallel-variance formula. Workgroup memory: at most 12 bytes per subgroup (or per invocation without
-// subgroups).
+// subgroups, and 4 more with PACKED). With PACKED (chunks of 4) y is also written as bytes, see mul_mat/pack_block.wgsl.
 #include "lib/row_tile.wgsl"
 #let CENTERED = NORM == "layer"
 #let WRITES = PHASE == "whole" || PHASE == "apply"
@@ -53,6 +53,29 @@ fn row_merge(a: f32, b: f32) -> f32 { return a + b; }
 #include "lib/row_operand.wgsl" with NAME="b" KIND=B_KIND STORE=0
 #endif
 #endif
+#endif
+
+#if PACKED
+#include "mul_mat/pack_block.wgsl"
+#if SUBGROUP < 8
+var<workgroup> magnitudes: array<f32, {{SIZE}}>;
+#endif
+// The largest of the magnitudes that 8 neighbouring lanes have: LANES is a multiple of 8. Call it from uniform control flow.
+fn block_most(own: f32, invocation: u32) -> f32 {
+#if SUBGROUP >= 8
+  var most = max(own, subgroupShuffleXor(own, 1u));
+  most = max(most, subgroupShuffleXor(most, 2u));
+  return max(most, subgroupShuffleXor(most, 4u));
+#else
+  workgroupBarrier();
+  magnitudes[invocation] = own;
+  workgroupBarrier();
+  let first = invocation & ~7u;
+  var most = magnitudes[first];
+  for (var i = 1u; i < 8u; i++) { most = max(most, magnitudes[first + i]); }
+  return most;
+#endif
+}
 #endif
 
 #if !READS
@@ -194,6 +217,21 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
   y_store(y_start, c{{j}}, Chunk(o{{j}}_0{{HALVES == 2 ? ", o" + j + "_1" : ""}}), live{{j}} && row_live, invocation);
 #endfor
+#if PACKED
+  // Blocks are 8 neighbouring chunks, which lie inside of the row together or not at all.
+  let packed_start = p.packed_off + row * p.packed_row;
+#for j in 0..CHUNKS
+  {
+    let most = block_most(pack_magnitude(o{{j}}_0), invocation);
+    if (live{{j}} && row_live) {
+      packed_put(packed_start + pack_word(c{{j}}, p.packed_blocks), pack_bytes(o{{j}}_0, most));
+      if ((c{{j}} & 7u) == 0u) {
+        packed_put(packed_start + pack_scale_word(c{{j}}, p.packed_blocks), bitcast<u32>(pack_scale(most)));
+      }
+    }
+  }
+#endfor
+#endif
 #endif
 #endif
 }
