@@ -1,11 +1,13 @@
 // Kernels that also write their results in packed form: the bytes are those that the kernel which only packs gives.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <vector>
 
 #include "device_fixture.hpp"
 #include "graph/executor.hpp"
+#include "ops/attention/attention.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 #include "ops/norm/norm.hpp"
 
@@ -121,21 +123,40 @@ TEST_F(PackedResults, OfLayerNorms) {
 }
 
 TEST_F(PackedResults, OfGatedUnits) {
-  for (const auto& [n, m, k] : {std::tuple{1U, 96U, 256U}, {3U, 32U, 2112U}}) {
+  for (const auto& [n, m, k] : {std::array<std::uint64_t, 3>{1, 96, 256}, {3, 32, 2112}}) {
     const View x = floats({n, k});
     const View y = floats({n, m});
     const View packed = room(y);
     const View both = weights(2 * m, k);
+    const View packed_x = room(x);
+    run(ops::mul_mat::plan(ops::mul_mat::PackArgs{.x = x, .packed = packed_x}, device().caps()));
     run(ops::mul_mat::plan(
         ops::mul_mat::JoinArgs{.weights = {both.slice(0, 0, m), both.slice(0, m, m)},
                                .x = x,
                                .y = {y},
                                .gated = "swiglu",
                                .allow_q8 = true,
-                               .packed = {},
+                               .packed = packed_x,
                                .packed_y = packed},
         device().caps()));
     expect_packed(y, packed);
+  }
+}
+
+TEST_F(PackedResults, OfAttention) {
+  const std::uint64_t heads = 4;
+  for (const auto& [queries, size] : {std::pair{1U, 64U}, {2U, 96U}}) {
+    const View y = floats({1, queries, heads, size});
+    const View rows = View::dense(DType::f32, {1, queries, heads * size}, y.slot);
+    const View packed = room(rows);
+    run(ops::attention::plan({.q = floats({1, heads, queries, size}),
+                              .k = floats({1, 2, 300, size}),
+                              .v = floats({1, 2, 300, size}),
+                              .y = y.transpose(1, 2),
+                              .rules = {.scale = 0.1F},
+                              .packed = packed},
+                             device().caps()));
+    expect_packed(rows, packed);
   }
 }
 

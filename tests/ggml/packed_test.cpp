@@ -92,5 +92,21 @@ TEST_F(GgmlPacked, GatedUnitsPackWhatProductsTake) {
   EXPECT_EQ(launches() - before, 6U) << "packing, gated unit, product";
 }
 
+TEST_F(GgmlPacked, AttentionPacksWhatProductsTake) {
+  ggml_context* context = context_.get();
+  for (const std::int64_t tokens : {1, 2}) {
+    ggml_tensor* q = tensor(GGML_TYPE_F32, {64, tokens, 4});
+    ggml_tensor* k = tensor(GGML_TYPE_F16, {64, 256, 2});
+    ggml_tensor* v = tensor(GGML_TYPE_F16, {64, 256, 2});
+    ggml_tensor* mask = tensor(GGML_TYPE_F16, {256, tokens});
+    ggml_tensor* seen = ggml_flash_attn_ext(context, q, k, v, mask, 0.125F, 0, 0);
+    results_.push_back(product(ggml_reshape_2d(context, seen, 256, tokens)));
+    results_.push_back(seen);
+  }
+  const std::uint64_t before = launches();
+  check(0, results_, 1e-4);
+  EXPECT_EQ(launches() - before, 6U) << "two launches of attention and a product";
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "fuse/patterns.hpp"
+#include "rows/attention.hpp"
 #include "rows/common.hpp"
 
 namespace weft::plugin {
@@ -30,7 +31,32 @@ ggml_tensor* attention_queries(const ggml_tensor& result) {
                                                                              : nullptr;
 }
 
+namespace {
+
+/// The plan for so many nodes; the next product takes the result in packed form, which the launches write too if they can.
+std::optional<Fusion> plan_packed(const Candidates& candidates, std::size_t nodes,
+                                  ops::attention::Args args) {
+  const View rows = args.y.transpose(1, 2);
+  const auto x = candidates.packed_reader(nodes, rows);
+  const std::uint64_t columns = rows.shape[2] * rows.shape[3];
+  if (x && x->shape[x->rank - 1] == columns) {
+    const std::array shape{rows.shape[0], rows.shape[1], columns};
+    args.packed = candidates.packed.room(reshape_dense(rows, shape));
+    if (auto plan = ops::attention::plan(args, candidates.caps)) {
+      return Fusion{nodes, std::move(*plan), *x, candidates.packed.room(*x)};
+    }
+    args.packed = {};
+  }
+  return fusion_of(nodes, ops::attention::plan(args, candidates.caps));
+}
+
+}  // namespace
+
 std::optional<Fusion> fuse_attention(const Candidates& candidates) {
+  if (candidates.is(0, GGML_OP_FLASH_ATTN_EXT)) {
+    const auto node = candidates.node(*candidates.at(0));
+    return node ? plan_packed(candidates, 1, attention_args(*node)) : std::nullopt;
+  }
   if (!candidates.is(0, GGML_OP_MUL_MAT) || !candidates.is(1, GGML_OP_SOFT_MAX) ||
       !candidates.is(2, GGML_OP_MUL_MAT) || !candidates.is(3, GGML_OP_CONT)) {
     return std::nullopt;
@@ -61,16 +87,15 @@ std::optional<Fusion> fuse_attention(const Candidates& candidates) {
   const View& q = keys->src[1];
   const View sinks = weights->source(2);
   const std::array shape{q.shape[0], q.shape[2], q.shape[1], product->dst.shape[3]};
-  return fusion_of(
-      4, ops::attention::plan(
-             {.q = q,
-              .k = keys->src[0],
-              .v = product->src[0].transpose(2, 3),
-              .y = reshape_dense(stored->dst, shape).transpose(1, 2),
-              .mask = weights->source(1),
-              .sinks = sinks.given() ? drop_front(drop_front(drop_front(sinks))) : sinks,
-              .rules = {.scale = weights->param_f32(0), .max_bias = weights->param_f32(1)}},
-             candidates.caps));
+  return plan_packed(
+      candidates, 4,
+      {.q = q,
+       .k = keys->src[0],
+       .v = product->src[0].transpose(2, 3),
+       .y = reshape_dense(stored->dst, shape).transpose(1, 2),
+       .mask = weights->source(1),
+       .sinks = sinks.given() ? drop_front(drop_front(drop_front(sinks))) : sinks,
+       .rules = {.scale = weights->param_f32(0), .max_bias = weights->param_f32(1)}});
 }
 
 }  // namespace weft::plugin

@@ -1,5 +1,3 @@
-#include "ops/attention/attention.hpp"
-
 #include <algorithm>
 #include <array>
 
@@ -37,17 +35,7 @@ Result<Plan> rope(const Node& node, const Caps& caps) { return turn(node, false,
 Result<Plan> rope_back(const Node& node, const Caps& caps) { return turn(node, true, caps); }
 
 Result<Plan> flash_attention(const Node& node, const Caps& caps) {
-  const View sinks = node.source(4);
-  return ops::attention::plan({.q = node.source(0),
-                               .k = node.source(1),
-                               .v = node.source(2),
-                               .y = node.dst.transpose(1, 2),
-                               .mask = node.source(3),
-                               .sinks = sinks.given() ? flat(sinks) : sinks,
-                               .rules = {.scale = node.param_f32(0),
-                                         .soft_cap = node.param_f32(2),
-                                         .max_bias = node.param_f32(1)}},
-                              caps);
+  return ops::attention::plan(attention_args(node), caps);
 }
 
 constexpr std::array<Row, 3> rows{{{GGML_OP_ROPE, rope},
@@ -55,6 +43,19 @@ constexpr std::array<Row, 3> rows{{{GGML_OP_ROPE, rope},
                                    {GGML_OP_FLASH_ATTN_EXT, flash_attention}}};
 
 }  // namespace
+
+ops::attention::Args attention_args(const Node& node) {
+  const View sinks = node.source(4);
+  return {.q = node.source(0),
+          .k = node.source(1),
+          .v = node.source(2),
+          .y = node.dst.transpose(1, 2),
+          .mask = node.source(3),
+          .sinks = sinks.given() ? flat(sinks) : sinks,
+          .rules = {.scale = node.param_f32(0),
+                    .soft_cap = node.param_f32(2),
+                    .max_bias = node.param_f32(1)}};
+}
 
 Result<ops::rope::Args> rope_args(const Node& node, bool backward) {
   const auto mode = rope_mode(node.param(2));

@@ -174,6 +174,11 @@ void add_decode(std::vector<Case>& out) {
       add_mask(setup, type, 1, 1);
     });
   }
+  add("packed", {.heads = 4, .queries = 2, .keys = 300, .size = 96, .key_heads = 2}, DType::f32,
+      [](Setup& setup) {
+        setup.y.order = {0, 2, 1, 3};
+        setup.packs = true;
+      });
   add("long", {.heads = 2, .queries = 1, .keys = 3001, .size = 32, .key_heads = 1}, DType::f16,
       [](Setup& setup) { setup.has_sinks = true; });
 }

@@ -54,6 +54,8 @@ class Planner {
   }
 
   Plan take() { return std::move(plan_); }
+  /// Whether the launches write args.packed.
+  [[nodiscard]] bool packed() const { return packed_; }
 
  private:
   Status halve_batches(const Problem& problem) {
@@ -118,7 +120,9 @@ class Planner {
         return ok;
       splits.first += splits.count;
     }
-    return splits.total > 1 ? push(combine(problem, splits, caps_)) : Status{};
+    if (splits.total == 1) return {};
+    packed_ = args_.packed.given() && problem.rows() == whole_problem(args_).rows();
+    return push(combine(problem, splits, packed_ ? args_.packed : View{}, caps_));
   }
 
   Status push(Result<Dispatch> dispatch) {
@@ -130,6 +134,7 @@ class Planner {
   const Args& args_;
   const Caps& caps_;
   Plan plan_;
+  bool packed_ = false;
 };
 
 /// Without keys there is nothing to weigh: zeros.
@@ -145,7 +150,7 @@ Result<Plan> without_keys(const Args& args, const Caps& caps) {
 
 /// Keys and values of quantized types are decoded to f16 first, each once.
 Result<Plan> decoded_first(const Args& args, const Caps& caps) {
-  Stages stages{args.q, args.k, args.v, args.y, args.mask, args.sinks, args.lse};
+  Stages stages{args.q, args.k, args.v, args.y, args.mask, args.sinks, args.lse, args.packed};
   Args plain = args;
   for (View* view : {&plain.k, &plain.v}) {
     if (!view->given() || !is_quantized(view->dtype)) continue;
@@ -169,6 +174,11 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   Planner planner(args, caps);
   if (const Status ok = planner.add(whole_problem(args)); !ok)
     return wrap(ok.error(), "planning attention");
+  if (args.packed.given() && !planner.packed()) {
+    return fail(ErrorCode::unsupported,
+                "Attention packs its result where its keys are split among workgroups; k is {}.",
+                describe(args.k));
+  }
   return planner.take();
 }
 

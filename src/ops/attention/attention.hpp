@@ -35,6 +35,9 @@ struct Args {
       lse{};  ///< Optional output, f32 [batch, heads, queries]: the logarithm of the sum of exp(logit).
   Rules rules{};
   std::string_view kernel = {};  ///< Forces a kernel by its name; empty: the best that fits.
+  /// Optional output: y as mul_mat::packed_view() of its rows [batch, queries, heads · value size], which f32 y holds densely.
+  /// For values of 32, 64, … 256 columns and keys that are split among workgroups, fails otherwise.
+  View packed{};
 };
 
 /// The launches for `args`, or why there are none. A query that sees no key gives zeros.

@@ -6,6 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "ops/mul_mat/mul_mat.hpp"
+#include "ops/stages.hpp"
+
 namespace weft::ops::attention {
 
 double slope_of(std::uint64_t head, std::uint64_t heads, double max_bias) {
@@ -126,7 +129,8 @@ Case make_case(const std::string& name, Setup setup) {
   const std::vector<std::uint64_t> rows(setup.q.shape.begin(), setup.q.shape.end() - 1);
   const int lse = push(setup.has_lse, {.shape = rows, .output = true});
   const auto rules = setup.rules;
-  test.plan = [=, kernel = setup.kernel](std::span<const View> views, const Caps& caps) {
+  test.plan = [=, kernel = setup.kernel, packs = setup.packs](std::span<const View> views,
+                                                              const Caps& caps) {
     const auto view = [&](int index) {
       return index < 0 ? View{} : views[static_cast<std::size_t>(index)];
     };
@@ -139,6 +143,14 @@ Case make_case(const std::string& name, Setup setup) {
               .lse = view(lse),
               .rules = rules,
               .kernel = kernel};
+    if (packs) {
+      const auto shape = args.y.extents();
+      const View tokens = View::dense(DType::f32, {shape[0], shape[2], shape[1] * shape[3]});
+      Stages stages{args.q, args.k, args.v, args.y};
+      args.packed = stages.scratch(DType::u32, mul_mat::packed_view(tokens).extents());
+      stages.add(plan(args, caps));
+      return std::move(stages).finish();
+    }
     auto planned = plan(args, caps);
     if (planned || kernel.empty() || planned.error().code != ErrorCode::unsupported) return planned;
     // A device without matrix units runs the case all the same.

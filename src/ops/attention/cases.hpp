@@ -22,6 +22,7 @@ struct Setup {
   bool has_mask = false;
   bool has_sinks = false;
   bool has_lse = false;
+  bool packs = false;  ///< y also goes to scratch in packed form.
   Rules rules;
   std::string_view kernel;
   double epsilons = exact_weights;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ops/mul_mat/mul_mat.hpp"
 #include "ops/overlap.hpp"
 #include "ops/row_kernel.hpp"
 
@@ -94,6 +95,25 @@ Status check_inputs(const View& q, const View& k, const View& v, const View& mas
   return {};
 }
 
+Status check_packed(const Args& args) {
+  if (!args.packed.given()) return {};
+  if (const Status ok = validate(args.packed, "packed"); !ok) return ok;
+  const std::uint64_t size = args.v.shape[3];
+  const std::uint64_t columns = args.y.shape[1] * size;
+  const View rows = View::dense(DType::f32, {args.y.shape[0], args.y.shape[2], columns});
+  const View wanted = mul_mat::packed_view(rows);
+  if (args.y.dtype != DType::f32 || !args.y.transpose(1, 2).is_dense() || size % 32 != 0 ||
+      size > 256 || args.packed.dtype != DType::u32 || !args.packed.is_dense() ||
+      !std::ranges::equal(args.packed.extents(), wanted.extents())) {
+    return fail(
+        ErrorCode::unsupported,
+        "Attention packs dense f32 rows of all heads, of 32 to 256 columns each, to {}; y is "
+        "{} and packed is {}.",
+        describe(wanted), describe(args.y), describe(args.packed));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check(const Args& args) {
@@ -115,7 +135,8 @@ Status check(const Args& args) {
   }
   const Named inputs[] = {
       {"q", &args.q}, {"k", &args.k}, {"v", &args.v}, {"mask", &args.mask}, {"sinks", &args.sinks}};
-  const Named outputs[] = {{"y", &args.y}, {"lse", &args.lse}};
+  const Named outputs[] = {{"y", &args.y}, {"lse", &args.lse}, {"packed", &args.packed}};
+  if (const Status ok = check_packed(args); !ok) return ok;
   return check_apart(inputs, outputs);
 }
 

@@ -10,18 +10,21 @@ struct Variant {
   bool y_vec = false;
   bool sinks = false;
   bool lse = false;
+  bool packed = false;
 
   static constexpr auto fields =
       std::tuple{field("Y_VEC", &Variant::y_vec), field("SINKS", &Variant::sinks),
-                 field("LSE", &Variant::lse)};
+                 field("LSE", &Variant::lse), field("PACKED", &Variant::packed)};
 };
 
 }  // namespace
 
-Result<Dispatch> combine(const Problem& problem, const Splits& splits, const Caps& caps) {
+Result<Dispatch> combine(const Problem& problem, const Splits& splits, const View& packed,
+                         const Caps& caps) {
   const Variant variant{.y_vec = rows_aligned(problem.y, 4),
                         .sinks = problem.sinks.given(),
-                        .lse = problem.lse.given()};
+                        .lse = problem.lse.given(),
+                        .packed = packed.given()};
   Params params = params_of(problem, splits);
   params.jobs = narrow(problem.rows());
   Launch out;
@@ -37,6 +40,12 @@ Result<Dispatch> combine(const Problem& problem, const Splits& splits, const Cap
   if (variant.lse) {
     add_strides(out.params, "lse", problem.lse);
     out.operands.push_back({.name = "lse", .view = problem.lse, .access = Access::write});
+  }
+  if (variant.packed) {
+    out.label += " packed";
+    out.params.add("packed_blocks", narrow(problem.heads() * problem.value_size() / 32));
+    out.params.add("packed_row", narrow(packed.shape[packed.rank - 1]));
+    out.operands.push_back({.name = "packed", .view = packed, .access = Access::write});
   }
   out.grid = grid_1d(problem.rows(), caps);
   return make_dispatch(std::move(out), caps);

@@ -163,7 +163,9 @@ extern const Kernel tile_kernel;
 extern const Kernel matrix_kernel;
 
 /// Adds up the splits of a problem: y and lse from `part`.
-Result<Dispatch> combine(const Problem& problem, const Splits& splits, const Caps& caps);
+/// `packed` where it is given: y as bytes too.
+Result<Dispatch> combine(const Problem& problem, const Splits& splits, const View& packed,
+                         const Caps& caps);
 
 /// Columns that tiles of the kernels without special hardware go through at a time, and the room for them where loops are
 /// kept rolled: one kernel for all sizes then.

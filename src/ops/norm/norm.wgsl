@@ -128,6 +128,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let r{{j}} = r_load(r_start, at{{j}});
 #endif
 #endfor
+#if PACKED
+  // Few rows: waiting is most of it, so these are not loaded after the sum but before.
+#include "norm/late.wgsl"
+#endif
 #for j in 0..CHUNKS
 #for h in 0..HALVES
   var v{{j}}_{{h}} = x{{j}}[{{h}}]{{R_KIND == "none" ? "" : " + r" + j + "[" + h + "]"}};
@@ -199,17 +203,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let factor = inverseSqrt(spread / p.length + p.eps);
 #endif
   let y_start = y_row(row);
-#if W_KIND != "none"
-  let w_start = w_row(row);
-#for j in 0..CHUNKS
-  let w{{j}} = w_load(w_start, at{{j}});
-#endfor
-#endif
-#if B_KIND != "none"
-  let b_start = b_row(row);
-#for j in 0..CHUNKS
-  let b{{j}} = b_load(b_start, at{{j}});
-#endfor
+#if !PACKED
+#include "norm/late.wgsl"
 #endif
 #for j in 0..CHUNKS
 #for h in 0..HALVES
