@@ -99,8 +99,11 @@ class Planner {
     const std::uint64_t chunks = job.segment / tile.chunk;
     // Single 16-bit elements are stored by compare-and-swap loops: long texts, so fewer of them.
     const bool swaps = tile.chunk == 1 && has_narrow_output(job);
-    const std::uint32_t most = tile.chunk == 8 ? 4 : tile.chunk == 4 || swaps ? 8 : 16;
-    const std::uint64_t target = tile.chunk >= 4 ? 4 : 8;
+    // Software adapters join many lanes slowly.
+    const std::uint32_t most = tile.chunk == 8                                 ? 4
+                               : (tile.chunk == 4 && !caps_.software) || swaps ? 8
+                                                                               : 16;
+    const std::uint64_t target = caps_.software ? most : tile.chunk >= 4 ? 4 : 8;
     const std::uint32_t next = y.rank - 2;  // the outer dimension with the smallest steps
     tile.across = tile.chunk == 1 && y.stride[y.rank - 1] > 1 && y.shape[next] > 1 &&
                   y.stride[next] < y.stride[y.rank - 1];
@@ -122,6 +125,10 @@ class Planner {
         tile.size = tile.lanes = wide;
         break;
       }
+    }
+    if (caps_.software) {  // what lies behind the last row takes as long as a row there
+      const std::uint64_t needed = tile.lanes * std::bit_ceil(row_count(y));
+      tile.size = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(needed, 32, tile.size));
     }
     std::uint64_t each = ceil_div<std::uint64_t>(chunks, tile.lanes);
     if (each > most) {  // split: enough workgroups matter more than few partial results

@@ -49,16 +49,19 @@ Result<Plan> set_rows(const Node& node, const Caps& caps) {
 
 /// dst = src0 + the rows of src1 that the indices name.
 Result<Plan> add_id(const Node& node, const Caps& caps) {
-  const View x = node.source(0);        // [1, tokens, experts, columns]
-  const View bias = node.source(1);     // [1, 1, rows, columns]
-  const View indices = node.source(2);  // [1, 1, tokens, experts]
-  ops::Stages stages{x, bias, indices, node.dst};
-  const View picked = stages.scratch(DType::f32, {x.shape[1], x.shape[2], x.shape[3]});
-  stages.add(ops::rows::plan(
-      ops::rows::GetArgs{
-          .table = drop_front(bias), .indices = drop_front(drop_front(indices)), .y = picked},
-      caps));
-  stages.add(map_to("add", {x, picked}, node.dst, caps));
+  const View x = drop_front(node.source(0));                    // [tokens, experts, columns]
+  const View bias = drop_front(node.source(1));                 // [1, rows, columns]
+  const View indices = drop_front(drop_front(node.source(2)));  // [tokens, experts]
+  const View y = drop_front(node.dst);
+  if (x.dtype == y.dtype && x.stride == y.stride) {
+    return ops::rows::plan(ops::rows::GetArgs{.table = bias, .indices = indices, .y = y, .plus = x},
+                           caps);
+  }
+  ops::Stages stages{x, bias, indices, y};
+  const View picked = stages.scratch(DType::f32, {x.shape[0], x.shape[1], x.shape[2]});
+  stages.add(
+      ops::rows::plan(ops::rows::GetArgs{.table = bias, .indices = indices, .y = picked}, caps));
+  stages.add(map_to("add", {x, picked}, y, caps));
   return std::move(stages).finish();
 }
 

@@ -7,14 +7,12 @@
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/cumsum/shape.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
 
 namespace weft::ops::cumsum {
 namespace {
-
-constexpr std::uint32_t group_size = 256;
-constexpr std::uint32_t rounds = 4;  // chunks per invocation in one block of a row
 
 struct Variant {
   std::string_view domain;
@@ -25,17 +23,18 @@ struct Variant {
   bool carried = false;  // segments start from the sums of those before them
   std::uint32_t kept_rank = 1;
   std::uint32_t chunk = 1;  // rows: neighbours along the scan; columns: neighbours across it
-  std::uint32_t lanes = 1;  // rows: invocations per row
-  bool shuffle = false;     // rows: use subgroup operations
-  bool tail = false;        // rows: the last chunk in memory is partial
+  std::uint32_t size = group_size;  // rows: invocations per workgroup
+  std::uint32_t lanes = 1;          // rows: invocations per row
+  bool shuffle = false;             // rows: use subgroup operations
+  bool tail = false;                // rows: the last chunk in memory is partial
 
   static constexpr auto fields =
       std::tuple{field("DOMAIN", &Variant::domain),       field("MODE", &Variant::mode),
                  field("EXCLUSIVE", &Variant::exclusive), field("REVERSE", &Variant::reverse),
                  field("CARRIED", &Variant::carried),     field("KEPT_RANK", &Variant::kept_rank),
                  field("CHUNK", &Variant::chunk),         field("LANES", &Variant::lanes),
-                 field("SHUFFLE", &Variant::shuffle),     field("TAIL", &Variant::tail),
-                 field("COMBINE", &Variant::combine)};
+                 field("SIZE", &Variant::size),           field("SHUFFLE", &Variant::shuffle),
+                 field("TAIL", &Variant::tail),           field("COMBINE", &Variant::combine)};
 };
 
 struct Params {
@@ -71,109 +70,6 @@ struct Params {
                                             field("kept_x", &Params::kept_x),
                                             field("kept_y", &Params::kept_y)};
 };
-
-/// One scan in normal form.
-struct Job {
-  std::array<View, 2> kept;  // the other dimensions, in x and in y
-  std::uint64_t count = 0;
-  std::uint64_t scan_x = 0;
-  std::uint64_t scan_y = 0;
-  std::string_view domain;
-  Function function = Function::sum;
-  bool exclusive = false;
-  bool reverse = false;
-
-  /// Elements [first, last) of every sequence, in x or y.
-  [[nodiscard]] View part(std::size_t k, std::uint64_t first, std::uint64_t last) const {
-    View view = kept[k];
-    view.rank = 0;
-    for (std::uint32_t i = 0; i < kept[k].rank; ++i) {
-      if (kept[k].shape[i] == 1) continue;
-      view.shape[view.rank] = kept[k].shape[i];
-      view.stride[view.rank++] = kept[k].stride[i];
-    }
-    const std::uint64_t step = k == 0 ? scan_x : scan_y;
-    view.offset += first * step * size_of(view.dtype);
-    view.shape[view.rank] = last - first;
-    view.stride[view.rank++] = step;
-    return view;
-  }
-};
-
-bool aligned(const View& view, std::uint64_t bytes, std::int64_t except) {
-  if (view.offset % bytes != 0) return false;
-  for (std::uint32_t i = 0; i < view.rank; ++i) {
-    if (i == except || view.shape[i] == 1) continue;
-    if (view.stride[i] * size_of(view.dtype) % bytes != 0) return false;
-  }
-  return true;
-}
-
-/// How the work of a job is cut.
-struct Shape {
-  bool by_rows = true;
-  std::uint32_t chunk = 1;
-  std::uint32_t lanes = group_size;
-  std::uint64_t span = 0;      // chunks (columns: elements) per segment
-  std::uint64_t segments = 1;  // per sequence
-};
-
-Shape choose_shape(const Job& job, std::uint64_t budget) {
-  Shape shape;
-  const View& x = job.kept[0];
-  const View& y = job.kept[1];
-  const std::uint64_t rows = x.count();
-  const std::uint32_t inner = x.rank - 1;
-  shape.by_rows = rows == 1 || (job.scan_x <= x.stride[inner] && job.count > 8);
-  // Elements of one sequence that fit in a binding next to those of the others.
-  std::uint64_t most = job.count;
-  for (std::size_t k = 0; k < 2; ++k) {
-    const std::uint64_t size = size_of(job.kept[k].dtype);
-    const std::uint64_t step = std::max<std::uint64_t>(1, k == 0 ? job.scan_x : job.scan_y);
-    const std::uint64_t others = job.kept[k].bytes().size();
-    most = std::min(most, 1 + (budget > others ? budget - others : 0) / (step * size));
-  }
-  if (shape.by_rows) {
-    for (const std::uint32_t chunk : {8U, 4U}) {
-      const bool wide = chunk * std::min(size_of(x.dtype), size_of(y.dtype)) <= 16 &&
-                        job.count >= chunk && job.scan_x == 1 && job.scan_y == 1;
-      if (!wide || !aligned(x, std::min(16U, chunk * size_of(x.dtype)), -1) ||
-          !aligned(y, std::min(16U, chunk * size_of(y.dtype)), -1))
-        continue;
-      shape.chunk = chunk;
-      break;
-    }
-    const std::uint64_t chunks = ceil_div<std::uint64_t>(job.count, shape.chunk);
-    shape.lanes = chunks <= 32 ? 8 : chunks <= 128 ? 32 : group_size;
-    constexpr std::uint64_t block = std::uint64_t{group_size} * rounds;
-    const std::uint64_t blocks = ceil_div(chunks, block);
-    shape.span = chunks;
-    // One workgroup per sequence leaves a large device idle when there are few sequences.
-    if (rows < 512 && blocks >= 4)
-      shape.span = ceil_div(blocks, std::min(blocks, ceil_div<std::uint64_t>(1024, rows))) * block;
-    const std::uint64_t fitting = most / shape.chunk;
-    if (shape.span > fitting)
-      shape.span =
-          std::max<std::uint64_t>(1, fitting > block ? round_down(fitting, block) : fitting);
-    shape.segments = ceil_div(chunks, shape.span);
-    return shape;
-  }
-  // Two neighbouring 16-bit results fill a word, wherever the sum stands.
-  if (size_of(y.dtype) == 2 && x.stride[inner] == 1 && y.stride[inner] == 1 &&
-      x.shape[inner] % 2 == 0 && job.scan_y % 2 == 0 && aligned(y, 4, inner)) {
-    shape.chunk = 2;
-  }
-  const std::uint64_t lanes = rows / shape.chunk;
-  constexpr std::uint64_t many_lanes = 1 << 17;
-  shape.span = job.count;
-  if (lanes < many_lanes && job.count >= 64) {
-    const std::uint64_t parts = std::min(ceil_div(many_lanes, lanes), job.count / 32);
-    shape.span = ceil_div(job.count, parts);
-  }
-  shape.span = std::min(shape.span, most);
-  shape.segments = ceil_div(job.count, shape.span);
-  return shape;
-}
 
 /// Launches segments [first, last) of every sequence; `sums` is the table of segment sums where there is one.
 Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::string_view mode,
@@ -235,12 +131,14 @@ Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::stri
   }
   if (shape.by_rows) {
     variant.lanes = shape.lanes;
+    variant.size = shape.size;
     variant.tail = job.count % shape.chunk != 0;
-    variant.shuffle = caps.subgroups && job.function == Function::sum &&
+    variant.shuffle = caps.subgroups && job.function == Function::sum && shape.lanes > 1 &&
                       (shape.lanes == group_size || shape.lanes <= caps.subgroup_min);
     launch.features.subgroups = variant.shuffle;
-    params.groups =
-        narrow(ceil_div<std::uint64_t>(rows, group_size / shape.lanes) * params.segments);
+    const std::uint64_t at_once = shape.size / shape.lanes;
+    params.groups = narrow(shape.lanes == 1 ? ceil_div(rows * params.segments, at_once)
+                                            : ceil_div(rows, at_once) * params.segments);
     launch.grid = grid_1d(params.groups, caps);
   } else {
     params.groups =
@@ -287,7 +185,7 @@ Status emit(Plan& plan, Job job, const Caps& caps) {
         job.kept[0].count(), job.count);
   }
 
-  const Shape shape = choose_shape(job, budget);
+  const Shape shape = choose_shape(job, budget, caps);
   const std::uint64_t rows = job.kept[0].count();
   if (shape.segments == 1) return launch_segments(plan, job, shape, "scan", 0, 1, {}, caps);
   // Sums of the segments, running sums of those, and then every segment on top of the ones before it.

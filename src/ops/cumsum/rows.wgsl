@@ -1,6 +1,6 @@
 // Running sums along sequences whose elements lie closer together than the sequences do.
-// Tile: LANES invocations per sequence, 4 chunks of CHUNK elements each per block; a workgroup goes through the blocks
-// of its segment with a carry. Chunk c counts in the direction of the sum, so the partial chunk (if any) is the last
+// Tile: SIZE invocations, LANES of them per sequence, 4 chunks of CHUNK elements each per block; they go through the blocks
+// of their segment with a carry. Chunk c counts in the direction of the sum, so the partial chunk (if any) is the last
 // one in memory. Workgroup memory: 4 KiB at most. Assumes: chunks are aligned in x and y.
 // MODE "sums" writes the total of each segment, "scan" the running sums on top of p.sums where CARRIED.
 alias T = {{DOMAIN}};
@@ -135,24 +135,37 @@ fn before(v: Chunk) -> Chunk {
 
 fn last_of(v: Chunk) -> T { return v[{{HALVES - 1}}]{{CHUNK == 1 ? "" : ".w"}}; }
 
-#if !IN_SUBGROUP
-var<workgroup> shared_sums: array<vec4<T>, 256>;
+#if !IN_SUBGROUP && LANES > 1
+var<workgroup> shared_sums: array<vec4<T>, {{SIZE}}>;
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{SIZE}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
 {{SHUFFLE ? "        @builtin(subgroup_size) width: u32, @builtin(subgroup_invocation_id) place: u32," : ""}}
         @builtin(local_invocation_index) lane: u32) {
   let g = group_index(group, groups);
   if (g >= p.groups) { return; }
+#if LANES == 1
+  let number = g * {{SIZE}}u + lane;
+  let segment = p.first_segment + number % p.segments;
+  let row = number / p.segments;
+  const me = 0u;
+#else
   let segment = p.first_segment + g % p.segments;
-  let row = (g / p.segments) * {{256 / LANES}}u + lane / {{LANES}}u;
+  let row = (g / p.segments) * {{SIZE / LANES}}u + lane / {{LANES}}u;
   let me = lane % {{LANES}}u;
+#endif
   let live = row < p.rows;
   let at = kept_place(min(row, p.rows - 1u));
   let begin = segment * p.span;
   let end = min(begin + p.span, p.chunks);
   var carry = neutral;
+#let CARRY = LANES == 1 ? "near" : "carry"
+#if LANES == 1
+  // One lane goes through many blocks: the carry of the last few is one of its own, so that fewer roundings add up.
+  var near = neutral;
+  var blocks = 0u;
+#endif
 #if CARRIED
   if (live) { carry = sums_at(p.sums_off + row * p.sum_row + segment * p.sum_segment); }
 #endif
@@ -168,7 +181,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
     // own: sums of this lane's four chunks; ahead: those of the lanes in front; total: those of all lanes.
     let own = vec4<T>(last_of(v0), last_of(v1), last_of(v2), last_of(v3));
-#if IN_SUBGROUP
+#if LANES == 1
+    let total = own;
+#elif IN_SUBGROUP
     var ahead = own;
 #let M = 1
 #for s in 0..8
@@ -188,7 +203,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     workgroupBarrier();
     var total = vec4<T>();
     var front = vec4<T>();
-    for (var k = 0u; k < 256u / width; k++) {
+    for (var k = 0u; k < {{SIZE}}u / width; k++) {
       if (k == lane / width) { front = total; }
       total += shared_sums[k];
     }
@@ -215,20 +230,29 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if MODE == "scan"
 #for r in 0..4
     if (live && c{{r}} < end) {
-      let base = join1(carry, ahead[{{r}}]);
+      let base = {{LANES == 1 ? "join1(carry, near)" : "join1(carry, ahead[" + r + "])"}};
       var out = {{EXCLUSIVE ? "before(v" + r + ")" : "v" + r}};
 #for h in 0..HALVES
       out[{{h}}] = {{JOIN}}(V(base), out[{{h}}]);
 #endfor
       store(at.y, c{{r}}, out);
     }
-    carry = join1(carry, total[{{r}}]);
+    {{CARRY}} = join1({{CARRY}}, total[{{r}}]);
 #endfor
 #else
-    carry = join1(carry, join1(join1(total.x, total.y), join1(total.z, total.w)));
+    {{CARRY}} = join1({{CARRY}}, join1(join1(total.x, total.y), join1(total.z, total.w)));
+#endif
+#if LANES == 1
+    blocks++;
+    if (blocks % 16u == 0u) {
+      carry = join1(carry, near);
+      near = neutral;
+    }
 #endif
   }
 #if MODE == "sums"
-  if (live && me == 0u) { sums_put(p.sums_off + row * p.sum_row + segment * p.sum_segment, carry); }
+  if (live && me == 0u) {
+    sums_put(p.sums_off + row * p.sum_row + segment * p.sum_segment, {{LANES == 1 ? "join1(carry, near)" : "carry"}});
+  }
 #endif
 }

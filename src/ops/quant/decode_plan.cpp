@@ -17,18 +17,29 @@ struct Variant {
   bool indexed = false;
   bool aligned = false;  // blocks
   bool vector = false;   // rows of y
+  bool wide = false;     // elements of y
+  std::uint32_t rank = job_rank;
+  std::uint32_t items = 1;  // pieces per invocation
 
   static constexpr auto fields =
-      std::tuple{field("QTYPE", &Variant::type), field("INDEXED", &Variant::indexed),
-                 field("ALIGNED", &Variant::aligned), field("VECTOR", &Variant::vector)};
+      std::tuple{field("QTYPE", &Variant::type),      field("INDEXED", &Variant::indexed),
+                 field("ALIGNED", &Variant::aligned), field("VECTOR", &Variant::vector),
+                 field("WIDE", &Variant::wide),       field("RANK", &Variant::rank),
+                 field("ITEMS", &Variant::items)};
 };
 
 Result<Dispatch> launch(const Job& job, const Caps& caps) {
-  const JobParams params = params_of(job, piece_elements);
+  // Finding a row takes divisions, which software adapters do one lane at a time: it should pay.
+  const std::uint32_t items =
+      caps.software && job.flat.shape[job.flat.rank - 1] % (4 * piece_elements) == 0 ? 4 : 1;
+  const JobParams params = params_of(job, piece_elements * items);
   const Variant variant{.type = job.table.dtype,
                         .indexed = job.indexed(),
                         .aligned = blocks_aligned(job.table),
-                        .vector = rows_in_chunks(job.flat, 8)};
+                        .vector = rows_in_chunks(job.flat, 8),
+                        .wide = size_of(job.flat.dtype) == 4,
+                        .rank = params.rank(),
+                        .items = items};
   const bool shares_words = size_of(job.flat.dtype) < 4 && !variant.vector;
   Launch out;
   out.source = "quant/decode.wgsl";

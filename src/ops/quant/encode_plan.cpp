@@ -16,11 +16,13 @@ struct Variant {
   bool indexed = false;
   bool aligned = false;  // blocks
   bool refine = false;   // quotients need it
+  std::uint32_t rank = job_rank;
 
   static constexpr auto fields =
       std::tuple{field("QTYPE", &Variant::type),      field("BLOCK", &Variant::block),
                  field("BYTES", &Variant::bytes),     field("INDEXED", &Variant::indexed),
-                 field("ALIGNED", &Variant::aligned), field("REFINE", &Variant::refine)};
+                 field("ALIGNED", &Variant::aligned), field("REFINE", &Variant::refine),
+                 field("RANK", &Variant::rank)};
 };
 
 Result<Dispatch> launch(const Job& job, const Caps& caps) {
@@ -31,7 +33,8 @@ Result<Dispatch> launch(const Job& job, const Caps& caps) {
                         .bytes = block_bytes(type),
                         .indexed = job.indexed(),
                         .aligned = blocks_aligned(job.table),
-                        .refine = !caps.software};
+                        .refine = !caps.software,
+                        .rank = params.rank()};
   Launch out;
   out.source = "quant/encode.wgsl";
   out.label = formatted("encode {}", name(type));

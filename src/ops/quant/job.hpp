@@ -49,6 +49,13 @@ struct JobParams {
   std::uint32_t per_row = 0;     // pieces or blocks in a row
   std::uint32_t count = 0;       // of all rows
 
+  /// Dimensions that count, from the last one on; at least 1.
+  [[nodiscard]] std::uint32_t rank() const {
+    std::uint32_t first = 0;
+    while (first + 1 < job_rank && shape[first] == 1) ++first;
+    return job_rank - first;
+  }
+
   static constexpr auto fields = std::tuple{field("shape", &JobParams::shape),
                                             field("flat", &JobParams::flat),
                                             field("table", &JobParams::table),

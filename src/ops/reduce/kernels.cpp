@@ -15,8 +15,13 @@ namespace {
 constexpr std::uint32_t group_size = 256;
 /// Enough workgroups to fill a large GPU twice over; more parts than that only make the second pass longer.
 constexpr std::uint64_t many_groups = 2048;
-/// A software adapter has few cores, and joining the lanes of a workgroup is expensive there.
-constexpr std::uint64_t many_software_groups = 16;
+/// A software adapter runs a workgroup subgroup by subgroup, each of them to the next barrier, and waits for memory in
+/// order. Lanes that share a row make it fetch each line of it several times; where each of them reads lines of its own,
+/// the loads of a subgroup are on their way together. So many rows or parts of rows keep its cores busy.
+constexpr std::uint64_t software_rows = 64;
+/// One lane adds up so many chunks at most, because more would cost digits.
+constexpr std::uint64_t software_part = 1 << 13;
+constexpr std::uint32_t software_size = 8;  // invocations per workgroup where rows are few
 /// Below this a second launch costs more than one workgroup that reads its row alone.
 constexpr std::uint64_t row_bytes_worth_splitting = 160 << 10;
 
@@ -30,8 +35,10 @@ struct Variant {
   bool partial = false;  // results stay in accumulator form
   std::uint32_t kept_rank = 1;
   std::uint32_t reduced_rank = 1;
-  std::uint32_t chunk = 1;   // elements per load
+  std::uint32_t chunk = 1;          // elements per load
+  std::uint32_t size = group_size;  // rows: invocations per workgroup
   std::uint32_t lanes = 1;   // rows: invocations per row; columns: chunks of columns per workgroup
+  bool alone = false;        // rows: one lane per row or part of a row
   std::uint32_t unroll = 1;  // loads in flight per invocation
   bool tail = false;         // rows: elements are left behind the last whole chunk
   bool shuffle = false;      // rows: the lanes of a row lie in one subgroup
@@ -48,7 +55,9 @@ struct Variant {
                                             field("KEPT_RANK", &Variant::kept_rank),
                                             field("REDUCED_RANK", &Variant::reduced_rank),
                                             field("CHUNK", &Variant::chunk),
+                                            field("SIZE", &Variant::size),
                                             field("LANES", &Variant::lanes),
+                                            field("ALONE", &Variant::alone),
                                             field("UNROLL", &Variant::unroll),
                                             field("TAIL", &Variant::tail),
                                             field("SHUFFLE", &Variant::shuffle),
@@ -285,18 +294,29 @@ Status emit_rows(Plan& plan, const Problem& problem, const Caps& caps) {
                   : chunks <= 32  ? 8
                   : chunks <= 256 ? 32
                                   : group_size;
-  const std::uint64_t groups = ceil_div<std::uint64_t>(params.rows, group_size / variant.lanes);
+  const bool large = variant.lanes == group_size &&
+                     elements * size_of(problem.x().dtype) > row_bytes_worth_splitting;
   std::uint64_t parts = 1;
-  const std::uint64_t many = caps.software ? many_software_groups : many_groups;
-  if (variant.lanes == group_size && groups < many / 2 &&
-      elements * size_of(problem.x().dtype) > row_bytes_worth_splitting) {
+  if (caps.software) {
+    if (large) {
+      const std::uint64_t fair = ceil_div(chunks * params.rows, software_rows);
+      parts = ceil_div(chunks, std::min(software_part, fair));
+    }
+    variant.alone = large || params.rows >= software_rows;
+    variant.lanes = variant.alone ? 1 : std::min(variant.lanes, software_size);
+    if (params.rows * parts < std::uint64_t{group_size} * 4) variant.size = software_size;
+  } else if (const std::uint64_t groups =
+                 ceil_div<std::uint64_t>(params.rows, group_size / variant.lanes);
+             large && groups < many_groups / 2) {
     parts = std::max<std::uint64_t>(
-        1, std::min(ceil_div(many, groups), chunks / (std::uint64_t{group_size} * 4)));
+        1, std::min(ceil_div(many_groups, groups), chunks / (std::uint64_t{group_size} * 4)));
   }
   params.span = narrow(ceil_div(chunks, parts));
   params.parts = narrow(ceil_div<std::uint64_t>(chunks, params.span));
-  params.groups = narrow(groups * params.parts);
+  params.groups = narrow(ceil_div<std::uint64_t>(std::uint64_t{params.rows} * params.parts,
+                                                 variant.size / variant.lanes));
   variant.unroll = choose_unroll(ceil_div<std::uint64_t>(params.span, variant.lanes), problem);
+  if (variant.alone) variant.unroll = std::min(variant.unroll, 4U);  // a line
   variant.shuffle = caps.subgroups && variant.lanes > 1 &&
                     (variant.lanes <= caps.subgroup_min || variant.lanes == group_size);
   return finish(plan, problem, variant, params, "reduce/rows.wgsl", true, caps);

@@ -1,6 +1,6 @@
 // Reduces rows whose elements lie closer together than the rows do (contiguous ones CHUNK at a time).
-// Tile: LANES invocations per row, 256 / LANES rows per workgroup, UNROLL loads in flight per invocation; with
-// p.parts > 1 several workgroups share a row and leave their results side by side for another pass.
+// Tile: SIZE invocations, LANES of them per row, UNROLL loads in flight per invocation; with p.parts > 1 a row falls to
+// several workgroups (ALONE: lanes), which leave their results side by side for another pass.
 // Workgroup memory: 1 KiB (2 KiB for arg), none when the lanes of a row lie in one subgroup.
 // Assumes: with REDUCED_RANK > 1 a chunk stays inside one innermost run. Order of summation depends on shapes only.
 #let KEPT_USED = KEPT_RANK
@@ -10,9 +10,9 @@
 #let IN_SUBGROUP = SHUFFLE && !ALL
 
 #if LANES > 1 && !IN_SUBGROUP
-var<workgroup> shared_v: array<T, 256>;
+var<workgroup> shared_v: array<T, {{SIZE}}>;
 #if ARG
-var<workgroup> shared_i: array<u32, 256>;
+var<workgroup> shared_i: array<u32, {{SIZE}}>;
 #endif
 
 fn share(at: u32, a: One) {
@@ -41,14 +41,20 @@ fn join_across(a: One, mask: u32) -> One {
 }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{SIZE}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
 {{SHUFFLE ? "        @builtin(subgroup_size) width: u32, @builtin(subgroup_invocation_id) place: u32," : ""}}
         @builtin(local_invocation_index) lane: u32) {
   let g = group_index(group, groups);
   if (g >= p.groups) { return; }
+#if ALONE
+  let number = g * {{SIZE}}u + lane;
+  let part = number % p.parts;
+  let row = number / p.parts;
+#else
   let part = g % p.parts;
-  let row = (g / p.parts) * {{256 / LANES}}u + lane / {{LANES}}u;
+  let row = (g / p.parts) * {{SIZE / LANES}}u + lane / {{LANES}}u;
+#endif
   let me = lane % {{LANES}}u;
   let live = row < p.rows;
   let at = kept_place(min(row, p.rows - 1u));
@@ -126,7 +132,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   for (var m = width / 2u; m > 0u; m /= 2u) { one = join_across(one, m); }
   if (place == 0u) { share(lane / width, one); }
   workgroupBarrier();
-  let subgroups = 256u / width;
+  let subgroups = {{SIZE}}u / width;
   one = make_One(identity(), no_index);
   for (var k = place; k < subgroups; k += width) { one = join_One(one, shared_one(k)); }
   for (var m = width / 2u; m > 0u; m /= 2u) { one = join_across(one, m); }

@@ -92,6 +92,32 @@ Case get_case(const std::string& label, TensorSpec table, TensorSpec indices, Te
   return test;
 }
 
+/// Tensors {table, indices, y, plus}; in place of y where `in_place`.
+Case plus_case(const std::string& label, TensorSpec table, TensorSpec indices, TensorSpec y,
+               bool in_place) {
+  Case test = get_case("plus_" + label, std::move(table), std::move(indices), std::move(y));
+  test.tensors[1].low = -2;  // bad ones too
+  test.epsilons = 1;
+  if (!in_place) {
+    test.tensors.push_back(test.tensors[2]);
+    test.tensors[3].output = false;
+  }
+  test.plan = [](std::span<const View> v, const Caps& caps) {
+    return plan(GetArgs{.table = v[0], .indices = v[1], .y = v[2], .plus = v.back()}, caps);
+  };
+  test.reference = [](std::span<HostTensor> t) {
+    const std::size_t columns = t[2].shape.back();
+    const auto move = [&](std::size_t to, std::size_t from, bool good) {
+      for (std::size_t c = to * columns; c < (to + 1) * columns; ++c) {
+        const double row = good ? t[0].values[from * columns + c - to * columns] : 0;
+        t[2].values[c] = round_to(t[2].dtype, row + t.back().values[c]);
+      }
+    };
+    for_each_row(t[2].shape, t[0], t[2], t[1], move);
+  };
+  return test;
+}
+
 /// Tensors {table, indices, source} and status. Where an index may appear twice, the source rows must be equal.
 Case set_case(const std::string& label, TensorSpec table, TensorSpec indices, TensorSpec source,
               bool bad = false) {
@@ -159,6 +185,18 @@ void add_get_cases(std::vector<Case>& out) {
   add("large_batches", {.shape = {300, 5, 256}}, {.shape = {300, 2}}, {.shape = {300, 2, 256}},
       true);
   add("long_rows", {.shape = {3, 300000}}, {.shape = {2}}, {.shape = {2, 300000}}, true);
+  const auto add_plus = [&](const std::string& label, TensorSpec table, TensorSpec y,
+                            bool in_place) {
+    TensorSpec indices{.shape = {y.shape.begin(), y.shape.end() - 1}};
+    out.push_back(plus_case(label, std::move(table), std::move(indices), std::move(y), in_place));
+  };
+  add_plus("f32", {.shape = {1, 20, 64}}, {.shape = {3, 7, 64}}, false);
+  add_plus("in_place_f32", {.shape = {20, 6}}, {.shape = {7, 6}}, true);
+  add_plus("f16", {.shape = {20, 16}}, {.dtype = DType::f16, .shape = {7, 16}}, false);
+  add_plus("odd_f16", {.dtype = DType::f16, .shape = {20, 7}},
+           {.dtype = DType::f16, .shape = {7, 7}, .offset = 1}, false);
+  add_plus("large", {.shape = {1200, 260}}, {.shape = {2, 700, 260}}, false);
+  add_plus("long_rows", {.shape = {3, 300000}}, {.shape = {2, 300000}}, false);
 }
 
 void add_set_cases(std::vector<Case>& out) {

@@ -18,14 +18,15 @@ constexpr std::uint32_t group_size = 256;
 struct Variant {
   bool set = false;
   bool has_status = false;
+  bool plus = false;
   std::uint32_t rank = 1;   // dimensions of the row space
   std::uint32_t chunk = 1;  // elements per load and store
   std::uint32_t items = 1;  // chunks per invocation
 
   static constexpr auto fields =
-      std::tuple{field("SET", &Variant::set), field("HAS_STATUS", &Variant::has_status),
-                 field("RANK", &Variant::rank), field("CHUNK", &Variant::chunk),
-                 field("ITEMS", &Variant::items)};
+      std::tuple{field("SET", &Variant::set),     field("HAS_STATUS", &Variant::has_status),
+                 field("PLUS", &Variant::plus),   field("RANK", &Variant::rank),
+                 field("CHUNK", &Variant::chunk), field("ITEMS", &Variant::items)};
 };
 
 struct Params {
@@ -76,6 +77,7 @@ struct Job {
   std::uint64_t first_position = 0;
   bool report = true;
   View status;
+  View plus;  // rows as the flat tensor has them
 
   View& flat() { return space[0]; }
   View& index() { return space[1]; }
@@ -114,6 +116,7 @@ View table_whole(const Job& job) {
 Job slice_space(Job job, std::uint32_t dim, std::uint64_t first, std::uint64_t count) {
   job.first_position += first * job.space[3].stride[dim];
   for (View& view : job.space) view = view.slice(dim, first, count);
+  job.plus.offset += first * job.space[0].stride[dim] * size_of(job.plus.dtype);
   return job;
 }
 
@@ -134,14 +137,19 @@ Status launch_job(Plan& plan, Job job, const Caps& caps) {
   collapse(job.space);
   const View flat = flat_whole(job);
   const View table = table_whole(job);
+  View plus = flat;
+  plus.slot = job.plus.slot;
+  plus.offset = job.plus.offset;
   const View& target = job.set ? table : flat;
   Variant variant{.set = job.set,
                   .has_status = job.status.given() && job.report && job.first_row == 0,
+                  .plus = job.plus.given(),
                   .rank = job.flat().rank};
   for (const std::uint32_t chunk : {8U, 4U, 2U}) {
     const std::uint32_t narrowest = std::min(size_of(flat.dtype), size_of(table.dtype));
     if (chunk == 2 && size_of(target.dtype) == 4) continue;  // pairs only pay for whole words
     if (chunk * narrowest > 16 || !fits_chunk(flat, chunk) || !fits_chunk(table, chunk)) continue;
+    if (variant.plus && !fits_chunk(plus, chunk)) continue;
     variant.chunk = chunk;
     break;
   }
@@ -182,6 +190,7 @@ Status launch_job(Plan& plan, Job job, const Caps& caps) {
        .unit = words(table)}};
   if (variant.has_status)
     launch.operands.push_back({.name = "status", .view = job.status, .access = Access::atomic});
+  if (variant.plus) launch.operands.push_back({.name = "plus", .view = plus, .unit = words(plus)});
   launch.grid = grid_1d(ceil_div(chunks, std::uint64_t{group_size} * variant.items), caps);
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
@@ -241,6 +250,7 @@ Status emit(Plan& plan, const Job& job, const Caps& caps) {
     back.columns -= front.columns;
     back.flat().offset += front.columns * job.flat_step * size_of(job.space[0].dtype);
     back.table().offset += front.columns * job.table_step * size_of(job.space[2].dtype);
+    back.plus.offset += front.columns * job.flat_step * size_of(job.plus.dtype);
     back.report = false;
     return emit(plan, front, caps).and_then([&] { return emit(plan, back, caps); });
   }
@@ -291,9 +301,23 @@ Status check(std::string_view op, const View& from, const View& to, const View& 
   return {};
 }
 
+Status check_plus(const View& plus, const View& y) {
+  if (const Status ok = validate(plus, "plus"); !ok) return ok;
+  const bool alike = plus.dtype == y.dtype && is_float(y.dtype) &&
+                     std::ranges::equal(plus.extents(), y.extents()) &&
+                     std::equal(y.stride.begin(), y.stride.begin() + y.rank, plus.stride.begin());
+  if (!alike || (overlap(plus, y) && plus.offset != y.offset)) {
+    return fail(ErrorCode::invalid_argument,
+                "What get_rows adds lies as its output does, beside it or in its place; they are "
+                "{} and {}.",
+                describe(plus), describe(y));
+  }
+  return {};
+}
+
 /// `lead` is the view whose leading dimensions the others broadcast to: the output.
 Result<Plan> plan_rows(bool set, const View& table, const View& flat, const View& indices,
-                       const View& status, const Caps& caps) {
+                       const View& status, const View& plus, const Caps& caps) {
   const std::string_view op = set ? "set_rows" : "get_rows";
   if (const Status ok =
           check(op, set ? flat : table, set ? table : flat, table, flat, indices, status);
@@ -331,13 +355,14 @@ Result<Plan> plan_rows(bool set, const View& table, const View& flat, const View
           .table_step = table.stride[table.rank - 1],
           .rows = table.shape[table.rank - 2],
           .row_step = table.stride[table.rank - 2],
-          .status = status};
+          .status = status,
+          .plus = plus};
   job.piece_rows = job.rows;
   if (job.status.given()) job.status.shape[0] = 2;
   // R is one index per row: with extent 1 its stride in the table must not count.
   job.table().stride[batches] = 0;
   // Equal types are moved as bits, which keeps denormals and NaNs as they are.
-  if (flat.dtype == table.dtype && flat.dtype != DType::i32) {
+  if (flat.dtype == table.dtype && flat.dtype != DType::i32 && !plus.given()) {
     job.flat().dtype = job.table().dtype = flat.dtype == DType::f32 ? DType::u32 : DType::bf16;
   }
   Plan plan;
@@ -353,11 +378,14 @@ Result<Plan> plan_rows(bool set, const View& table, const View& flat, const View
 }  // namespace
 
 Result<Plan> plan(const GetArgs& args, const Caps& caps) {
-  return plan_rows(false, args.table, args.y, args.indices, args.status, caps);
+  if (args.plus.given()) {
+    if (const Status ok = check_plus(args.plus, args.y); !ok) return std::unexpected(ok.error());
+  }
+  return plan_rows(false, args.table, args.y, args.indices, args.status, args.plus, caps);
 }
 
 Result<Plan> plan(const SetArgs& args, const Caps& caps) {
-  return plan_rows(true, args.table, args.source, args.indices, args.status, caps);
+  return plan_rows(true, args.table, args.source, args.indices, args.status, {}, caps);
 }
 
 }  // namespace weft::ops::rows

@@ -1,4 +1,5 @@
-// Moves rows between a table and a flat tensor: get reads table rows by index, set writes them.
+// Moves rows between a table and a flat tensor: get reads table rows by index (and with PLUS adds a tensor that lies as the
+// flat one does), set writes them.
 // Tile: 256 invocations x ITEMS chunks of CHUNK columns; neighbours take neighbouring chunks. No workgroup memory.
 // Assumes: a row is whole in chunks; chunks are aligned in both tensors. p.first_row and p.piece_rows say which part of
 // the table is bound: rows elsewhere are left to other launches. A bad index never leads to an access to the table.
@@ -74,6 +75,22 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
 #if !SET
     live{{k}} = live{{k}} || (!good && p.first_row == 0u);
+#endif
+#if PLUS
+    if (live{{k}}) {
+      let beside = in_flat - p.flat_off + p.plus_off;
+#if CHUNK == 8
+      let added = plus_at8(beside);
+      v{{k}}_0 += added[0];
+      v{{k}}_1 += added[1];
+#elif CHUNK == 4
+      v{{k}}_0 += plus_at4(beside);
+#elif CHUNK == 2
+      v{{k}}_0 += vec2<f32>(plus_at(beside), plus_at(beside + 1u));
+#else
+      v{{k}}_0 += plus_at(beside);
+#endif
+    }
 #endif
   }
 #endfor
