@@ -153,6 +153,7 @@ def main() -> int:
     parser.add_argument("--again", type=float, metavar="RATIO")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--commit", default="")
+    parser.add_argument("--note", action="append", default=[], help="a sentence for the page")
     parser.add_argument("--plugin", type=Path, help="another libggml-weft.so than that of the preset")
     parser.add_argument("--adapter", default="llvmpipe")
     args = parser.parse_args()
@@ -177,7 +178,7 @@ def main() -> int:
         rows = [{"name": name, "weft": times[0], "webgpu": times[1]} for name, times in results.items()]
         report = {"date": datetime.date.today().isoformat(), "commit": args.commit, "adapter": args.adapter,
                   "command": f"tools/compare_webgpu.py libggml-webgpu.so{f' --again {args.again}' if args.again else ''}",
-                  "results": rows}
+                  "longest": LONGEST, "notes": args.note, "results": rows}
         args.json.write_text(json.dumps(report, indent=1) + "\n")
     return 0
 

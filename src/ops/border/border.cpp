@@ -19,10 +19,11 @@ struct Variant {
   std::string_view mode;
   std::uint32_t rank = 1;
   std::uint32_t chunk = 1;
+  std::uint32_t items = 1;  // chunks per invocation
 
   static constexpr auto fields =
       std::tuple{field("MODE", &Variant::mode), field("RANK", &Variant::rank),
-                 field("CHUNK", &Variant::chunk)};
+                 field("CHUNK", &Variant::chunk), field("ITEMS", &Variant::items)};
 };
 
 struct Params {
@@ -90,8 +91,14 @@ Status launch_part(Plan& plan, const Job& job, const Part& part, const Caps& cap
       access = Access::atomic;
     }
   }
+  // Software adapters spend more time on starting an invocation than on an element.
+  for (const std::uint32_t items : {8U, 4U, 2U}) {
+    if (!caps.software || size_of(y.dtype) < 4 || y.shape[inner] % items != 0) continue;
+    variant.items = items;
+    break;
+  }
   Params params;
-  params.total = narrow(y.count() / variant.chunk);
+  params.total = narrow(y.count() / (std::uint64_t{variant.chunk} * variant.items));
   params.value = bits_of(job.value, y.dtype);
   for (std::uint32_t i = 0; i < y.rank; ++i) {
     params.first[i] = static_cast<std::int32_t>(part.first[i]);

@@ -1,6 +1,6 @@
 // y[i…] = x[i - low…], with what lies outside of x given by MODE: "value", "edge", "wrap" or "reflect".
 // With MODE "band", y[…, i, j] = x[…, i, j] where low <= j - i <= high, and a value elsewhere.
-// Tile: 256 invocations, one per CHUNK neighbouring elements of y. No workgroup memory.
+// Tile: 256 invocations, one per ITEMS times CHUNK neighbouring elements of y. No workgroup memory.
 // Assumes: with CHUNK 2 the innermost extent of y is even, and pairs are whole words.
 #let INNER = RANK - 1
 alias T = y_t;
@@ -53,9 +53,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var to = p.y_off;
 #for back in 0..RANK
 #let d = INNER - back
-#let EXTENT = d == INNER ? "(p.out_" + d + " / " + CHUNK + "u)" : "p.out_" + d
-  at[{{d}}] = (rest % {{EXTENT}}){{d == INNER ? " * " + CHUNK + "u" : ""}};
-  rest /= {{EXTENT}};
+#let STEP = d == INNER && CHUNK * ITEMS > 1 ? CHUNK * ITEMS : 1
+#let EXTENT = STEP > 1 ? "(p.out_" + d + " / " + STEP + "u)" : "p.out_" + d
+#if d == 0
+  at[0] = rest{{STEP > 1 ? " * " + STEP + "u" : ""}};
+#else
+  let q{{d}} = rest / {{EXTENT}};
+  at[{{d}}] = (rest - q{{d}} * {{EXTENT}}){{STEP > 1 ? " * " + STEP + "u" : ""}};
+  rest = q{{d}};
+#endif
   to += at[{{d}}] * p.y_{{d}};
 #endfor
 #if CHUNK == 2
@@ -64,5 +70,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   y_put2(to, vec2<T>(a, one(at)));
 #else
   y_put(to, one(at));
+#for k in 1..ITEMS
+  at[{{INNER}}] += 1u;
+  y_put(to + {{k}}u * p.y_{{INNER}}, one(at));
+#endfor
 #endif
 }

@@ -17,10 +17,13 @@ struct Variant {
   bool bias = false;
   bool last = false;
   std::uint32_t chunk = 1;
+  std::uint32_t items = 1;  // chunks per invocation
+  bool single = false;      // input channels of an output
 
   static constexpr auto fields =
-      std::tuple{field("MODE", &Variant::mode), field("BIAS", &Variant::bias),
-                 field("LAST", &Variant::last), field("CHUNK", &Variant::chunk)};
+      std::tuple{field("MODE", &Variant::mode),   field("BIAS", &Variant::bias),
+                 field("LAST", &Variant::last),   field("CHUNK", &Variant::chunk),
+                 field("ITEMS", &Variant::items), field("SINGLE", &Variant::single)};
 };
 
 using unfold::Steps;
@@ -123,7 +126,13 @@ Result<Plan> plan_direct(const Problem& problem, Mode mode, const Caps& caps) {
         access = Access::atomic;
       }
     }
-    params.total = narrow(y.count() / variant.chunk);
+    variant.single = params.group_from == 1;
+    // Software adapters find the place of an element slowly.
+    if (caps.software && variant.chunk == 1 && access == Access::write && !variant.last &&
+        y.shape[4] % 4 == 0) {
+      variant.items = 4;
+    }
+    params.total = narrow(y.count() / (std::uint64_t{variant.chunk} * variant.items));
     launch.source = "conv/direct.wgsl";
     launch.operands = {{"x", x}, {"w", w}, {"y", y, access}};
     if (problem.bias.given()) {

@@ -22,11 +22,13 @@ struct Variant {
   std::uint32_t rank = 1;   // dimensions of the row space
   std::uint32_t chunk = 1;  // elements per load and store
   std::uint32_t items = 1;  // chunks per invocation
+  bool along = false;       // which lie side by side
 
   static constexpr auto fields =
       std::tuple{field("SET", &Variant::set),     field("HAS_STATUS", &Variant::has_status),
                  field("PLUS", &Variant::plus),   field("RANK", &Variant::rank),
-                 field("CHUNK", &Variant::chunk), field("ITEMS", &Variant::items)};
+                 field("CHUNK", &Variant::chunk), field("ITEMS", &Variant::items),
+                 field("ALONG", &Variant::along)};
 };
 
 struct Params {
@@ -155,7 +157,9 @@ Status launch_job(Plan& plan, Job job, const Caps& caps) {
   }
   const std::uint64_t row_chunks = job.columns / variant.chunk;
   const std::uint64_t chunks = job.flat().count() * row_chunks;
-  variant.items = chunks >= (1U << 17) ? 2 : 1;
+  // Software adapters find a row slowly: once for several chunks of it.
+  variant.along = caps.software && row_chunks % 4 == 0;
+  variant.items = variant.along ? 4 : chunks >= (1U << 17) ? 2 : 1;
   const auto u32 = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
   Params params{.chunks = u32(chunks),
                 .row_chunks = u32(row_chunks),

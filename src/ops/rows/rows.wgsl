@@ -1,6 +1,7 @@
 // Moves rows between a table and a flat tensor: get reads table rows by index (and with PLUS adds a tensor that lies as the
 // flat one does), set writes them.
-// Tile: 256 invocations x ITEMS chunks of CHUNK columns; neighbours take neighbouring chunks. No workgroup memory.
+// Tile: 256 invocations x ITEMS chunks of CHUNK columns; neighbours take neighbouring chunks, or ALONG neighbouring runs of
+// ITEMS chunks of one row. No workgroup memory.
 // Assumes: a row is whole in chunks; chunks are aligned in both tensors. p.first_row and p.piece_rows say which part of
 // the table is bound: rows elsewhere are left to other launches. A bad index never leads to an access to the table.
 #let FROM = SET ? "flat" : "table"
@@ -34,19 +35,27 @@ fn find_row(number: u32) -> Row {
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
+#if ALONG
+  let first = (group_index(group, groups) * 256u + lane) * {{ITEMS}}u;
+  let number = min(first, p.chunks - 1u) / p.row_chunks;
+  let row = find_row(number);
+#else
   let first = group_index(group, groups) * {{256 * ITEMS}}u + lane;
+#endif
   // All loads first, so that they are in flight together.
 #for k in 0..ITEMS
-  let chunk{{k}} = first + {{k * 256}}u;
+  let chunk{{k}} = first + {{ALONG ? k : k * 256}}u;
   var live{{k}} = false;
   var to{{k}} = 0u;
 #for h in 0..HALVES
   var v{{k}}_{{h}} = {{CHUNK == 1 ? TO + "_t()" : CHUNK == 2 ? "vec2<" + TO + "_t>()" : "vec4<" + TO + "_t>()"}};
 #endfor
   if (chunk{{k}} < p.chunks) {
+#if !ALONG
     let number = chunk{{k}} / p.row_chunks;
-    let column = (chunk{{k}} - number * p.row_chunks) * {{CHUNK}}u;
     let row = find_row(number);
+#endif
+    let column = (chunk{{k}} - number * p.row_chunks) * {{CHUNK}}u;
     let good = row.index >= 0i && bitcast<u32>(row.index) < p.table_rows;
     let inside = bitcast<u32>(row.index) - p.first_row;
     live{{k}} = good && inside < p.piece_rows;
