@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -67,6 +68,10 @@ class Device {
   template <class T>
   [[nodiscard]] Tensor tensor(const Shape& shape, const std::vector<T>& values) const {
     return upload(dtype_of<T>(), shape, std::as_bytes(std::span(values)));
+  }
+  template <class T>
+  [[nodiscard]] Tensor tensor(const Shape& shape, std::initializer_list<T> values) const {
+    return tensor(shape, std::vector<T>(values));
   }
   /// A tensor whose elements are not set.
   [[nodiscard]] Tensor empty(const Shape& shape, DType dtype = DType::f32) const;

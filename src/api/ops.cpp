@@ -36,7 +36,12 @@ Tensor operator-(In a) { return map("neg", a); }
 Tensor operator+(In a, double b) { return map("scale", a, {1, b}); }
 Tensor operator-(In a, double b) { return map("scale", a, {1, -b}); }
 Tensor operator*(In a, double b) { return map("scale", a, {b, 0}); }
-Tensor operator/(In a, double b) { return map("scale", a, {1 / b, 0}); }
+Tensor operator/(In a, double b) {
+  const bool whole = a.tensor && !is_float(a.tensor.dtype()) && !is_quantized(a.tensor.dtype()) &&
+                     b == std::trunc(b);
+  if (!whole) return map("scale", a, {1 / b, 0});
+  return map("div", a, a.tensor.device().full({}, b, a.tensor.dtype(), a.where));
+}
 Tensor operator+(double a, In b) { return map("scale", b, {1, a}); }
 Tensor operator-(double a, In b) { return map("scale", b, {-1, a}); }
 Tensor operator*(double a, In b) { return map("scale", b, {a, 0}); }

@@ -131,7 +131,7 @@ std::shared_ptr<Node> make_node(const Rule& rule, Attributes attributes,
       if (device != value.node->device) {
         raise(
             {ErrorCode::invalid_argument, "The tensors of one operation lie on different devices."},
-            rule.name, where);
+            title_of(rule, node->attributes), where);
       }
       node->tracked = node->tracked || (value.node->tracked && rule.gradient != nullptr);
       if (rule.view != nullptr && node->inputs.empty()) {

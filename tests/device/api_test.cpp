@@ -80,6 +80,16 @@ TEST(DeviceApi, ViewsShareElementsAndCopiesFollowThem) {
   EXPECT_EQ(cumsum(m, 0).slice(0, 2, 1).to_vector(), (std::vector<float>{12, 15, 18, 21}));
 }
 
+TEST(DeviceApi, IntegersAreNeitherCutNorRounded) {
+  const Tensor a = api_device().arange(5, 0, 1, DType::i32);
+  EXPECT_EQ((a / 2).to_vector<std::int32_t>(), (std::vector{0, 0, 1, 1, 2}));
+  EXPECT_EQ((a * 3 - 1).to_vector<std::int32_t>(), (std::vector{-1, 2, 5, 8, 11}));
+  EXPECT_NE(message_of([&] { (void)(a * 1.5); }).find("i32[5] cannot have the parameter 1.5"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { (void)(a / 0.5 + 0.25); }).find("0.25"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)clamp(a, 0.5, 2); }).find("0.5"), std::string::npos);
+}
+
 TEST(DeviceApi, TypesConvert) {
   const Tensor half = api_device().full({5}, 1.5, DType::f16);
   EXPECT_EQ(half.to_vector(), std::vector(5, 1.5F));
@@ -101,7 +111,7 @@ TEST(DeviceApi, ModelsPieces) {
 }
 
 TEST(DeviceApi, ComparisonsAndMasks) {
-  const Tensor a = api_device().arange(4);
+  const Tensor a = api_device().tensor({4}, {0.0F, 1.0F, 2.0F, 3.0F});
   const Tensor b = api_device().full({4}, 2);
   EXPECT_EQ(equal(a, b).to_vector(), (std::vector<float>{0, 0, 1, 0}));
   EXPECT_EQ((less(a, b) + not_equal(a, b) * 2).to_vector(), (std::vector<float>{3, 3, 0, 2}));

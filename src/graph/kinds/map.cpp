@@ -1,5 +1,8 @@
 #include "ops/map/map.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "graph/kinds/derivatives.hpp"
@@ -8,6 +11,23 @@
 
 namespace weft::graph::kinds {
 namespace {
+
+/// Functions of integers are computed in integers, so that a parameter such as 0.5 would be cut to 0.
+Status check_scalars(const MapAttributes& a, const Signature& s) {
+  const auto integer = [](const Type& type) {
+    return !is_float(type.dtype) && !is_quantized(type.dtype);
+  };
+  if (!std::ranges::all_of(s.inputs, integer)) return {};
+  for (const double scalar : a.scalars) {
+    if (std::isfinite(scalar) && scalar != std::trunc(scalar)) {
+      return fail(ErrorCode::invalid_argument,
+                  "`{}` of {} cannot have the parameter {}, which is no whole number; convert the "
+                  "tensor with to() first.",
+                  a.function, describe(s.inputs.front()), scalar);
+    }
+  }
+  return {};
+}
 
 Result<std::vector<Type>> infer_map(const Signature& s) {
   const auto& a = as<MapAttributes>(s.attributes);
@@ -21,6 +41,9 @@ Result<std::vector<Type>> infer_map(const Signature& s) {
                 function->inputs, s.inputs.size());
   }
   if (s.inputs.empty()) return one(a.dtype, a.shape);
+  if (const Status ok = check_scalars(a, s); function->integers && !ok) {
+    return std::unexpected(ok.error());
+  }
   Shape shape;
   for (const Type& input : s.inputs) {
     if (!input.given) {
