@@ -6,7 +6,6 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -135,15 +134,6 @@ int rank(const AdapterInfo& info, bool low_power) {
   return 0;
 }
 
-/// Keeps an instance of a machine with GPUs, and with it their drivers, until the process ends. NVIDIA's driver leaves
-/// functions behind that run then, and has to be in memory still; a device may be closed as late as that, by the destructor
-/// of a static object.
-void keep_drivers(const wgpu::Instance& instance) {
-  // Used: nothing reads it, but a leak checker has to find it.
-  [[gnu::used]] static const wgpu::Instance* const kept =
-      std::make_unique<wgpu::Instance>(instance).release();
-}
-
 AdapterInfo best(std::span<const AdapterInfo> adapters, bool low_power) {
   return *std::ranges::max_element(
       adapters, {}, [low_power](const AdapterInfo& info) { return rank(info, low_power); });
@@ -191,7 +181,6 @@ Result<Discovery> discover() {
     wgpu::Adapter adapter(found.Get());
     const auto index = static_cast<std::uint32_t>(discovery.candidates.size());
     AdapterInfo info = describe(adapter, index);
-    if (!info.caps.software) keep_drivers(discovery.instance);
     discovery.candidates.push_back({std::move(adapter), std::move(info)});
   }
   return discovery;

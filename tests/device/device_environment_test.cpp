@@ -5,15 +5,16 @@
 
 #include "device_fixture.hpp"
 
-// Keeps the Vulkan drivers in memory until the process ends. The loader unloads them with the last
-// device, and a leak checker then cannot tell the drivers' own leaks from ours.
+// Keeps Mesa's drivers in memory until the process ends. The loader unloads them with the last
+// device, and a leak checker then cannot tell the drivers' own leaks from ours. The loader itself
+// must go before the process ends: it would unload NVIDIA's driver while that is closing down.
 
 namespace weft::test {
 namespace {
 
 int pin(dl_phdr_info* library, std::size_t, void*) {
   const std::string_view name = library->dlpi_name == nullptr ? "" : library->dlpi_name;
-  if (name.contains("vulkan") || name.contains("LLVM")) {
+  if (name.contains("libvulkan_") || name.contains("LLVM")) {
     dlopen(library->dlpi_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
   }
   return 0;

@@ -130,7 +130,7 @@ TEST_F(PackedResults, OfGatedUnits) {
     const View both = weights(2 * m, k);
     const View packed_x = room(x);
     run(ops::mul_mat::plan(ops::mul_mat::PackArgs{.x = x, .packed = packed_x}, device().caps()));
-    run(ops::mul_mat::plan(
+    const auto plan = ops::mul_mat::plan(
         ops::mul_mat::JoinArgs{.weights = {both.slice(0, 0, m), both.slice(0, m, m)},
                                .x = x,
                                .y = {y},
@@ -138,7 +138,10 @@ TEST_F(PackedResults, OfGatedUnits) {
                                .allow_q8 = true,
                                .packed = packed_x,
                                .packed_y = packed},
-        device().caps()));
+        device().caps());
+    const bool pays = plan || n == 1 || plan.error().code != ErrorCode::unsupported;
+    if (!pays) continue;  // GPUs pack several columns of large weights only.
+    run(plan);
     expect_packed(y, packed);
   }
 }
