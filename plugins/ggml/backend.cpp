@@ -55,6 +55,9 @@ void synchronize(ggml_backend_t backend) {
   BackendContext& context = context_of(backend);
   // Bytes to write are taken before the call returns, so there is nothing to wait for after writing. Programs synchronize
   // before each of the inputs that they write, so this saves several waits a token.
+  if (context.running || !context.reads.empty()) {
+    context.note(context.engine.graphs.encode_ahead(context.stream), "Preparing a graph");
+  }
   finish_reads(context);
   if (std::exchange(context.running, false)) {
     context.note(context.stream.wait(), "Waiting for the device");

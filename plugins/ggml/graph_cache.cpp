@@ -106,6 +106,7 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
   const auto numbered = std::ranges::find_if(
       entries_, [uid](const Entry& entry) { return uid != 0 && entry.uid == uid; });
   if (numbered != entries_.end()) {
+    repeats_ = numbered == entries_.begin() ? repeats_ + 1 : 0;
     entries_.splice(entries_.begin(), entries_, numbered);
     ++stats_.replayed;
     return run(*numbered, stream);
@@ -116,6 +117,7 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
   const auto known = std::ranges::find_if(
       entries_, [&](const Entry& entry) { return entry.hash == hash && entry.key == key; });
   if (known != entries_.end()) {
+    repeats_ = known == entries_.begin() ? repeats_ + 1 : 0;
     entries_.splice(entries_.begin(), entries_, known);
     known->uid = uid;
     ++stats_.replayed;
@@ -174,6 +176,7 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
     entry.recording = std::move(*recording);
   }
   ++stats_.recorded;
+  repeats_ = 0;
   entries_.push_front(std::move(entry));
   if (entries_.size() > capacity) entries_.pop_back();
   return run(entries_.front(), stream);
@@ -192,6 +195,12 @@ Status GraphCache::run(const Entry& entry, gpu::Stream& stream) {
   return {};
 }
 
+Status GraphCache::encode_ahead(gpu::Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  if (repeats_ == 0 || timing_ || entries_.empty() || !entries_.front().recording) return {};
+  return stream.encode_ahead(entries_.front().recording);
+}
+
 std::map<std::size_t, GraphCache::Times> GraphCache::take_times() {
   const std::lock_guard lock(mutex_);
   return std::exchange(times_, {});
@@ -199,6 +208,7 @@ std::map<std::size_t, GraphCache::Times> GraphCache::take_times() {
 
 void GraphCache::forget(std::uint64_t buffer_id) {
   const std::lock_guard lock(mutex_);
+  repeats_ = 0;
   entries_.remove_if(
       [buffer_id](const Entry& entry) { return std::ranges::contains(entry.buffers, buffer_id); });
 }

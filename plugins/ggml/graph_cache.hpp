@@ -37,6 +37,9 @@ class GraphCache {
 
   /// Runs a graph: replays it if it is known, records it otherwise. Does not wait.
   Status compute(graph::Executor& executor, gpu::Stream& stream, ggml_cgraph& graph);
+  /// Encodes the graph that came last once more if it came twice in a row: it will probably come again. To be called before
+  /// waiting for the device.
+  Status encode_ahead(gpu::Stream& stream);
   /// Drops every recording that uses the buffer, so that its memory can go.
   void forget(std::uint64_t buffer_id);
   [[nodiscard]] Stats stats() const;
@@ -60,6 +63,8 @@ class GraphCache {
 
   mutable std::mutex mutex_;
   std::list<Entry> entries_;  ///< The most recently used first.
+  std::uint64_t repeats_ =
+      0;  ///< How often the first of them came again, with no other in between.
   Stats stats_;
   std::atomic<bool> timing_ = false;
   std::map<std::size_t, Times> times_;

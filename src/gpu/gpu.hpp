@@ -200,6 +200,9 @@ class Stream {
   Result<Recording> end_recording();
   /// Runs a recording `times` times after everything recorded before, and submits.
   Status replay(const Recording& recording, std::uint32_t times = 1);
+  /// Does the host's part of the next replay now, while the device is busy with something else: the replay then only hands
+  /// it over. For recordings that are replayed again and again.
+  Status encode_ahead(const Recording& recording);
   /// Seconds that `times` replays take on the GPU (on the host's clock where the device has no
   /// timestamps). Waits until they are done.
   Result<double> time_replay(const Recording& recording, std::uint32_t times = 1);

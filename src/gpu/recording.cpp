@@ -100,15 +100,17 @@ Status Recording::set_params(std::size_t index, std::span<const std::byte> param
   return {};
 }
 
-Status StreamState::replay(const RecordingState& recording, std::uint32_t times) {
-  if (Status status = submit(); !status) return status;
-  if (device->profiler && device->profiler->timestamps()) return replay_profiled(recording, times);
-  const HostScope scope(device->profiler.get(), "replay");
+namespace {
+
+/// Encodes `times` replays and hands the batches over one by one.
+template <class Take>
+void encode_replays(const wgpu::Device& device, const RecordingState& recording,
+                    std::uint32_t times, const Take& take) {
   const std::size_t total = recording.replay.size() * times;
   std::size_t at = 0;  // The index of the step inside the recording.
   std::size_t batch = first_replay_batch;
   for (std::size_t done = 0; done < total;) {
-    const wgpu::CommandEncoder encoder = device->device.CreateCommandEncoder();
+    const wgpu::CommandEncoder encoder = device.CreateCommandEncoder();
     const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
     const std::size_t count = std::min(batch, total - done);
     batch = std::min(2 * batch, largest_replay_batch);
@@ -117,10 +119,40 @@ Status StreamState::replay(const RecordingState& recording, std::uint32_t times)
       if (++at == recording.replay.size()) at = 0;
     }
     pass.End();
-    const wgpu::CommandBuffer commands = encoder.Finish();
-    device->queue.Submit(1, &commands);
+    take(encoder.Finish());
     done += count;
   }
+}
+
+}  // namespace
+
+Status StreamState::replay(RecordingState& recording, std::uint32_t times) {
+  if (Status status = submit(); !status) return status;
+  if (device->profiler && device->profiler->timestamps()) return replay_profiled(recording, times);
+  const HostScope scope(device->profiler.get(), "replay");
+  const auto run = [this](const wgpu::CommandBuffer& commands) {
+    device->queue.Submit(1, &commands);
+  };
+  if (times > 0) {
+    std::vector<wgpu::CommandBuffer> ahead;
+    {
+      const std::scoped_lock lock(recording.ahead_mutex);
+      ahead.swap(recording.ahead);
+    }
+    std::ranges::for_each(ahead, run);
+    if (!ahead.empty()) --times;
+  }
+  encode_replays(device->device, recording, times, run);
+  return device->errors.take();
+}
+
+Status StreamState::encode_ahead(RecordingState& recording) {
+  if (device->profiler && device->profiler->timestamps()) return {};
+  const std::scoped_lock lock(recording.ahead_mutex);
+  if (!recording.ahead.empty()) return {};
+  encode_replays(device->device, recording, 1, [&recording](wgpu::CommandBuffer commands) {
+    recording.ahead.push_back(std::move(commands));
+  });
   return device->errors.take();
 }
 
@@ -135,7 +167,7 @@ Status StreamState::replay_profiled(const RecordingState& recording, std::uint32
   return submit();
 }
 
-Result<double> StreamState::time_replay(const RecordingState& recording, std::uint32_t times) {
+Result<double> StreamState::time_replay(RecordingState& recording, std::uint32_t times) {
   if (Status status = wait(); !status) return std::unexpected(status.error());
   if (!device->info.caps.timestamps) {
     const auto start = std::chrono::steady_clock::now();
@@ -168,16 +200,31 @@ Result<double> StreamState::time_replay(const RecordingState& recording, std::ui
   return static_cast<double>(end - begin) * 1e-9;
 }
 
-Status Stream::replay(const Recording& recording, std::uint32_t times) {
-  const auto& state = Unwrap::state(recording);
-  if (!state) return fail(ErrorCode::invalid_argument, "The recording is empty.");
-  if (state->device != state_->device) {
+namespace {
+
+Status check_replay(const StreamState& stream, const RecordingState* recording) {
+  if (recording == nullptr) return fail(ErrorCode::invalid_argument, "The recording is empty.");
+  if (recording->device != stream.device) {
     return fail(ErrorCode::invalid_argument, "The recording belongs to another device.");
   }
-  if (state_->draft) {
+  if (stream.draft) {
     return fail(ErrorCode::invalid_argument, "A recording cannot be replayed while recording.");
   }
+  return {};
+}
+
+}  // namespace
+
+Status Stream::replay(const Recording& recording, std::uint32_t times) {
+  const auto& state = Unwrap::state(recording);
+  if (Status ok = check_replay(*state_, state.get()); !ok) return ok;
   return state_->replay(*state, times);
+}
+
+Status Stream::encode_ahead(const Recording& recording) {
+  const auto& state = Unwrap::state(recording);
+  if (Status ok = check_replay(*state_, state.get()); !ok) return ok;
+  return state_->encode_ahead(*state);
 }
 
 Result<double> Stream::time_replay(const Recording& recording, std::uint32_t times) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -44,6 +45,8 @@ struct RecordingState {
   std::vector<ReplayStep> replay;
   std::vector<Step> steps;  ///< Keeps kernels and buffers alive, and names the steps.
   wgpu::Buffer params;
+  std::mutex ahead_mutex;
+  std::vector<wgpu::CommandBuffer> ahead;  ///< The next replay, if it has been encoded already.
 };
 
 /// What a Stream points to.
@@ -63,8 +66,9 @@ struct StreamState {
   void retain(const Buffer& buffer);
   /// Counts one command that is not a dispatch towards the batch's limit.
   Status count_command();
-  Status replay(const RecordingState& recording, std::uint32_t times);
-  Result<double> time_replay(const RecordingState& recording, std::uint32_t times);
+  Status replay(RecordingState& recording, std::uint32_t times);
+  Status encode_ahead(RecordingState& recording);
+  Result<double> time_replay(RecordingState& recording, std::uint32_t times);
 
   std::shared_ptr<DeviceState> device;
   std::optional<RecordingDraft> draft;

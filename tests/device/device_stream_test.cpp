@@ -211,6 +211,33 @@ TEST(DeviceRecording, TimesAReplay) {
   EXPECT_EQ(download<std::uint32_t>(on, data)[0], 201U);
 }
 
+TEST(DeviceRecording, EncodesTheNextReplayAhead) {
+  gpu::Device& on = device();
+  const gpu::Kernel kernel = step_kernel(on);
+  const Buffer data = upload(on, Words{1, 0, 0, 0});
+  const Slice slice = whole(data);
+  gpu::Stream stream = on.stream();
+  ASSERT_TRUE(ok(stream.begin_recording()));
+  for (int i = 0; i < 20; ++i) {  // More than the first submission has.
+    ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&slice, 1), bytes({1, 1}), {})));
+  }
+  auto recording = stream.end_recording();
+  ASSERT_TRUE(ok(recording));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(ok(stream.encode_ahead(*recording)));
+  EXPECT_EQ(download<std::uint32_t>(on, data)[0], 1U) << "encoding must not run anything";
+  ASSERT_TRUE(ok(stream.replay(*recording)));
+  EXPECT_EQ(download<std::uint32_t>(on, data)[0], 21U);
+  ASSERT_TRUE(ok(stream.encode_ahead(*recording)));
+  ASSERT_TRUE(ok(recording->set_params(0, bytes({1, 5}))));  // Counts for what is encoded too.
+  ASSERT_TRUE(ok(stream.replay(*recording, 2)));
+  EXPECT_EQ(download<std::uint32_t>(on, data)[0], 69U);
+  ASSERT_TRUE(ok(stream.encode_ahead(*recording)));
+  *recording = {};
+  EXPECT_TRUE(ok(stream.wait()));
+  EXPECT_EQ(download<std::uint32_t>(on, data)[0], 69U) << "what is not replayed does not run";
+  EXPECT_TRUE(fails(stream.encode_ahead({}), ErrorCode::invalid_argument, "empty"));
+}
+
 TEST(DeviceRecording, EmptyAndMisusedOnes) {
   gpu::Device& on = device();
   gpu::Stream stream = on.stream();
