@@ -2,7 +2,7 @@
 """Times single ggml ops on Weft and on llama.cpp's own WebGPU backend, on the same adapter, and prints one table.
 
 usage: compare_webgpu.py LIBGGML-WEBGPU.SO [--preset P] [--part OP] [--state FILE] [--again RATIO]
-                         [--json docs/performance-webgpu.json --commit ID --adapter NAME]
+                         [--report] [--json docs/performance-webgpu.json --commit ID --adapter NAME --note TEXT]
 
 Inside the environment, after tools/build with the target ggml-op-times. The other backend is built from the source that
 env/llama fetches, with the same Dawn: `compare_webgpu.py --build DIR` does that and prints the library's name.
@@ -23,7 +23,7 @@ import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LONGEST = 120  # Seconds that one op may take, both compilers included.
+LONGEST = 60  # Seconds that one op may take, both compilers included.
 COLUMNS = ["wall_us", "processor_us"]
 
 
@@ -151,6 +151,7 @@ def main() -> int:
     parser.add_argument("--part", default="", help="only ops whose name contains it")
     parser.add_argument("--state", type=Path, help="build/PRESET/compare-webgpu.json unless named")
     parser.add_argument("--again", type=float, metavar="RATIO")
+    parser.add_argument("--report", action="store_true", help="measure nothing, show what the state file has")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--commit", default="")
     parser.add_argument("--note", action="append", default=[], help="a sentence for the page")
@@ -168,17 +169,18 @@ def main() -> int:
     listed = subprocess.run([folder / "ggml-op-times", "--list"], capture_output=True, text=True, check=True)
     names = [name for name in listed.stdout.splitlines() if args.part in name]
     state = State(args.state or ROOT / "build" / args.preset / "compare-webgpu.json", libraries)
-    measure([name for name in names if name not in state.results], folder / "ggml-op-times", devices, state)
-    if args.again:
+    if not args.report:
+        measure([name for name in names if name not in state.results], folder / "ggml-op-times", devices, state)
+    if args.again and not args.report:
         close = [name for name in names if (r := ratio(state.results[name], "processor_us")) and r < args.again]
         measure(close, folder / "ggml-op-times", devices, state)
-    results = {name: state.results[name] for name in names}
+    results = {name: state.results[name] for name in names if name in state.results}
     table(results)
     if args.json:
         rows = [{"name": name, "weft": times[0], "webgpu": times[1]} for name, times in results.items()]
         report = {"date": datetime.date.today().isoformat(), "commit": args.commit, "adapter": args.adapter,
                   "command": f"tools/compare_webgpu.py libggml-webgpu.so{f' --again {args.again}' if args.again else ''}",
-                  "longest": LONGEST, "notes": args.note, "results": rows}
+                  "longest": LONGEST, "cases": len(names), "notes": args.note, "results": rows}
         args.json.write_text(json.dumps(report, indent=1) + "\n")
     return 0
 

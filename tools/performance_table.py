@@ -207,7 +207,9 @@ def webgpu_lines(report: dict) -> list[str]:
              "backend supports, in its types, as a token and as a prompt have it. Both backends with the same Dawn, in one process, in "
              "turns; the best run of each counts. Processor time decides, which other work on the machine disturbs least; time on the "
              "clock stands beside it. All cases are in performance-webgpu.json.", "",
-             f"Weft is no slower in {len(both) - len(slower)} of {len(both)} cases.", *report.get("notes", []), "",
+             f"Weft is no slower in {len(both) - len(slower)} of {len(both)} cases"
+             f"{'' if len(report['results']) == report['cases'] else ' (of ' + str(report['cases']) + ' in the list, those measured so far)'}.",
+             *report.get("notes", []), "",
              "| op | cases | median | on the clock | lowest | in | Weft | other | |", "|---|---:|---:|---:|---:|---|---:|---:|---|"]
     for op, rows in ops.items():
         worst = min(rows, key=lambda row: webgpu_ratio(row, "processor_us"))

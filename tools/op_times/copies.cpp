@@ -28,9 +28,9 @@ void add_permuted(Cases& cases, ggml_type type, const Shape& shape, std::array<i
        }});
 }
 
-void add_upscale(Cases& cases, const char* name, ggml_type type, std::uint32_t mode) {
-  cases.push_back({title(std::format("UPSCALE {} by 2", name), type, {64, 64, 16}),
-                   {{type, {64, 64, 16}}},
+void add_upscale(Cases& cases, const char* name, std::uint32_t mode) {
+  cases.push_back({title(std::format("UPSCALE {} by 2", name), f32, {64, 64, 16}),
+                   {{f32, {64, 64, 16}}},
                    [mode](ggml_context* c, const Tensors& t) {
                      return ggml_interpolate(c, t[0], 128, 128, 16, 1, mode);
                    }});
@@ -76,10 +76,10 @@ void add_copies(Cases& cases) {
            return ggml_pad_ext(c, t[0], 1, 1, 1, 1, 0, 0, 0, 0);
          }});
   }
+  add_upscale(cases, "nearest", GGML_SCALE_MODE_NEAREST);
+  add_upscale(cases, "bilinear", GGML_SCALE_MODE_BILINEAR);
+  add_upscale(cases, "bicubic", GGML_SCALE_MODE_BICUBIC);
   for (const ggml_type type : {f32, f16}) {
-    add_upscale(cases, "nearest", type, GGML_SCALE_MODE_NEAREST);
-    add_upscale(cases, "bilinear", type, GGML_SCALE_MODE_BILINEAR);
-    add_upscale(cases, "bicubic", type, GGML_SCALE_MODE_BICUBIC);
     for (const std::int64_t size : {3, 5}) {
       cases.push_back({title(std::format("IM2COL {0}x{0}", size), type, {32, 32, 32}),
                        {{f16, {size, size, 32, 32}}, {f32, {32, 32, 32}}},
