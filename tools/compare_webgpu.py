@@ -180,8 +180,10 @@ def main() -> int:
         rows = [{"name": name, "weft": times[0], "webgpu": times[1]} for name, times in results.items()]
         report = {"date": datetime.date.today().isoformat(), "commit": args.commit, "adapter": args.adapter,
                   "command": f"tools/compare_webgpu.py libggml-webgpu.so{f' --again {args.again}' if args.again else ''}",
-                  "longest": LONGEST, "cases": len(names), "notes": args.note, "results": rows}
-        args.json.write_text(json.dumps(report, indent=1) + "\n")
+                  "longest": LONGEST, "cases": len(names), "notes": args.note}
+        head = json.dumps(report, indent=1).removesuffix("\n}")
+        lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)  # One line for each case.
+        args.json.write_text(f'{head},\n "results": [\n{lines}\n ]\n}}\n')
     return 0
 
 
