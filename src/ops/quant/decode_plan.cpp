@@ -30,8 +30,9 @@ struct Variant {
 
 Result<Dispatch> launch(const Job& job, const Caps& caps) {
   // Finding a row takes divisions, which software adapters do one lane at a time: it should pay.
+  constexpr std::uint64_t four_pieces = 4ULL * piece_elements;
   const std::uint32_t items =
-      caps.software && job.flat.shape[job.flat.rank - 1] % (4 * piece_elements) == 0 ? 4 : 1;
+      caps.software && job.flat.shape[job.flat.rank - 1] % four_pieces == 0 ? 4 : 1;
   const JobParams params = params_of(job, piece_elements * items);
   const Variant variant{.type = job.table.dtype,
                         .indexed = job.indexed(),
