@@ -175,10 +175,6 @@ TEST(DeviceApi, ErrorsSayTheValues) {
   EXPECT_NE(message_of([&] { (void)sum(a, {5}); }).find("Dimension 5"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)matmul(a, {}); }).find("f32[2,3] is empty"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)layer_norm(Tensor(), b); }).find("is empty"), std::string::npos);
-  EXPECT_NE(message_of([&] {
-              (void)b.slice(0, 0, 1).broadcast_to({1ULL << 50U}).to_vector();
-            }).find("1125899906842624 elements"),
-            std::string::npos);
   EXPECT_NE(message_of([&] { (void)a.item(); }).find('6'), std::string::npos);
   EXPECT_NE(message_of([&] { (void)a.to_vector<std::int32_t>(); }).find("f32"), std::string::npos);
   EXPECT_NE(message_of([] { (void)Tensor().size(); }), "no error");
@@ -186,6 +182,13 @@ TEST(DeviceApi, ErrorsSayTheValues) {
   EXPECT_NE(
       message_of([] { (void)api_device().tensor({3}, std::vector{1.0F}); }).find("3 elements"),
       std::string::npos);
+}
+
+// Not of DeviceApi, which also runs under sanitizers: they end the process where there is no memory.
+TEST(HostMemory, MayBeTooLittle) {
+  const Tensor huge = api_device().full({1}, 1).broadcast_to({1ULL << 50U});
+  EXPECT_NE(message_of([&] { (void)huge.to_vector(); }).find("1125899906842624 elements"),
+            std::string::npos);
 }
 
 }  // namespace
