@@ -4,6 +4,7 @@
 
 #include "fuse/patterns.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
+#include "ops/overlap.hpp"
 #include "rows/matmul.hpp"
 
 namespace weft::plugin {
@@ -66,7 +67,7 @@ void PackedInput::written(const ggml_tensor& tensor, const PlaceFn& place) {
   const bool writes_sources =
       tensor.op == GGML_OP_OPT_STEP_ADAMW || tensor.op == GGML_OP_OPT_STEP_SGD;
   for (Entry& entry : entries_) {
-    if (!view || writes_sources || overlaps(*view, entry.x)) entry.packed = {};
+    if (!view || writes_sources || ops::overlap(*view, entry.x)) entry.packed = {};
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "fuse/patterns.hpp"
+#include "ops/overlap.hpp"
 #include "rows/matmul.hpp"
 
 namespace weft::plugin {
@@ -41,16 +42,11 @@ bool same_view(const ops::View& a, const ops::View& b) {
          std::ranges::equal(a.extents(), b.extents()) && a.stride == b.stride;
 }
 
-bool overlaps(const ops::View& a, const ops::View& b) {
-  if (a.slot != b.slot || a.empty() || b.empty()) return false;
-  return a.bytes().begin < b.bytes().end && b.bytes().begin < a.bytes().end;
-}
-
 bool safe_in_rows(std::initializer_list<ops::View> outputs,
                   std::initializer_list<ops::View> inputs) {
   return std::ranges::all_of(outputs, [&](const ops::View& output) {
     return std::ranges::all_of(inputs, [&](const ops::View& input) {
-      return !input.given() || !output.given() || !overlaps(output, input) ||
+      return !input.given() || !output.given() || !ops::overlap(output, input) ||
              same_view(output, input);
     });
   });

@@ -2,6 +2,7 @@
 #include "ops/norm/norm.hpp"
 
 #include "fuse/patterns.hpp"
+#include "ops/overlap.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -72,7 +73,7 @@ std::optional<Fusion> plan_chain(const NormChain& chain, const Candidates& candi
   args.eps = std::bit_cast<float>(chain.norm->op_params[0]);
   if (!placed ||
       !safe_in_rows({args.y, args.sum}, {args.x, args.residual, args.weight, args.bias}) ||
-      overlaps(args.y, args.sum)) {
+      ops::overlap(args.y, args.sum)) {
     return std::nullopt;
   }
   // Products that come next take the result in packed form, which this launch can write too.

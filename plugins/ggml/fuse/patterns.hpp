@@ -64,8 +64,6 @@ const ggml_tensor* other_operand(const ggml_tensor& node, const ggml_tensor& ten
 
 /// True for views of the same elements in the same order.
 bool same_view(const ops::View& a, const ops::View& b);
-/// Whether two views share bytes.
-bool overlaps(const ops::View& a, const ops::View& b);
 
 /// A fused kernel writes results before later rows of the inputs have been read: an output may lie exactly on an input,
 /// row on row, but not elsewhere on it.

@@ -4,6 +4,7 @@
 
 #include "fuse/patterns.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
+#include "ops/overlap.hpp"
 #include "rows/common.hpp"
 #include "rows/elementwise.hpp"
 #include "rows/matmul.hpp"
@@ -101,7 +102,7 @@ bool add_biases(const Candidates& candidates, std::size_t count, JoinArgs& args)
 bool meet(const std::vector<View>& views) {
   for (std::size_t i = 0; i < views.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (overlaps(views[i], views[j])) return true;
+      if (ops::overlap(views[i], views[j])) return true;
     }
   }
   return false;
@@ -167,7 +168,7 @@ std::optional<Fusion> with_end(const Candidates& candidates) {
       }
     }
   }
-  if (used == 1 || overlaps(args.y, args.x) || overlaps(args.y, args.weights) ||
+  if (used == 1 || ops::overlap(args.y, args.x) || ops::overlap(args.y, args.weights) ||
       !safe_in_rows({args.y}, {args.bias})) {
     return std::nullopt;
   }

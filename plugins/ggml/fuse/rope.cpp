@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fuse/patterns.hpp"
+#include "ops/overlap.hpp"
 #include "rows/attention.hpp"
 #include "rows/common.hpp"
 
@@ -23,12 +24,12 @@ bool same_bytes(const View& a, const View& b) {
 /// Whether a stream can run at the same time as the others: none writes what another one reads or writes.
 bool may_join(const std::vector<Args>& streams, const Args& args) {
   for (const Args& other : streams) {
-    if (overlaps(args.y, other.y)) return false;
+    if (ops::overlap(args.y, other.y)) return false;
     for (const View& read : {args.x, args.rows, args.positions, args.factors}) {
-      if (overlaps(other.y, read)) return false;
+      if (ops::overlap(other.y, read)) return false;
     }
     for (const View& read : {other.x, other.rows, other.positions, other.factors}) {
-      if (overlaps(args.y, read)) return false;
+      if (ops::overlap(args.y, read)) return false;
     }
   }
   return true;

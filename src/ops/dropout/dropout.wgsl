@@ -28,13 +28,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var rest = chunk * {{CHUNK}}u;
 #for back in 0..RANK
 #let d = RANK - 1 - back
-#if d == 0
-  let c{{d}} = rest;
-#else
-  let q{{d}} = rest / p.shape_{{d}};
-  let c{{d}} = rest - q{{d}} * p.shape_{{d}};
-  rest = q{{d}};
-#endif
+#include "lib/coordinate.wgsl" with D=d LAST=back == RANK - 1
   x += c{{d}} * p.x_stride_{{d}};
   y += c{{d}} * p.y_stride_{{d}};
   n += c{{d}} * p.n_stride_{{d}};

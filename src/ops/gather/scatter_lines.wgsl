@@ -9,13 +9,7 @@ fn line_place(n: u32) -> Line {
   var at = Line({{DATA ? "p.y_off" : "0u"}}, {{DATA ? "p.source_off" : "0u"}}, p.index_off, p.first_position);
 #for back in 0..RANK
 #let d = RANK - 1 - back
-#if d == 0
-  let c{{d}} = rest;
-#else
-  let q{{d}} = rest / p.shape_{{d}};
-  let c{{d}} = rest - q{{d}} * p.shape_{{d}};
-  rest = q{{d}};
-#endif
+#include "lib/coordinate.wgsl" with D=d LAST=back == RANK - 1
   at.y += c{{d}} * p.y_line_{{d}};
   at.source += c{{d}} * p.source_line_{{d}};
   at.index += c{{d}} * p.index_line_{{d}};

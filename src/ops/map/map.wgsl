@@ -31,13 +31,7 @@ fn place(number: u32) -> Place {
   at.y = p.y_off;
 #for back in 0..RANK
 #let d = RANK - 1 - back
-#if d == 0
-  let c{{d}} = rest;
-#else
-  let q{{d}} = rest / p.shape_{{d}};
-  let c{{d}} = rest - q{{d}} * p.shape_{{d}};
-  rest = q{{d}};
-#endif
+#include "lib/coordinate.wgsl" with D=d LAST=back == RANK - 1
 #for k in 0..INPUTS
   at.i{{k}} += c{{d}} * p.stride{{k}}_{{d}};
 #endfor

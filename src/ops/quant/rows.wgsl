@@ -14,13 +14,7 @@ fn find_row(number: u32) -> Row {
   // Divisions are slow on software adapters: only as many as there are dimensions.
 #for back in 0..RANK
 #let d = 3 - back
-#if back == RANK - 1
-  let c{{d}} = rest;
-#else
-  let q{{d}} = rest / p.shape_{{d}};
-  let c{{d}} = rest - q{{d}} * p.shape_{{d}};
-  rest = q{{d}};
-#endif
+#include "lib/coordinate.wgsl" with D=d LAST=back == RANK - 1
   row.flat += c{{d}} * p.flat_{{d}};
   row.table += c{{d}} * p.table_{{d}};
   index += c{{d}} * p.index_{{d}};

@@ -16,13 +16,7 @@ fn find_row(number: u32) -> Row {
   var index = p.index_off;
 #for back in 0..RANK
 #let d = RANK - 1 - back
-#if d == 0
-  let c{{d}} = rest;
-#else
-  let q{{d}} = rest / p.shape_{{d}};
-  let c{{d}} = rest - q{{d}} * p.shape_{{d}};
-  rest = q{{d}};
-#endif
+#include "lib/coordinate.wgsl" with D=d LAST=back == RANK - 1
   row.flat += c{{d}} * p.flat_{{d}};
   row.batch += c{{d}} * p.batch_{{d}};
   row.position += c{{d}} * p.position_{{d}};
