@@ -33,21 +33,16 @@ ggml_tensor* attention_queries(const ggml_tensor& result) {
 
 namespace {
 
-/// The plan for so many nodes; the next product takes the result in packed form, which the launches write too if they can.
+/// The plan for so many nodes.
 std::optional<Fusion> plan_packed(const Candidates& candidates, std::size_t nodes,
                                   ops::attention::Args args) {
-  const View rows = args.y.transpose(1, 2);
-  const auto x = candidates.packed_reader(nodes, rows);
-  const std::uint64_t columns = rows.shape[2] * rows.shape[3];
-  if (x && x->shape[x->rank - 1] == columns) {
-    const std::array shape{rows.shape[0], rows.shape[1], columns};
-    args.packed = candidates.packed.room(reshape_dense(rows, shape));
-    if (auto plan = ops::attention::plan(args, candidates.caps)) {
-      return Fusion{nodes, std::move(*plan), *x, candidates.packed.room(*x)};
-    }
-    args.packed = {};
-  }
-  return fusion_of(nodes, ops::attention::plan(args, candidates.caps));
+  const View heads = args.y.transpose(1, 2);
+  const std::array shape{heads.shape[0], heads.shape[1], heads.shape[2] * heads.shape[3]};
+  const View rows = View::dense(heads.dtype, shape);
+  return candidates.packing(nodes, heads, rows, {}, [&](const View& packed) {
+    args.packed = packed;
+    return ops::attention::plan(args, candidates.caps);
+  });
 }
 
 }  // namespace

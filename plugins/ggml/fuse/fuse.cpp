@@ -67,6 +67,18 @@ std::optional<ops::View> Candidates::packed_reader(std::size_t from,
   return std::nullopt;
 }
 
+std::optional<Fusion> Candidates::packing(
+    std::size_t count, const ops::View& result, const ops::View& rows, const ops::View& busy,
+    const std::function<Result<ops::Plan>(const ops::View& packed)>& plan) const {
+  const auto x = packed_reader(count, result);
+  if (x && x->shape[x->rank - 1] == rows.shape[rows.rank - 1]) {
+    if (auto made = plan(packed.room(rows, busy))) {
+      return Fusion{count, std::move(*made), *x, packed.room(*x, busy)};
+    }
+  }
+  return fusion_of(count, plan({}));
+}
+
 std::optional<Node> Candidates::node(const ggml_tensor& tensor) const {
   auto made = make_node(tensor, place);
   return made ? std::optional(std::move(*made)) : std::nullopt;

@@ -76,16 +76,10 @@ std::optional<Fusion> plan_chain(const NormChain& chain, const Candidates& candi
       ops::overlap(args.y, args.sum)) {
     return std::nullopt;
   }
-  // Products that come next take the result in packed form, which this launch can write too.
-  const auto x = candidates.packed_reader(chain.nodes, args.y);
-  if (x && x->shape[x->rank - 1] == args.y.shape[args.y.rank - 1]) {
-    args.packed = candidates.packed.room(args.y);
-    if (auto plan = ops::norm::plan(args, candidates.caps)) {
-      return Fusion{chain.nodes, std::move(*plan), *x, candidates.packed.room(*x)};
-    }
-    args.packed = {};
-  }
-  return fusion_of(chain.nodes, ops::norm::plan(args, candidates.caps));
+  return candidates.packing(chain.nodes, args.y, args.y, {}, [&](const View& packed) {
+    args.packed = packed;
+    return ops::norm::plan(args, candidates.caps);
+  });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -31,6 +32,12 @@ struct Candidates {
   /// in packed form where that is there.
   [[nodiscard]] std::optional<ops::View> packed_reader(std::size_t from,
                                                        const ops::View& result) const;
+  /// The first `count` nodes by `plan`, which is told where to write what it makes in packed form too: where a product that
+  /// comes next takes it so, and the plan can; else nowhere. `rows` is the result as products see it, and `busy` what the
+  /// plan reads packed.
+  [[nodiscard]] std::optional<Fusion> packing(
+      std::size_t count, const ops::View& result, const ops::View& rows, const ops::View& busy,
+      const std::function<Result<ops::Plan>(const ops::View& packed)>& plan) const;
 };
 
 /// A pattern: a sequence at the start of the nodes as one plan, if it is there and its tensors allow it.

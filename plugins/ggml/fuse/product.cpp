@@ -63,15 +63,10 @@ std::optional<Fusion> gated(const Candidates& candidates, const std::vector<Node
                 .scalars = function->scalars,
                 .allow_q8 = all_allow_q8(std::span(nodes).first(2)),
                 .packed = candidates.packed.find(matrix(gate.src[1]))};
-  const auto x = candidates.packed_reader(3, node->dst);
-  if (x && x->shape[x->rank - 1] == node->dst.shape[3]) {
-    args.packed_y = candidates.packed.room(args.y.front(), args.packed);
-    if (auto made = plan(args, candidates.caps)) {
-      return Fusion{3, std::move(*made), *x, candidates.packed.room(*x, args.packed)};
-    }
-    args.packed_y = {};
-  }
-  return fusion_of(3, plan(args, candidates.caps));
+  return candidates.packing(3, node->dst, args.y.front(), args.packed, [&](const View& packed) {
+    args.packed_y = packed;
+    return plan(args, candidates.caps);
+  });
 }
 
 /// The biases of the first `count` nodes, which are products, if the nodes behind them add one to each; then y is where
