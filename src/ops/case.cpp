@@ -205,6 +205,13 @@ HostTensor make_host(const TensorSpec& spec, Random& random) {
   return host;
 }
 
+double allowed_epsilons(const Case& test, const Plan& plan) {
+  const bool matrices = std::ranges::any_of(plan.dispatches, [](const Dispatch& dispatch) {
+    return dispatch.kernel.features.subgroup_matrix;
+  });
+  return matrices && test.matrix_epsilons > 0 ? test.matrix_epsilons : test.epsilons;
+}
+
 double allowed_error(const Case& test, DType type, double expected) {
   const double size = std::abs(expected);
   double allowed = test.epsilons * 0x1p-23 * std::max(test.scale, size);

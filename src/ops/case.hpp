@@ -65,6 +65,8 @@ struct Case {
   double epsilons =
       8;  ///< Allowed error: this many f32 epsilons of max(scale, |expected|), plus rounding to the type.
   double scale = 1;
+  double matrix_epsilons =
+      0;  ///< Allowed instead where the plan uses matrix units, if they round more; 0: the same.
   bool test = true;
   bool bench = false;
   double flops = 0;  ///< For benchmarks: arithmetic, if that is what bounds the op.
@@ -114,6 +116,9 @@ void copy_elements(const View& view, std::span<const std::byte> from, std::span<
 /// Random contents of a tensor, rounded to its type. Quantized ones get random blocks whose scales are such that
 /// most values lie between `low` and `high`.
 HostTensor make_host(const TensorSpec& spec, Random& random);
+
+/// The epsilons that a case allows with this plan.
+double allowed_epsilons(const Case& test, const Plan& plan);
 
 /// The error that a case allows at an expected value.
 double allowed_error(const Case& test, DType type, double expected);

@@ -11,14 +11,10 @@
 
 #include "base/format.hpp"
 #include "base/half.hpp"
+#include "shared.hpp"
 
 namespace weft::test {
 namespace {
-
-const Device& api_device() {
-  static const Device device;
-  return device;
-}
 
 template <class Function>
 std::string message_of(Function function) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gpu/gpu.hpp"
+#include "shared.hpp"
 
 /// What every device test needs: one device for the whole process, and checks for Result and
 /// Status.
@@ -21,15 +22,14 @@ namespace weft::test {
 /// The device that all tests of a process share; WEFT_ADAPTER, WEFT_MODE and WEFT_CAPS choose it.
 /// Ends the test program with the reason if there is none: no device test could say anything then.
 inline gpu::Device& device() {
-  static gpu::Device shared = [] {
+  return shared([] {
     Result<gpu::Device> made = gpu::Device::create();
     if (!made) {
       std::fprintf(stderr, "No device for the tests: %s\n", made.error().message.c_str());
       std::exit(1);
     }
     return std::move(*made);
-  }();
-  return shared;
+  });
 }
 
 /// EXPECT_TRUE(ok(result)) prints the error's message where there is one.

@@ -39,218 +39,184 @@ fn main() { data[0] = data[0] * params.factor + params.add; }
   return kernel ? *kernel : gpu::Kernel{};
 }
 
-TEST(DeviceStream, KeepsTheOrderAcrossManyBatches) {
-  gpu::Device& on = device();
-  const gpu::Kernel kernel = step_kernel(on);
-  const Buffer data = upload(on, Words{1, 0, 0, 0});
-  const Slice slice = whole(data);
-  gpu::Stream stream = on.stream();
+/// A stream, the step kernel, and one number for it to work on.
+class Steps : public testing::Test {
+ protected:
+  static Buffer number(std::uint32_t value) { return upload(device(), Words{value, 0, 0, 0}); }
+  static std::uint32_t value_of(const Buffer& of) {
+    return download<std::uint32_t>(device(), of)[0];
+  }
+
+  /// x = x * factor + add of a buffer's first word.
+  testing::AssertionResult step(const Buffer& of, StepParams params) {
+    const Slice slice = whole(of);
+    return ok(stream_.dispatch(kernel_, std::span(&slice, 1), bytes(params), {}));
+  }
+  testing::AssertionResult step(StepParams params) { return step(data_, params); }
+
+  gpu::Kernel kernel_ = step_kernel(device());
+  Buffer data_ = number(1);
+  gpu::Stream stream_ = device().stream();
+};
+class DeviceStream : public Steps {};
+class DeviceRecording : public Steps {};
+
+TEST_F(DeviceStream, KeepsTheOrderAcrossManyBatches) {
   std::uint32_t expected = 1;
   for (std::uint32_t i = 0; i < 5000; ++i) {
-    const StepParams params{3, i};
-    ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&slice, 1), bytes(params), {})));
+    ASSERT_TRUE(step({3, i}));
     expected = expected * 3 + i;
   }
-  ASSERT_TRUE(ok(stream.wait()));
-  EXPECT_EQ(download<std::uint32_t>(on, data)[0], expected);
+  ASSERT_TRUE(ok(stream_.wait()));
+  EXPECT_EQ(value_of(data_), expected);
 }
 
-TEST(DeviceStream, MixesDispatchesCopiesAndFills) {
-  gpu::Device& on = device();
-  const gpu::Kernel kernel = step_kernel(on);
-  const Buffer a = upload(on, Words{5, 0, 0, 0});
-  const Buffer b = upload(on, Words{0, 0, 0, 0});
-  const Slice on_a = whole(a);
-  const Slice on_b = whole(b);
-  gpu::Stream stream = on.stream();
+TEST_F(DeviceStream, MixesDispatchesCopiesAndFills) {
+  const Buffer a = number(5);
+  const Buffer b = number(0);
   const StepParams twice{2, 1};
-  ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&on_a, 1), bytes(twice), {})));  // a = 11
-  ASSERT_TRUE(ok(stream.copy(on_a, on_b)));                                         // b = 11
-  ASSERT_TRUE(ok(stream.fill({a, 0, 4}, 0)));                                       // a = 0
-  ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&on_b, 1), bytes(twice), {})));  // b = 23
-  ASSERT_TRUE(ok(stream.fill({a, 1, 1}, 7)));                                       // a = 0x0700
-  ASSERT_TRUE(ok(stream.copy({b, 0, 1}, {a, 2, 1})));                               // a = 0x170700
-  ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&on_a, 1), bytes(twice), {})));
+  ASSERT_TRUE(step(a, twice));                          // a = 11
+  ASSERT_TRUE(ok(stream_.copy(whole(a), whole(b))));    // b = 11
+  ASSERT_TRUE(ok(stream_.fill({a, 0, 4}, 0)));          // a = 0
+  ASSERT_TRUE(step(b, twice));                          // b = 23
+  ASSERT_TRUE(ok(stream_.fill({a, 1, 1}, 7)));          // a = 0x0700
+  ASSERT_TRUE(ok(stream_.copy({b, 0, 1}, {a, 2, 1})));  // a = 0x170700
+  ASSERT_TRUE(step(a, twice));
   Words read(4);
-  ASSERT_TRUE(ok(stream.read(whole(a), std::as_writable_bytes(std::span(read)))));
+  ASSERT_TRUE(ok(stream_.read(whole(a), std::as_writable_bytes(std::span(read)))));
   EXPECT_EQ(read[0], 2 * 0x170700U + 1);
-  EXPECT_EQ(download<std::uint32_t>(on, b)[0], 23U);
+  EXPECT_EQ(value_of(b), 23U);
 }
 
-TEST(DeviceStream, WriteComesAfterWhatWasRecorded) {
-  gpu::Device& on = device();
-  const gpu::Kernel kernel = step_kernel(on);
-  const Buffer data = upload(on, Words{5, 0, 0, 0});
-  const Buffer kept = upload(on, Words(4, 0));
-  const Slice slice = whole(data);
-  gpu::Stream stream = on.stream();
-  ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&slice, 1), bytes({10, 0}), {})));
-  ASSERT_TRUE(ok(stream.copy(slice, whole(kept))));
+TEST_F(DeviceStream, WriteComesAfterWhatWasRecorded) {
+  const Buffer kept = number(0);
+  ASSERT_TRUE(step({10, 40}));
+  ASSERT_TRUE(ok(stream_.copy(whole(data_), whole(kept))));
   const Words seven{7, 7, 7, 7};
-  ASSERT_TRUE(ok(stream.write(slice, bytes_of(seven))));
-  EXPECT_EQ(download<std::uint32_t>(on, data), seven);
-  EXPECT_EQ(download<std::uint32_t>(on, kept)[0], 50U);
+  ASSERT_TRUE(ok(stream_.write(whole(data_), bytes_of(seven))));
+  EXPECT_EQ(download<std::uint32_t>(device(), data_), seven);
+  EXPECT_EQ(value_of(kept), 50U);
 }
 
-TEST(DeviceStream, SubmitsWhatIsLeftWhenItGoes) {
-  gpu::Device& on = device();
-  const Buffer data = upload(on, Words{1, 0, 0, 0});
+TEST_F(DeviceStream, SubmitsWhatIsLeftWhenItGoes) {
   {
-    const gpu::Kernel kernel = step_kernel(on);
-    const Slice slice = whole(data);
-    gpu::Stream stream = on.stream();
-    ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&slice, 1), bytes({2, 3}), {})));
+    gpu::Stream stream = device().stream();
+    const Slice slice = whole(data_);
+    ASSERT_TRUE(ok(stream.dispatch(kernel_, std::span(&slice, 1), bytes({2, 3}), {})));
   }
-  EXPECT_EQ(download<std::uint32_t>(on, data)[0], 5U);
+  EXPECT_EQ(value_of(data_), 5U);
 }
 
-TEST(DeviceStream, HoldsBuffersUntilItSubmits) {
-  gpu::Device& on = device();
-  const gpu::Kernel kernel = step_kernel(on);
-  const Buffer result = upload(on, Words(4, 0));
-  gpu::Stream stream = on.stream();
+TEST_F(DeviceStream, HoldsBuffersUntilItSubmits) {
   {
-    const Buffer temporary = upload(on, Words{20, 0, 0, 0});
-    const Slice slice = whole(temporary);
-    ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&slice, 1), bytes({2, 2}), {})));
-    ASSERT_TRUE(ok(stream.copy(slice, whole(result))));
+    const Buffer temporary = number(20);
+    ASSERT_TRUE(step(temporary, {2, 2}));
+    ASSERT_TRUE(ok(stream_.copy(whole(temporary), whole(data_))));
   }
   // If the temporary buffer were free already, this would take it and spoil it.
-  const Buffer other = upload(on, Words{999, 0, 0, 0});
-  ASSERT_TRUE(ok(stream.submit()));
-  EXPECT_EQ(download<std::uint32_t>(on, result)[0], 42U);
-  EXPECT_EQ(download<std::uint32_t>(on, other)[0], 999U);
+  const Buffer other = number(999);
+  ASSERT_TRUE(ok(stream_.submit()));
+  EXPECT_EQ(value_of(data_), 42U);
+  EXPECT_EQ(value_of(other), 999U);
 }
 
-TEST(DeviceRecording, ReplaysInOrderAndOftenWithoutNewBindGroups) {
-  gpu::Device& on = device();
-  const gpu::Kernel kernel = step_kernel(on);
-  const Buffer a = upload(on, Words{1, 0, 0, 0});
-  const Buffer b = upload(on, Words{0, 0, 0, 0});
-  const Slice on_a = whole(a);
-  const Slice on_b = whole(b);
-  gpu::Stream stream = on.stream();
-  ASSERT_TRUE(ok(stream.begin_recording()));
-  ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&on_a, 1), bytes({3, 1}), {})));
-  ASSERT_TRUE(ok(stream.copy(on_a, on_b)));
-  ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&on_b, 1), bytes({2, 5}), {})));
-  ASSERT_TRUE(ok(stream.copy(on_b, on_a)));
-  ASSERT_TRUE(ok(stream.fill({b, 0, 3}, 0xEE)));
-  auto recording = stream.end_recording();
+TEST_F(DeviceRecording, ReplaysInOrderAndOftenWithoutNewBindGroups) {
+  const Buffer other = number(0);
+  ASSERT_TRUE(ok(stream_.begin_recording()));
+  ASSERT_TRUE(step({3, 1}));
+  ASSERT_TRUE(ok(stream_.copy(whole(data_), whole(other))));
+  ASSERT_TRUE(step(other, {2, 5}));
+  ASSERT_TRUE(ok(stream_.copy(whole(other), whole(data_))));
+  ASSERT_TRUE(ok(stream_.fill({other, 0, 3}, 0xEE)));
+  auto recording = stream_.end_recording();
   ASSERT_TRUE(ok(recording));
   EXPECT_EQ(recording->size(), 5U);
-  EXPECT_EQ(download<std::uint32_t>(on, a)[0], 1U) << "recording must not run anything";
+  EXPECT_EQ(value_of(data_), 1U) << "recording must not run anything";
 
-  const std::uint64_t groups = on.cache().bind_groups;
-  ASSERT_TRUE(ok(stream.replay(*recording)));
-  ASSERT_TRUE(ok(stream.replay(*recording, 700)));  // More than one submission.
-  ASSERT_TRUE(ok(stream.wait()));
+  const std::uint64_t groups = device().cache().bind_groups;
+  ASSERT_TRUE(ok(stream_.replay(*recording)));
+  ASSERT_TRUE(ok(stream_.replay(*recording, 700)));  // More than one submission.
+  ASSERT_TRUE(ok(stream_.wait()));
   std::uint32_t expected = 1;
   for (int i = 0; i < 701; ++i) expected = 2 * (expected * 3 + 1) + 5;
-  EXPECT_EQ(download<std::uint32_t>(on, a)[0], expected);
-  EXPECT_EQ(download<std::uint32_t>(on, b)[0], (expected & 0xFF000000U) | 0x00EEEEEEU);
-  EXPECT_EQ(on.cache().bind_groups, groups);
+  EXPECT_EQ(value_of(data_), expected);
+  EXPECT_EQ(value_of(other), (expected & 0xFF000000U) | 0x00EEEEEEU);
+  EXPECT_EQ(device().cache().bind_groups, groups);
 }
 
-TEST(DeviceRecording, ParametersCanBeReplaced) {
-  gpu::Device& on = device();
-  const gpu::Kernel kernel = step_kernel(on);
-  const Buffer data = upload(on, Words{1, 0, 0, 0});
-  const Slice slice = whole(data);
-  gpu::Stream stream = on.stream();
-  ASSERT_TRUE(ok(stream.begin_recording()));
-  ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&slice, 1), bytes({1, 1}), {})));
-  ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&slice, 1), bytes({1, 10}), {})));
-  auto recording = stream.end_recording();
+TEST_F(DeviceRecording, ParametersCanBeReplaced) {
+  ASSERT_TRUE(ok(stream_.begin_recording()));
+  ASSERT_TRUE(step({1, 1}));
+  ASSERT_TRUE(step({1, 10}));
+  auto recording = stream_.end_recording();
   ASSERT_TRUE(ok(recording));
-  ASSERT_TRUE(ok(stream.replay(*recording)));
+  ASSERT_TRUE(ok(stream_.replay(*recording)));
   ASSERT_TRUE(ok(recording->set_params(0, bytes({1, 100}))));
-  ASSERT_TRUE(ok(stream.replay(*recording)));
-  EXPECT_EQ(download<std::uint32_t>(on, data)[0], 1U + 11 + 110);
+  ASSERT_TRUE(ok(stream_.replay(*recording)));
+  EXPECT_EQ(value_of(data_), 1U + 11 + 110);
   EXPECT_TRUE(fails(recording->set_params(2, bytes({})), ErrorCode::invalid_argument, "number 2"));
   EXPECT_TRUE(fails(recording->set_params(0, {}), ErrorCode::invalid_argument, "8 bytes"));
 }
 
-TEST(DeviceRecording, KeepsItsBuffers) {
-  gpu::Device& on = device();
-  const gpu::Kernel kernel = step_kernel(on);
-  const Buffer result = upload(on, Words(4, 0));
-  gpu::Stream stream = on.stream();
+TEST_F(DeviceRecording, KeepsItsBuffers) {
   gpu::Recording recording;
   {
-    const Buffer inner = upload(on, Words{4, 0, 0, 0});
-    const Slice slice = whole(inner);
-    ASSERT_TRUE(ok(stream.begin_recording()));
-    ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&slice, 1), bytes({10, 2}), {})));
-    ASSERT_TRUE(ok(stream.copy(slice, whole(result))));
-    auto made = stream.end_recording();
+    const Buffer inner = number(4);
+    ASSERT_TRUE(ok(stream_.begin_recording()));
+    ASSERT_TRUE(step(inner, {10, 2}));
+    ASSERT_TRUE(ok(stream_.copy(whole(inner), whole(data_))));
+    auto made = stream_.end_recording();
     ASSERT_TRUE(ok(made));
     recording = *made;
   }
-  const Buffer other = upload(on, Words{7, 0, 0, 0});
-  ASSERT_TRUE(ok(stream.replay(recording)));
-  EXPECT_EQ(download<std::uint32_t>(on, result)[0], 42U);
+  const Buffer other = number(7);
+  ASSERT_TRUE(ok(stream_.replay(recording)));
+  EXPECT_EQ(value_of(data_), 42U);
 }
 
-TEST(DeviceRecording, TimesAReplay) {
-  gpu::Device& on = device();
-  const gpu::Kernel kernel = step_kernel(on);
-  const Buffer data = upload(on, Words{1, 0, 0, 0});
-  const Slice slice = whole(data);
-  gpu::Stream stream = on.stream();
-  ASSERT_TRUE(ok(stream.begin_recording()));
-  for (int i = 0; i < 10; ++i) {
-    ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&slice, 1), bytes({1, 1}), {})));
-  }
-  const auto recording = stream.end_recording();
+TEST_F(DeviceRecording, TimesAReplay) {
+  ASSERT_TRUE(ok(stream_.begin_recording()));
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(step({1, 1}));
+  const auto recording = stream_.end_recording();
   ASSERT_TRUE(ok(recording));
-  const auto seconds = stream.time_replay(*recording, 20);
+  const auto seconds = stream_.time_replay(*recording, 20);
   ASSERT_TRUE(ok(seconds));
   EXPECT_GT(*seconds, 1e-8);
   EXPECT_LT(*seconds, 10.0);
-  EXPECT_EQ(download<std::uint32_t>(on, data)[0], 201U);
+  EXPECT_EQ(value_of(data_), 201U);
 }
 
-TEST(DeviceRecording, EncodesTheNextReplayAhead) {
-  gpu::Device& on = device();
-  const gpu::Kernel kernel = step_kernel(on);
-  const Buffer data = upload(on, Words{1, 0, 0, 0});
-  const Slice slice = whole(data);
-  gpu::Stream stream = on.stream();
-  ASSERT_TRUE(ok(stream.begin_recording()));
-  for (int i = 0; i < 20; ++i) {  // More than the first submission has.
-    ASSERT_TRUE(ok(stream.dispatch(kernel, std::span(&slice, 1), bytes({1, 1}), {})));
-  }
-  auto recording = stream.end_recording();
+TEST_F(DeviceRecording, EncodesTheNextReplayAhead) {
+  ASSERT_TRUE(ok(stream_.begin_recording()));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(step({1, 1}));  // More than the first submission has.
+  auto recording = stream_.end_recording();
   ASSERT_TRUE(ok(recording));
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(ok(stream.encode_ahead(*recording)));
-  EXPECT_EQ(download<std::uint32_t>(on, data)[0], 1U) << "encoding must not run anything";
-  ASSERT_TRUE(ok(stream.replay(*recording)));
-  EXPECT_EQ(download<std::uint32_t>(on, data)[0], 21U);
-  ASSERT_TRUE(ok(stream.encode_ahead(*recording)));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(ok(stream_.encode_ahead(*recording)));
+  EXPECT_EQ(value_of(data_), 1U) << "encoding must not run anything";
+  ASSERT_TRUE(ok(stream_.replay(*recording)));
+  EXPECT_EQ(value_of(data_), 21U);
+  ASSERT_TRUE(ok(stream_.encode_ahead(*recording)));
   ASSERT_TRUE(ok(recording->set_params(0, bytes({1, 5}))));  // Counts for what is encoded too.
-  ASSERT_TRUE(ok(stream.replay(*recording, 2)));
-  EXPECT_EQ(download<std::uint32_t>(on, data)[0], 69U);
-  ASSERT_TRUE(ok(stream.encode_ahead(*recording)));
+  ASSERT_TRUE(ok(stream_.replay(*recording, 2)));
+  EXPECT_EQ(value_of(data_), 69U);
+  ASSERT_TRUE(ok(stream_.encode_ahead(*recording)));
   *recording = {};
-  EXPECT_TRUE(ok(stream.wait()));
-  EXPECT_EQ(download<std::uint32_t>(on, data)[0], 69U) << "what is not replayed does not run";
-  EXPECT_TRUE(fails(stream.encode_ahead({}), ErrorCode::invalid_argument, "empty"));
+  EXPECT_TRUE(ok(stream_.wait()));
+  EXPECT_EQ(value_of(data_), 69U) << "what is not replayed does not run";
+  EXPECT_TRUE(fails(stream_.encode_ahead({}), ErrorCode::invalid_argument, "empty"));
 }
 
-TEST(DeviceRecording, EmptyAndMisusedOnes) {
-  gpu::Device& on = device();
-  gpu::Stream stream = on.stream();
-  EXPECT_TRUE(fails(stream.end_recording(), ErrorCode::invalid_argument, "not recording"));
-  ASSERT_TRUE(ok(stream.begin_recording()));
-  EXPECT_TRUE(fails(stream.begin_recording(), ErrorCode::invalid_argument, "already"));
-  EXPECT_TRUE(fails(stream.replay({}), ErrorCode::invalid_argument, "empty"));
-  const auto recording = stream.end_recording();
+TEST_F(DeviceRecording, EmptyAndMisusedOnes) {
+  EXPECT_TRUE(fails(stream_.end_recording(), ErrorCode::invalid_argument, "not recording"));
+  ASSERT_TRUE(ok(stream_.begin_recording()));
+  EXPECT_TRUE(fails(stream_.begin_recording(), ErrorCode::invalid_argument, "already"));
+  EXPECT_TRUE(fails(stream_.replay({}), ErrorCode::invalid_argument, "empty"));
+  const auto recording = stream_.end_recording();
   ASSERT_TRUE(ok(recording));
   EXPECT_EQ(recording->size(), 0U);
-  EXPECT_TRUE(ok(stream.replay(*recording, 3)));
-  EXPECT_TRUE(ok(stream.time_replay(*recording, 3)));
-  EXPECT_TRUE(ok(stream.wait()));
+  EXPECT_TRUE(ok(stream_.replay(*recording, 3)));
+  EXPECT_TRUE(ok(stream_.time_replay(*recording, 3)));
+  EXPECT_TRUE(ok(stream_.wait()));
 }
 
 }  // namespace

@@ -2,14 +2,14 @@
 
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
+#include "shared.hpp"
 
 namespace weft::test {
 
 using In = const std::vector<Tensor>&;
 
-const Device& grad_device() {
-  static const Device device;
-  return device;
+Tensor whole_numbers(const Shape& shape, const std::vector<std::int32_t>& values) {
+  return api_device().tensor(shape, values);
 }
 
 const std::vector<GradRow>& grad_rows() {
@@ -25,10 +25,6 @@ const std::vector<GradRow>& grad_rows() {
 }
 
 namespace {
-
-Tensor ints(const Shape& shape, const std::vector<std::int32_t>& values) {
-  return grad_device().tensor(shape, values);
-}
 
 void add_reductions(std::vector<GradRow>& rows) {
   for (const char* function : {"sum", "mean", "max", "min", "prod", "norm", "sum_squares"}) {
@@ -90,21 +86,25 @@ void add_moves(std::vector<GradRow>& rows) {
   rows.push_back({"checkpoint", {{{2, 3}}, {{3, 2}}}, [](In in) {
                     return checkpoint([](In x) { return gelu(matmul(x[0], x[1])); }, in);
                   }});
-  const Tensor seed = grad_device().tensor({2}, std::vector<std::uint32_t>{3, 4});
-  rows.push_back({"dropout", {{{4, 5}}}, [=](In in) { return dropout(in[0], 0.4F, seed, 2); }});
+  rows.push_back({"dropout", {{{4, 5}}}, [](In in) {
+                    const std::vector<std::uint32_t> seed{3, 4};
+                    return dropout(in[0], 0.4F, api_device().tensor({2}, seed), 2);
+                  }});
 }
 
 void add_indices(std::vector<GradRow>& rows) {
-  const Tensor some = ints({2, 2}, {1, 0, 1, 3});
-  rows.push_back({"embedding", {{{4, 3}}}, [=](In in) { return embedding(in[0], some); }});
-  const Tensor index = ints({2, 2}, {1, 1, 0, 2});
-  rows.push_back({"gather", {{{2, 3}}}, [=](In in) { return gather(in[0], index, 1); }});
-  rows.push_back({"scatter_add", {{{2, 3}}, {{2, 2}}}, [=](In in) {
-                    return scatter_add(in[0], index, in[1], 1);
+  rows.push_back({"embedding", {{{4, 3}}}, [](In in) {
+                    return embedding(in[0], whole_numbers({2, 2}, {1, 0, 1, 3}));
                   }});
-  const Tensor places = ints({3}, {2, 0, 9});
-  rows.push_back(
-      {"set_rows", {{{4, 2}}, {{3, 2}}}, [=](In in) { return set_rows(in[0], places, in[1]); }});
+  rows.push_back({"gather", {{{2, 3}}}, [](In in) {
+                    return gather(in[0], whole_numbers({2, 2}, {1, 1, 0, 2}), 1);
+                  }});
+  rows.push_back({"scatter_add", {{{2, 3}}, {{2, 2}}}, [](In in) {
+                    return scatter_add(in[0], whole_numbers({2, 2}, {1, 1, 0, 2}), in[1], 1);
+                  }});
+  rows.push_back({"set_rows", {{{4, 2}}, {{3, 2}}}, [](In in) {
+                    return set_rows(in[0], whole_numbers({3}, {2, 0, 9}), in[1]);
+                  }});
 }
 
 void add_products(std::vector<GradRow>& rows) {
@@ -116,12 +116,15 @@ void add_products(std::vector<GradRow>& rows) {
   rows.push_back({"matmul_turned", {{{3, 4}}, {{3, 2}}}, [](In in) {
                     return matmul(in[0].transpose(), in[1]);
                   }});
-  const Tensor blocks = map("sin", grad_device().arange(96)).reshape({3, 32}).to(DType::q8_0);
-  blocks.eval();  // rounded to blocks, also on the host
-  rows.push_back(
-      {"matmul_rows_q8_0", {{{2, 32}}}, [=](In in) { return matmul_rows(in[0], blocks); }});
-  const Tensor ids = ints({3, 2}, {1, 0, 2, 2, 0, 5});
-  const Expression chosen = [=](In in) { return matmul_chosen(in[0], in[1], ids); };
+  rows.push_back({"matmul_rows_q8_0", {{{2, 32}}}, [](In in) {
+                    const Tensor wave = map("sin", api_device().arange(96)).reshape({3, 32});
+                    const Tensor blocks = wave.to(DType::q8_0);
+                    blocks.eval();  // rounded to blocks, also on the host
+                    return matmul_rows(in[0], blocks);
+                  }});
+  const Expression chosen = [](In in) {
+    return matmul_chosen(in[0], in[1], whole_numbers({3, 2}, {1, 0, 2, 2, 0, 5}));
+  };
   rows.push_back({"matmul_chosen", {{{3, 2, 8}}, {{3, 4, 8}}}, chosen});
   rows.push_back({"matmul_chosen_shared", {{{3, 1, 8}}, {{3, 4, 8}}}, chosen});
   for (const bool upper : {false, true}) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -24,8 +25,9 @@ struct GradRow {
   double tolerance = 1e-4;
 };
 
-/// The device of all tests of derivatives.
-const Device& grad_device();
+/// A tensor of whole numbers, for expressions to make inside: the rows themselves hold no tensor, since they outlive
+/// the device.
+Tensor whole_numbers(const Shape& shape, const std::vector<std::int32_t>& values);
 
 /// Expressions that together contain every kind of operation that has derivatives.
 const std::vector<GradRow>& grad_rows();

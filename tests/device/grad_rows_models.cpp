@@ -1,4 +1,5 @@
 #include "grad_rows.hpp"
+#include "shared.hpp"
 
 namespace weft::test {
 
@@ -70,14 +71,14 @@ void add_norms(std::vector<GradRow>& rows) {
 }
 
 void add_losses(std::vector<GradRow>& rows) {
-  const Tensor labels = grad_device().tensor({3}, std::vector<std::int32_t>{2, -1, 0});
+  const auto labels = [] { return whole_numbers({3}, {2, -1, 0}); };
   rows.push_back(
-      {"cross_entropy", {{{3, 4}, -2, 2}}, [=](In in) { return cross_entropy(in[0], labels); }});
+      {"cross_entropy", {{{3, 4}, -2, 2}}, [=](In in) { return cross_entropy(in[0], labels()); }});
   for (const auto& [reduction, name] : {std::pair{Reduction::none, "cross_entropy_none"},
                                         {Reduction::sum, "cross_entropy_sum"},
                                         {Reduction::mean, "cross_entropy_mean"}}) {
     rows.push_back({name, {{{3, 4}, -2, 2}}, [=](In in) {
-                      return cross_entropy(in[0], labels, {reduction, 2});
+                      return cross_entropy(in[0], labels(), {reduction, 2});
                     }});
     rows.push_back({std::string(name) + "_shares", {{{3, 4}, -2, 2}, {{3, 4}, 0, 1}}, [=](In in) {
                       return cross_entropy(in[0], softmax(in[1]), {reduction});
@@ -126,7 +127,7 @@ void add_sequences(std::vector<GradRow>& rows) {
     return route(in[0], 3, {.score = ExpertScore::logit, .softmax_chosen = true}).weights;
   });
   add("route_biased", {{{3, 6}, -2, 2}}, [](In in) {
-    const Tensor bias = sin(grad_device().arange(6));
+    const Tensor bias = sin(api_device().arange(6));
     return route(in[0], 2, {.score = ExpertScore::sigmoid, .bias = bias}).weights;
   });
   add("hyper_combine", {{{2, 24}}, {{3}}, {{24}}},
@@ -159,10 +160,10 @@ void add_model_rows(std::vector<GradRow>& rows) {
             .causal = true, .window = 3, .soft_cap = 3, .max_bias = 4, .sinks = in[4]};
         return attention(in[0], in[1], in[2], options, in[3]);
       });
-  const Tensor positions = grad_device().tensor({3}, std::vector<std::int32_t>{5, 0, 9});
   add("rope", {{{1, 3, 2, 4}}}, [](In in) { return rope(in[0]); });
-  add("rope_pairs", {{{2, 3, 1, 6}}}, [=](In in) {
-    return rope(in[0], {.mode = RopeMode::pairs, .dims = 4, .magnitude = 1.5F}, positions);
+  add("rope_pairs", {{{2, 3, 1, 6}}}, [](In in) {
+    return rope(in[0], {.mode = RopeMode::pairs, .dims = 4, .magnitude = 1.5F},
+                whole_numbers({3}, {5, 0, 9}));
   });
   add("sinusoid", {{{3}, 0, 4}}, [](In in) { return sinusoid(in[0], 6, 100); });
 }
@@ -195,14 +196,12 @@ void add_second_rows(std::vector<GradRow>& rows) {
   add("resize", {{{1, 1, 3, 2}}},
       [](In in) { return resize(in[0], 4, 4, {.mode = Interpolation::linear}); });
   add("tile", {{{2, 2}}}, [](In in) { return tile(in[0], {2, 3}); });
-  add("embedding", {{{3, 2}}}, [](In in) {
-    return embedding(in[0], grad_device().tensor({3}, std::vector<std::int32_t>{2, 0, 2}));
-  });
+  add("embedding", {{{3, 2}}},
+      [](In in) { return embedding(in[0], whole_numbers({3}, {2, 0, 2})); });
   add("checkpoint", {{{2, 3}}},
       [](In in) { return checkpoint([](In x) { return tanh(x[0] * x[0]); }, in); });
-  add("cross_entropy", {{{3, 4}, -2, 2}}, [](In in) {
-    return cross_entropy(in[0], grad_device().tensor({3}, std::vector<std::int32_t>{2, -1, 0}));
-  });
+  add("cross_entropy", {{{3, 4}, -2, 2}},
+      [](In in) { return cross_entropy(in[0], whole_numbers({3}, {2, -1, 0})); });
   add("attention", {{{1, 2, 2, 3}}, {{1, 1, 3, 3}}, {{1, 1, 3, 3}}},
       [](In in) { return attention(in[0], in[1], in[2], {.causal = true}); });
   add("solve", {{{2, 2}, 1, 2}, {{2, 2}}}, [](In in) { return solve_triangular(in[0], in[1]); });

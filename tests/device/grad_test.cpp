@@ -13,11 +13,10 @@
 #include "graph/kinds.hpp"
 #include "ops/case.hpp"
 #include "ops/map/functions.hpp"
+#include "shared.hpp"
 
 namespace weft::test {
 namespace {
-
-const Device& api_device() { return grad_device(); }
 
 std::vector<float> random_values(ops::Random& random, const Leaf& leaf) {
   std::vector<float> out(Host::count(leaf.shape));

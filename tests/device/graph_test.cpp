@@ -7,14 +7,10 @@
 #include <weft/weft.hpp>
 
 #include "graph/node.hpp"
+#include "shared.hpp"
 
 namespace weft::test {
 namespace {
-
-const Device& api_device() {
-  static const Device device;
-  return device;
-}
 
 using Floats = std::vector<float>;
 

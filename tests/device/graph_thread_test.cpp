@@ -9,14 +9,10 @@
 #include <vector>
 #include <weft/weft.hpp>
 
+#include "shared.hpp"
+
 namespace weft::test {
 namespace {
-
-/// One for all tests: what happens when several devices come and go is for device_thread_test.cpp.
-const Device& api_device() {
-  static const Device device;
-  return device;
-}
 
 constexpr int threads = 4;
 constexpr int rounds = 6;

@@ -24,8 +24,7 @@ std::uint64_t seed() {
 }
 
 graph::Executor& executor() {
-  static graph::Executor instance(device(), {.verify_keys = true});
-  return instance;
+  return shared([] { return graph::Executor(device(), {.verify_keys = true}); });
 }
 
 /// A tensor of a case in its own buffer.
@@ -62,6 +61,7 @@ class OpTest : public testing::Test {
 
     const auto plan = case_.plan(views, device().caps());
     ASSERT_TRUE(plan) << plan.error().message;
+    case_.epsilons = ops::allowed_epsilons(case_, *plan);
     gpu::Stream stream = device().stream();
     const Status ran = executor().run(stream, *plan, slots);
     ASSERT_TRUE(ran) << ran.error().message;

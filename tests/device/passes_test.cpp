@@ -9,13 +9,10 @@
 #include <vector>
 #include <weft/weft.hpp>
 
+#include "shared.hpp"
+
 namespace weft::test {
 namespace {
-
-const Device& api_device() {
-  static const Device device;
-  return device;
-}
 
 Tensor wave(const Shape& shape, double phase, DType dtype = DType::f32) {
   std::uint64_t count = 1;

@@ -106,7 +106,6 @@ void add_matrix(std::vector<Case>& out) {
   const auto add = [&](const std::string& label, const Shape& shape, auto&& change) {
     Setup setup = make_setup(shape, DType::f16);
     setup.kernel = "matrix";
-    setup.epsilons = rounded_weights;
     setup.has_lse = true;
     change(setup);
     out.push_back(make_case("matrix_" + label, setup));

@@ -115,7 +115,7 @@ Case make_case(const std::string& name, Setup setup) {
   Case test;
   test.name = name;
   test.epsilons = setup.epsilons;
-  if (setup.kernel.empty() && setup.k.dtype == DType::f16) test.epsilons = rounded_weights;
+  test.matrix_epsilons = rounded_weights;
   test.tensors = {setup.q, setup.k, setup.v};
   const auto push = [&](bool wanted, TensorSpec spec) -> int {
     if (!wanted) return -1;

@@ -219,7 +219,7 @@ void add_id_cases(std::vector<Case>& out) {
   // Where there are no matrix units, the plain kernel is tested once more.
   const auto add_matrix = [&](std::string name, DType type, Shape sizes) {
     Case test = id_case("matrix_" + std::move(name), type, sizes, 1, {});
-    test.epsilons *= halves;
+    test.matrix_epsilons = test.epsilons * halves;
     test.plan = [](std::span<const View> v, const Caps& caps) {
       const std::string_view kernel = caps.subgroup_matrix && caps.f16 ? "matrix" : "grouped";
       return plan(IdArgs{.weights = v[0], .x = v[1], .ids = v[2], .y = v[3], .kernel = kernel},
