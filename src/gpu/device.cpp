@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "base/math.hpp"
+#include "gpu/process_end.hpp"
 #include "gpu/stream_state.hpp"
 
 // The handles of gpu.hpp: what is left of their calls after the files that own the work.
@@ -21,6 +22,7 @@ const AdapterInfo& Device::info() const { return state_->info; }
 Mode Device::mode() const { return state_->mode; }
 
 Result<Buffer> Device::allocate(std::uint64_t bytes, std::string_view label) {
+  watch_process_end();
   if (Status status = state_->errors.take(); !status) return std::unexpected(status.error());
   Result<Block> block = state_->pool->take(bytes, label);
   if (!block) {
@@ -61,7 +63,10 @@ Status Device::fill(const Slice& to, std::uint8_t byte) {
   return recorder.submit();
 }
 
-Stream Device::stream() const { return Unwrap::stream(std::make_unique<StreamState>(state_)); }
+Stream Device::stream() const {
+  watch_process_end();
+  return Unwrap::stream(std::make_unique<StreamState>(state_));
+}
 
 Status Device::synchronize() {
   if (Status status = state_->errors.take(); !status) return status;

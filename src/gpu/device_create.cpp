@@ -8,6 +8,7 @@
 
 #include "gpu/adapter.hpp"
 #include "gpu/device_state.hpp"
+#include "gpu/process_end.hpp"
 
 namespace weft::gpu {
 namespace {
@@ -132,7 +133,7 @@ Result<Device> Device::create(const DeviceOptions& options) {
                       options.caps_mask.empty() ? environment("WEFT_CAPS") : options.caps_mask);
   if (!caps) return std::unexpected(caps.error());
 
-  auto state = std::make_shared<DeviceState>();
+  std::shared_ptr<DeviceState> state(new DeviceState, CloseUnlessProcessEnds{});
   state->id = next_id();
   state->info = candidate->info;
   state->info.caps = std::move(*caps);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/math.hpp"
+#include "gpu/process_end.hpp"
 #include "gpu/stream_state.hpp"
 
 namespace weft::gpu {
@@ -41,7 +42,7 @@ Result<Recording> Stream::end_recording() {
   state_->draft.reset();
   if (Status status = device.errors.take(); !status) return std::unexpected(status.error());
 
-  auto recording = std::make_shared<RecordingState>();
+  std::shared_ptr<RecordingState> recording(new RecordingState, CloseUnlessProcessEnds{});
   recording->device = state_->device;
   recording->steps = std::move(draft.steps);
   ParamsRange params;

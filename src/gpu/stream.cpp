@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/math.hpp"
+#include "gpu/process_end.hpp"
 #include "gpu/stream_state.hpp"
 
 namespace weft::gpu {
@@ -50,6 +51,7 @@ Status check_aliases(const KernelState& kernel, std::span<const Slice> bindings)
 StreamState::StreamState(std::shared_ptr<DeviceState> owner) : device(std::move(owner)) {}
 
 StreamState::~StreamState() {
+  if (process_ends()) return;
   draft.reset();
   if (Status status = submit(); !status && status.error().code != ErrorCode::device_lost) {
     device->errors.record(status.error().code, status.error().message);

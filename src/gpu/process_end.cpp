@@ -1,0 +1,29 @@
+#include "gpu/process_end.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+namespace weft::gpu {
+namespace {
+
+/// That the process ends is a fact about the process, so there is one flag for all devices.
+constinit std::atomic<bool> ends = false;
+
+}  // namespace
+
+bool process_ends() { return ends; }
+
+void watch_process_end() {
+  [[maybe_unused]] static const int watching = std::atexit([] { ends = true; });
+}
+
+void leave_open(void* object) {
+  static std::mutex mutex;
+  static std::vector<void*>& objects = *new std::vector<void*>;  // must outlive static objects
+  const std::scoped_lock lock(mutex);
+  objects.push_back(object);
+}
+
+}  // namespace weft::gpu
