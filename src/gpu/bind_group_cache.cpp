@@ -10,9 +10,14 @@
 namespace weft::gpu {
 namespace {
 
-// A key is: layout id, parameter buffer id, then (block id, offset, size) for every binding.
-constexpr std::size_t head_words = 2;
+// A key is: layout id, parameter buffer id and offset, then (block id, offset, size) for every binding.
+constexpr std::size_t head_words = 3;
 constexpr std::size_t words_per_binding = 3;
+
+/// The offset of the parameters that a bind group has.
+std::uint64_t fixed_offset(const KernelState& kernel, const ParamsRange& params) {
+  return kernel.layout->dynamic_params ? 0 : params.offset;
+}
 
 }  // namespace
 
@@ -29,6 +34,7 @@ wgpu::BindGroup make_bind_group(const wgpu::Device& device, const KernelState& k
     wgpu::BindGroupEntry& entry = entries.emplace_back();
     entry.binding = static_cast<std::uint32_t>(ranges.size());
     entry.buffer = *params.buffer;
+    entry.offset = fixed_offset(kernel, params);
     entry.size = kernel.layout->params_size;
   }
   wgpu::BindGroupDescriptor descriptor;
@@ -68,6 +74,7 @@ wgpu::BindGroup BindGroupCache::get(const KernelState& kernel, std::span<const B
   key = key.first(words);
   key[0] = kernel.layout->id;
   key[1] = params.id;
+  key[2] = fixed_offset(kernel, params);
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     key[head_words + words_per_binding * i] = ranges[i].id;
     key[head_words + words_per_binding * i + 1] = ranges[i].offset;

@@ -26,6 +26,7 @@ struct BindRange {
 struct ParamsRange {
   const wgpu::Buffer* buffer = nullptr;
   std::uint64_t id = 0;
+  std::uint64_t offset = 0;  ///< Not looked at where the layout has dynamic offsets.
 };
 
 /// Makes a bind group for a kernel.

@@ -112,6 +112,9 @@ std::shared_ptr<const LayoutState> PipelineCache::layout(const KernelDesc& desc)
   made->bindings = desc.bindings;
   made->params_bytes = desc.params_bytes;
   made->params_size = round_up<std::uint32_t>(desc.params_bytes, 16);
+  // Mesa's software adapter copies the whole descriptor set into fresh pages of memory for every dispatch with a dynamic
+  // offset, which takes as long as a small dispatch; elsewhere one bind group for all offsets is cheaper.
+  made->dynamic_params = desc.params_bytes > 0 && !context_.caps.software;
   std::vector<wgpu::BindGroupLayoutEntry> entries;
   for (const Access access : desc.bindings) {
     wgpu::BindGroupLayoutEntry& entry = entries.emplace_back();
@@ -125,7 +128,7 @@ std::shared_ptr<const LayoutState> PipelineCache::layout(const KernelDesc& desc)
     entry.binding = static_cast<std::uint32_t>(entries.size() - 1);
     entry.visibility = wgpu::ShaderStage::Compute;
     entry.buffer.type = wgpu::BufferBindingType::Uniform;
-    entry.buffer.hasDynamicOffset = true;
+    entry.buffer.hasDynamicOffset = made->dynamic_params;
     entry.buffer.minBindingSize = made->params_size;
   }
   wgpu::BindGroupLayoutDescriptor group;

@@ -25,6 +25,8 @@ struct LayoutState {
   std::vector<Access> bindings;
   std::uint32_t params_bytes = 0;  ///< As declared.
   std::uint32_t params_size = 0;   ///< As bound: rounded up to 16.
+  /// The offset of the parameters is set with the bind group (on software adapters it is part of it).
+  bool dynamic_params = false;
 };
 
 /// A compiled kernel. It does not keep the device alive.

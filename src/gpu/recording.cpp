@@ -19,7 +19,7 @@ constexpr std::size_t largest_replay_batch = 1024;
 void encode_step(const wgpu::ComputePassEncoder& pass, const ReplayStep& step, bool first) {
   if (first || step.new_pipeline) pass.SetPipeline(step.pipeline);
   if (first || step.new_group) {
-    pass.SetBindGroup(0, step.group, step.has_params ? 1 : 0, &step.params_offset);
+    pass.SetBindGroup(0, step.group, step.dynamic_params ? 1 : 0, &step.params_offset);
   }
   pass.DispatchWorkgroups(step.grid.x, step.grid.y, step.grid.z);
 }
@@ -53,7 +53,7 @@ Result<Recording> Stream::end_recording() {
     descriptor.usage = wgpu::BufferUsage::Uniform | wgpu::BufferUsage::CopyDst;
     recording->params = device.device.CreateBuffer(&descriptor);
     device.queue.WriteBuffer(recording->params, 0, draft.params.data(), draft.params.size());
-    params = {&recording->params, next_id()};
+    params = {&recording->params, next_id(), 0};
   }
   // The groups belong to the recording and not to the device's cache, which might drop them.
   BindGroupCache groups(device.device, recording->steps.size() + 1);
@@ -64,9 +64,10 @@ Result<Recording> Stream::end_recording() {
     const bool has_params = step.kernel->layout->params_bytes > 0;
     ReplayStep next;
     next.pipeline = step.kernel->pipeline;
+    params.offset = step.params_offset;
     next.group = groups.get(*step.kernel, ranges, has_params ? params : ParamsRange{});
     next.params_offset = step.params_offset;
-    next.has_params = has_params;
+    next.dynamic_params = step.kernel->layout->dynamic_params;
     next.grid = step.grid;
     if (!recording->replay.empty()) {
       const ReplayStep& last = recording->replay.back();

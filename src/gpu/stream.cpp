@@ -151,7 +151,7 @@ Status StreamState::encode(const KernelState& kernel, std::span<const Slice> bin
   if (params_size > 0) {
     params_.resize(offset + params_size);
     std::memcpy(params_.data() + offset, params.data(), params.size());
-    params_range = {&page_.buffer, page_.id};
+    params_range = {&page_.buffer, page_.id, offset};
   }
   thread_local std::vector<BindRange> ranges;
   to_ranges(bindings, ranges);
@@ -165,7 +165,7 @@ Status StreamState::encode(const KernelState& kernel, std::span<const Slice> bin
     pipeline_ = &kernel;
   }
   const auto dynamic = static_cast<std::uint32_t>(offset);
-  pass_.SetBindGroup(0, group, params_size > 0 ? 1 : 0, &dynamic);
+  pass_.SetBindGroup(0, group, kernel.layout->dynamic_params ? 1 : 0, &dynamic);
   pass_.DispatchWorkgroups(grid.x, grid.y, grid.z);
   ++commands_;
   return {};

@@ -33,7 +33,7 @@ struct ReplayStep {
   wgpu::ComputePipeline pipeline;
   wgpu::BindGroup group;
   std::uint32_t params_offset = 0;
-  bool has_params = false;
+  bool dynamic_params = false;
   bool new_pipeline = true;  ///< False: the step before left the same pipeline set.
   bool new_group = true;     ///< False: the step before left the same bind group set.
   Grid grid;
