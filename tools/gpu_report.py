@@ -6,6 +6,7 @@ usage: gpu_report.py BUNDLE_DIR [--json OUT.json] [--seconds S] [PATTERN…]
 import argparse
 import datetime
 import json
+import statistics
 import subprocess
 import sys
 import time
@@ -72,31 +73,40 @@ def peers():
     return table
 
 
+def median_seconds(run, calls):
+    """Median seconds per call of `run`, which makes `calls` calls, timed with events over at least 2 ms each."""
+    def timed(times):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        for _ in range(times):
+            run()
+        end.record()
+        torch.cuda.synchronize()
+        return start.elapsed_time(end) * 1e-3
+
+    started = time.monotonic()
+    while time.monotonic() - started < 0.05:  # an idle GPU has low clocks
+        once = timed(1)
+    times = max(5, int(2e-3 / once))
+    return statistics.median(timed(times) for _ in range(9)) / times / calls
+
+
 def time_peer(make, function, bytes_moved):
-    """Median seconds per call: a CUDA graph over rotating inputs (as weft bench does), timed with events."""
+    """Seconds per call over rotating inputs (as weft bench does): called one by one, and from a CUDA graph."""
     sets = max(1, min(16, -(-256_000_000 // int(bytes_moved))))
     inputs = [make() for _ in range(sets)]
-    for x in inputs:
-        function(*x)
+
+    def run():
+        return [function(*x) for x in inputs]
+
+    eager = median_seconds(run, sets)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        outputs = [function(*x) for x in inputs]
-    times = []
-    started = time.monotonic()
-    while time.monotonic() - started < 0.05:  # an idle GPU has low clocks
-        graph.replay()
-        torch.cuda.synchronize()
-    for _ in range(9):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        for _ in range(5):
-            graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) * 1e-3 / 5 / sets)
+        outputs = run()
+    replayed = median_seconds(graph.replay, sets)
     del outputs
-    return sorted(times)[len(times) // 2]
+    return eager, replayed
 
 
 bench = subprocess.run([f"{arguments.bundle}/weft", "bench", "--seconds", arguments.seconds, "--json", "/tmp/weft_bench.json",
@@ -111,11 +121,11 @@ for row in report["results"]:
     if row["name"] in known:
         make, function = known[row["name"]]
         try:
-            row["torch_seconds"] = time_peer(make, function, row["bytes"])
+            row["torch_seconds"], row["torch_graph_seconds"] = time_peer(make, function, row["bytes"])
             if row["name"].startswith(("map/copy", "map/fill")):  # what PyTorch needs to copy as many bytes
                 half = int(row["bytes"]) // 8
-                row["torch_copy_seconds"] = time_peer(lambda: [random((half,), torch.float32) for _ in range(2)],
-                                                      lambda x, y: y.copy_(x), row["bytes"])
+                row["torch_copy_seconds"], row["torch_copy_graph_seconds"] = time_peer(
+                    lambda: [random((half,), torch.float32) for _ in range(2)], lambda x, y: y.copy_(x), row["bytes"])
         except Exception as error:  # a peer that cannot run must not hide our own figures
             print(f"{row['name']}: PyTorch failed: {error}", file=sys.stderr)
         torch.cuda.empty_cache()
@@ -124,11 +134,12 @@ report["torch_device"] = torch.cuda.get_device_name()
 
 print(f"{report['device']}, driver {report['driver']}; PyTorch {report['torch']}; copy {report['copy_bytes_per_second'] * 1e-9:.0f} GB/s; "
       f"replayed launch {report['dispatch']['gpu'] * 1e6:.2f} us GPU, {report['dispatch']['host'] * 1e6:.2f} us host")
-print(f"{'benchmark':<48} {'weft us':>9} {'GB/s':>7} {'TF/s':>7} {'torch us':>9} {'weft/torch':>10} {'spread':>6}")
+print(f"{'benchmark':<48} {'weft us':>9} {'GB/s':>7} {'TF/s':>7} {'torch us':>9} {'weft/torch':>10} {'graph us':>9} {'spread':>6}")
 for row in report["results"]:
     torch_us = f"{row['torch_seconds'] * 1e6:9.1f}" if "torch_seconds" in row else " " * 9
     ratio = f"{row['torch_seconds'] / row['seconds']:9.2f}x" if "torch_seconds" in row else " " * 10
+    graph_us = f"{row['torch_graph_seconds'] * 1e6:9.1f}" if "torch_graph_seconds" in row else " " * 9
     flops = f"{row['flops'] / row['seconds'] * 1e-12:7.1f}" if row["flops"] else " " * 7
-    print(f"{row['name']:<48} {row['seconds'] * 1e6:9.1f} {row['bytes'] / row['seconds'] * 1e-9:7.0f} {flops} {torch_us} {ratio} {row['spread'] * 100:5.0f}%")
+    print(f"{row['name']:<48} {row['seconds'] * 1e6:9.1f} {row['bytes'] / row['seconds'] * 1e-9:7.0f} {flops} {torch_us} {ratio} {graph_us} {row['spread'] * 100:5.0f}%")
 if arguments.json:
     json.dump(report, open(arguments.json, "w"), indent=1)

@@ -54,23 +54,23 @@ class Measured:
 # A bar takes a report to (what was measured, as text; a verdict, empty where it is not in the report).
 Verdict = tuple[str, str]
 NOT_MEASURED: Verdict = ("not measured", "")
-MET, TIE, MISSED = "met", "tie", "**missed**"
-NOISE = 0.01  # by which two runs of the same table differ
+MET, MISSED = "met", "**missed**"
 
 
 def verdict(good: bool) -> str:
     return MET if good else MISSED
 
 
-def against_peer(name: str, share: float, key: str = "torch_seconds"):
-    """At least `share` of PyTorch's rate on the same work, or (key torch_copy_seconds) at copying as many bytes."""
+def against_peer(name: str, share: float, peer: str = "torch"):
+    """At least `share` of PyTorch's rate on the same work, or (peer torch_copy) at copying as many bytes."""
     def judge(m: Measured) -> Verdict:
-        mine, peer = m.rate(name), m.rate(name, key)
-        if mine is None or peer is None:
+        mine, eager, graph = m.rate(name), m.rate(name, f"{peer}_seconds"), m.rate(name, f"{peer}_graph_seconds")
+        if mine is None or eager is None:
             return NOT_MEASURED
-        tie = share == 1 and 1 - NOISE <= mine / peer < 1
-        text = f"{mine * 1e-9:.0f} GB/s, PyTorch {peer * 1e-9:.0f} ({mine / peer * 100:.1f}%)"
-        return text, TIE if tie else verdict(mine >= share * peer)
+        text = f"{mine * 1e-9:.0f} GB/s, PyTorch {eager * 1e-9:.0f} ({mine / eager * 100:.1f}%)"
+        if graph:
+            text += f", in a CUDA graph {graph * 1e-9:.0f} ({mine / graph * 100:.1f}%)"
+        return text, verdict(mine >= share * eager)
     return judge
 
 
@@ -109,7 +109,7 @@ def bars() -> list[tuple[str, str, list]]:
     transpose = "map/copy_transpose_4096x4096_f32"
     matvec = "gemm/matvec_f16_16384"
     return [
-        ("copy, fill, cast", "≥ 97% of PyTorch's copy of as many bytes", [(n, against_peer(n, 0.97, "torch_copy_seconds")) for n in moves]),
+        ("copy, fill, cast", "≥ 97% of PyTorch's copy of as many bytes", [(n, against_peer(n, 0.97, "torch_copy")) for n in moves]),
         ("unary, binary, gelu, add; f32 and f16, 16M elements", "≥ PyTorch", [(n, against_peer(n, 1)) for n in elementwise]),
         ("the same", "≥ 85% of our copy", [(n, against_copy(n, 0.85)) for n in elementwise]),
         ("sums, softmax, norms of 4096²", "≥ PyTorch", [(n, against_peer(n, 1)) for n in square]),
@@ -129,11 +129,7 @@ def bars_table(m: Measured) -> list[str]:
             text, said = judge(m)
             lines.append(f"| {work} | {bar} | {name} | {text} | {said or '–'} |")
             verdicts.append(said)
-    ties = verdicts.count(TIE)
-    text = f"{verdicts.count(MET)} of {len(verdicts)} are met"
-    if ties:
-        text += f"; {ties} are ties: within the {NOISE:.0%} below PyTorch by which two runs of this table differ"
-    return [text + ".", "", *lines]
+    return [f"{verdicts.count(MET)} of {len(verdicts)} are met.", "", *lines]
 
 
 def time_text(seconds: float) -> str:
@@ -149,8 +145,8 @@ def row_line(row: dict, report: dict) -> str:
     else:
         rate = row["bytes"] / seconds
         cells = [f"{rate * 1e-9:.0f} GB/s", f"{rate / report['copy_bytes_per_second'] * 100:.0f}% of copy"]
-    peer = row.get("torch_seconds")
-    cells += [time_text(peer), f"{peer / seconds:.2f}"] if peer else ["", ""]
+    for peer in [row.get("torch_seconds"), row.get("torch_graph_seconds")]:
+        cells += [time_text(peer), f"{peer / seconds:.2f}"] if peer else ["", ""]
     return f"| {row['name'].split('/', 1)[1]} | {time_text(seconds)} | " + " | ".join(cells) + " |"
 
 
@@ -240,7 +236,8 @@ def page(report: dict) -> str:
         "<!-- Written by tools/performance_table.py from performance.json. -->",
         "# Performance",
         "",
-        "One run on one machine; PyTorch was timed in the same run, on the same shapes, through CUDA graphs.",
+        "One run on one machine; PyTorch was timed in the same run, on the same shapes, as it is mostly used (one call after the",
+        "other, with CUDA events around many of them), and beside that through CUDA graphs. The bars are held against the former.",
         "",
         f"- date: {report['date']}",
         f"- commit: {report['commit']}",
@@ -253,7 +250,8 @@ def page(report: dict) -> str:
         f"{report['dispatch']['host'] * 1e6:.2f} µs on the host",
         "",
         "Times are medians on the GPU's own clock. GB/s counts the fewest bytes that the work has to move. Tensors that would",
-        "fit into the caches rotate among several sets of buffers, for PyTorch too.",
+        "fit into the caches rotate among several sets of buffers, for PyTorch too. Dependent kernels follow each other after",
+        "1.0 µs in a CUDA graph and 1.7 µs here (a barrier of Vulkan's between two dispatches), which shows in what takes under 30 µs.",
         *(["", report["note"]] if "note" in report else []),
         "",
         "## What was aimed for",
@@ -265,8 +263,8 @@ def page(report: dict) -> str:
     ]
     families = list(dict.fromkeys(row["name"].split("/")[0] for row in report["results"]))
     for family in families:
-        lines += ["", f"## {FAMILIES.get(family, family)}", "", "| benchmark | time | rate | share | PyTorch | times as fast |",
-                  "|---|---|---|---|---|---|"]
+        lines += ["", f"## {FAMILIES.get(family, family)}", "", "| benchmark | time | rate | share | PyTorch | times as fast | in a CUDA graph | times as fast |",
+                  "|---|---|---|---|---|---|---|---|"]
         lines += [row_line(row, report) for row in report["results"] if row["name"].split("/")[0] == family]
     return "\n".join(lines) + "\n"
 
@@ -278,10 +276,10 @@ def self_test() -> None:
                           {"name": "b", "bytes": 80, "flops": 0, "seconds": 1.0},
                           {"name": "d", "bytes": 80, "flops": 0, "seconds": 1.0, "torch_seconds": 0.995}]}
     m = Measured(report)
-    judges = [against_peer("a", 0.97), against_peer("a", 1), against_peer("b", 1), against_peer("a", 0.97, "torch_copy_seconds"),
+    judges = [against_peer("a", 0.97), against_peer("a", 1), against_peer("b", 1), against_peer("a", 0.97, "torch_copy"),
               against_peer("d", 1), against_copy("a", 0.85), against_copy("b", 0.85), against_copy("c", 0.85), arithmetic("a", 5),
               arithmetic("a", 6), arithmetic("b", 1), launch("gpu", 2), launch("host", 2)]
-    assert [judge(m)[1] for judge in judges] == [MET, MISSED, "", MISSED, TIE, MET, MISSED, "", MET, MISSED, "", MISSED, MET]
+    assert [judge(m)[1] for judge in judges] == [MET, MISSED, "", MISSED, MISSED, MET, MISSED, "", MET, MISSED, "", MISSED, MET]
     row = {"seconds": 2.0, "peak_bytes": 4e9, "tokens_per_second": 1.0, "parameters": 1, "layers": 1, "dim": 1, "vocabulary": 1, "batch": 1,
            "context": 1, "dtype": "f16", "version": "1"}
     training = training_lines({"command": "", "commit": "", "date": "", "weft": row, "torch": row | {"seconds": 1.0, "peak_bytes": 2e9},
