@@ -73,21 +73,33 @@ TEST(Gemm, RefusesShapesTypesAndOverlaps) {
             "was not allowed.");
 }
 
-/// The gradients of weights: long sums for few results.
-TEST(Gemm, LongSumsAreSplitRatherThanCutIntoSmallTiles) {
-  const auto f16 = [](std::initializer_list<std::uint64_t> shape, int slot) {
-    return tensor(shape, slot, DType::f16);
+/// Tiles and parts of K, as measured on an H200: a prompt's products, the gradients of weights, and few results.
+TEST(Gemm, TilesAndPartsOfKFollowTheSize) {
+  struct Choice {
+    std::uint64_t m, n, k;
+    std::string tile;
+    std::uint32_t parts;
   };
-  const Args square{.a = f16({768, 8192}, 0), .b = f16({8192, 768}, 1), .c = f16({768, 768}, 2)};
-  EXPECT_EQ(launches(square), (Labels{"gemm matrix 128x128x32", "gemm reduce"}));
-  const auto planned = plan(square, device());
-  ASSERT_TRUE(planned);
-  EXPECT_EQ(planned->dispatches[0].grid.z, 7U);  // 36 tiles: 252 workgroups in one round
-  EXPECT_EQ(
-      launches({.a = f16({2048, 8192}, 0), .b = f16({8192, 768}, 1), .c = f16({2048, 768}, 2)}),
-      (Labels{"gemm matrix 128x128x32", "gemm reduce"}));
-  EXPECT_EQ(launches({.a = f16({768, 768}, 0), .b = f16({768, 768}, 1), .c = f16({768, 768}, 2)}),
-            (Labels{"gemm matrix 32x64x32"}));
+  const std::vector<Choice> choices{
+      {4096, 4096, 4096, "gemm matrix 128x128x32", 1},
+      {512, 14336, 4096, "gemm matrix 128x128x32", 1},
+      {512, 4096, 14336, "gemm matrix 128x128x64", 1},
+      {512, 4096, 4096, "gemm matrix 128x128x64", 1},
+      {512, 1024, 4096, "gemm matrix 128x128x64", 4},
+      {512, 2048, 5632, "gemm matrix 128x128x64", 2},
+      {768, 768, 8192, "gemm matrix 128x128x32", 7},
+  };
+  for (const Choice& choice : choices) {
+    const Args args{.a = tensor({choice.m, choice.k}, 0, DType::f16),
+                    .b = tensor({choice.k, choice.n}, 1, DType::f16),
+                    .c = tensor({choice.m, choice.n}, 2)};
+    SCOPED_TRACE(choice.tile + " for " + describe(args.a) + " x " + describe(args.b));
+    const auto planned = plan(args, device());
+    ASSERT_TRUE(planned) << planned.error().message;
+    EXPECT_EQ(planned->dispatches[0].kernel.label, choice.tile);
+    EXPECT_EQ(planned->dispatches[0].grid.z, choice.parts);
+    EXPECT_EQ(planned->dispatches.size(), choice.parts > 1 ? 2U : 1U);
+  }
 }
 
 TEST(Gemm, SideBySideColumnsOfOneBufferDoNotOverlap) {

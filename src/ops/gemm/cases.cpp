@@ -110,12 +110,14 @@ Case make_case(const Spec& spec) {
               .kernel = spec.kernel,
               .register_tile = spec.register_tile,
               .matrix_tile = spec.matrix_tile,
-              .vector_tile = spec.vector_tile};
+              .vector_tile = spec.vector_tile,
+              .parts = spec.parts};
     if (views.size() > 3) args.bias = views[3];
     if (const map::Function* act = map::find_function(spec.activation))
       args.scalars = act->defaults;
     // Kernels that a device does not have are not tested there: the choice falls to the next one.
-    if (spec.kernel == "matrix" && !choose_matrix_tile(spec.m, spec.n, 1, caps)) args.kernel = {};
+    if (spec.kernel == "matrix" && !choose_matrix(spec.m, spec.n, spec.k, 1, caps))
+      args.kernel = {};
     if (!spec.bench && args.matrix_tile && !args.matrix_tile->valid(caps)) args.matrix_tile = {};
     return plan(args, caps);
   };

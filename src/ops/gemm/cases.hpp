@@ -42,6 +42,7 @@ struct Spec {
   std::optional<RegisterTile> register_tile{};
   std::optional<MatrixTile> matrix_tile{};
   std::optional<VectorTile> vector_tile{};
+  std::uint32_t parts = 0;
   bool bench = false;
 };
 

@@ -62,6 +62,7 @@ Status emit(Plan& plan, const Problem& problem, const Context& context) {
   std::uint32_t parts = 1;
   const auto kernel = choose_kernel(problem, context, parts);
   if (!kernel) return std::unexpected(kernel.error());
+  if (context.args.parts != 0) parts = context.args.parts;
 
   const auto add = [&](Result<Dispatch> dispatch) -> Status {
     if (!dispatch) return std::unexpected(dispatch.error());

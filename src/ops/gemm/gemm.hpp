@@ -25,6 +25,7 @@ struct Args {
   std::optional<RegisterTile> register_tile{};  ///< Forces the tile of kernel `tile`.
   std::optional<MatrixTile> matrix_tile{};      ///< Forces the tile of kernel `matrix`.
   std::optional<VectorTile> vector_tile{};      ///< Forces the tile of `matvec` and `thin`.
+  std::uint32_t parts = 0;  ///< Forces in how many parts K is summed; 0 leaves it open.
 };
 
 /// The launches for `args`, or why there are none.

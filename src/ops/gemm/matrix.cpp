@@ -35,16 +35,9 @@ Problem oriented(const Problem& problem) {
   return problem.c.stride[4] != 1 && problem.c.stride[3] == 1 ? problem.transposed() : problem;
 }
 
-std::optional<MatrixSplit> split_for(const Problem& problem, const Context& context) {
-  if (context.args.matrix_tile || context.args.kernel == "matrix") return std::nullopt;
-  return choose_matrix_split(problem.m(), problem.n(), problem.k(), problem.batches(),
-                             context.caps);
-}
-
-std::optional<MatrixTile> tile_for(const Problem& problem, const Context& context) {
-  if (context.args.matrix_tile) return context.args.matrix_tile;
-  if (const auto split = split_for(problem, context)) return split->tile;
-  return choose_matrix_tile(problem.m(), problem.n(), problem.batches(), context.caps);
+std::optional<MatrixSplit> choice_for(const Problem& problem, const Context& context) {
+  if (context.args.matrix_tile) return MatrixSplit{*context.args.matrix_tile};
+  return choose_matrix(problem.m(), problem.n(), problem.k(), problem.batches(), context.caps);
 }
 
 std::unexpected<Failure> no_tile(const Caps& caps) {
@@ -63,34 +56,29 @@ Status can(const Problem& given, const Context& context) {
                 "allowed.",
                 name(problem.a.dtype), name(problem.b.dtype));
   }
-  const auto tile = tile_for(problem, context);
-  if (!tile || !tile->valid(context.caps)) return no_tile(context.caps);
+  const auto choice = choice_for(problem, context);
+  if (!choice || !choice->tile.valid(context.caps)) return no_tile(context.caps);
   return {};
 }
 
 /// Software devices emulate matrix units, slowly.
 bool worth(const Problem&, const Context& context) { return !context.caps.software; }
 
-std::uint32_t parts(const Problem& given, const Context& context) {
-  const Problem problem = oriented(given);
-  if (const auto split = split_for(problem, context)) return split->parts;
-  const auto tile = tile_for(problem, context);
-  if (!tile) return 1;
-  const std::uint64_t tiles = ceil_div<std::uint64_t>(problem.m(), tile->bm) *
-                              ceil_div<std::uint64_t>(problem.n(), tile->bn) * problem.batches();
-  return parts_for(tiles, problem.k(), 512, context.caps);
+std::uint32_t parts(const Problem& problem, const Context& context) {
+  const auto choice = choice_for(oriented(problem), context);
+  return choice ? choice->parts : 1;
 }
 
 std::uint64_t step(const Problem& problem, const Context& context) {
-  const auto tile = tile_for(oriented(problem), context);
-  return tile ? tile->bk : 1;
+  const auto choice = choice_for(oriented(problem), context);
+  return choice ? choice->tile.bk : 1;
 }
 
 Result<Dispatch> launch(const Problem& given, const Context& context) {
   const Problem problem = oriented(given);
-  const auto chosen = tile_for(problem, context);
-  if (!chosen) return no_tile(context.caps);
-  const MatrixTile& tile = *chosen;
+  const auto choice = choice_for(problem, context);
+  if (!choice) return no_tile(context.caps);
+  const MatrixTile& tile = choice->tile;
   const Traits traits = traits_of(problem, load_width, tile.bk);
   const Variant variant{.bm = tile.bm,
                         .bn = tile.bn,

@@ -106,7 +106,7 @@ Traits traits_of(const Problem& problem, std::uint32_t elements, std::uint64_t s
                                             : "any",
       .batched = problem.batches() > 1,
       .split = problem.splits > 1,
-      .k_edge = problem.k() % step != 0,
+      .k_edge = problem.k() % step != 0 || problem.k_split % step != 0,
       .a_dir = a.along_k ? "k" : "x",
       .b_dir = b.along_k ? "k" : "x",
       .a_vec = a.vec,
@@ -167,13 +167,6 @@ Launch launch_of(const Problem& problem, const Traits& traits, std::uint32_t ele
     launch.operands.push_back({.name = "bias", .view = problem.bias, .access = Access::read});
   }
   return launch;
-}
-
-std::uint32_t parts_for(std::uint64_t workgroups, std::uint64_t k, std::uint64_t least,
-                        const Caps& caps) {
-  if (workgroups == 0 || workgroups * 2 > busy_workgroups(caps)) return 1;
-  const std::uint64_t wanted = busy_workgroups(caps) * 2 / workgroups;
-  return u32(std::clamp<std::uint64_t>(k / least, 1, std::min<std::uint64_t>(wanted, 64)));
 }
 
 }  // namespace weft::ops::gemm

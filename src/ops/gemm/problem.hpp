@@ -106,10 +106,6 @@ extern const Kernel matvec_kernel;
 extern const Kernel thin_kernel;
 extern const Kernel naive_kernel;
 
-/// Parts of K so that `workgroups` grow to what keeps the device busy, each at least `least` long.
-std::uint32_t parts_for(std::uint64_t workgroups, std::uint64_t k, std::uint64_t least,
-                        const Caps& caps);
-
 /// c = act(alpha·Σ parts + beta·c + bias) over the f32 slices `partial` [parts, batch…, M, N].
 Result<Dispatch> launch_reduce(const Problem& problem, const View& partial, const Caps& caps);
 

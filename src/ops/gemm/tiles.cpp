@@ -16,12 +16,27 @@ constexpr std::array register_tiles{
     RegisterTile{.bm = 32, .bn = 32, .bk = 16, .tm = 4, .tn = 4},
 };
 
-constexpr std::array matrix_tiles{
-    MatrixTile{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2},
-    MatrixTile{.bm = 64, .bn = 128, .bk = 32, .sm = 1, .sn = 4},
-    MatrixTile{.bm = 64, .bn = 64, .bk = 32, .sm = 2, .sn = 2},
-    MatrixTile{.bm = 32, .bn = 64, .bk = 32, .sm = 1, .sn = 4},
+// What an H200 (132 multiprocessors) does with a tile: how many workgroups run at a time, and how long these take for
+// one step of 1 along k, when all of them work. WebGPU does not tell how large a device is; on smaller ones every tile
+// takes more rounds, and the comparison stays much the same.
+struct MatrixTime {
+  MatrixTile tile;
+  std::uint64_t at_once = 0;
+  double step_ns = 0;
 };
+
+constexpr std::array matrix_times{
+    MatrixTime{{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2}, 256, 30},
+    // Eight subgroups instead of four: as fast where each multiprocessor has one workgroup only.
+    MatrixTime{{.bm = 128, .bn = 128, .bk = 64, .sm = 2, .sn = 4}, 128, 15.1},
+    MatrixTime{{.bm = 64, .bn = 128, .bk = 32, .sm = 1, .sn = 4}, 384, 29},
+    MatrixTime{{.bm = 64, .bn = 64, .bk = 32, .sm = 2, .sn = 2}, 640, 25},
+    MatrixTime{{.bm = 32, .bn = 64, .bk = 32, .sm = 1, .sn = 4}, 1024, 22},
+};
+constexpr double round_ns = 4000;       // To start a round of workgroups and to end it.
+constexpr double reduce_ns = 3000;      // To launch the kernel that adds up parts of k.
+constexpr double bytes_per_ns = 4000;   // Of memory, for those parts.
+constexpr std::uint64_t least_k = 256;  // Shorter parts do not pay for what they write.
 
 // Devices with 8x8x8 matrices. The last one is quick to compile, for software devices.
 constexpr std::array small_matrix_tiles{
@@ -155,37 +170,38 @@ std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t 
   return choose(std::span<const RegisterTile>(register_tiles), m, n, batches, caps);
 }
 
-std::optional<MatrixTile> choose_matrix_tile(std::uint64_t m, std::uint64_t n,
-                                             std::uint64_t batches, const Caps& caps) {
-  const auto large = choose(std::span<const MatrixTile>(matrix_tiles), m, n, batches, caps);
-  if (large) return large;
-  return choose(std::span<const MatrixTile>(small_matrix_tiles), m, n, batches, caps);
+std::optional<MatrixSplit> choose_matrix(std::uint64_t m, std::uint64_t n, std::uint64_t k,
+                                         std::uint64_t batches, const Caps& caps) {
+  std::optional<MatrixSplit> best;
+  double least_ns = 0;
+  for (const MatrixTime& time : matrix_times) {
+    if (!time.tile.valid(caps)) continue;
+    const std::uint64_t tiles = workgroups(time.tile, m, n, batches);
+    const std::uint64_t most = std::clamp<std::uint64_t>(k / least_k, 1, 64);
+    for (std::uint64_t parts = 1; parts <= most; ++parts) {
+      const auto rounds = static_cast<double>(ceil_div(tiles * parts, time.at_once));
+      double ns = rounds * (static_cast<double>(ceil_div(k, parts)) * time.step_ns + round_ns);
+      if (parts > 1) {  // Every part is written and read, the result is written.
+        const double bytes = static_cast<double>((2 * parts + 1) * m * n * batches) * sizeof(float);
+        ns += reduce_ns + bytes / bytes_per_ns;
+      }
+      if (best && ns >= least_ns) continue;
+      best = {time.tile, static_cast<std::uint32_t>(parts)};
+      least_ns = ns;
+    }
+  }
+  if (best) return best;
+  const auto tile = choose(std::span<const MatrixTile>(small_matrix_tiles), m, n, batches, caps);
+  if (!tile) return std::nullopt;
+  return MatrixSplit{*tile, parts_for(workgroups(*tile, m, n, batches), k, 512, caps)};
 }
 
-std::optional<MatrixSplit> choose_matrix_split(std::uint64_t m, std::uint64_t n, std::uint64_t k,
-                                               std::uint64_t batches, const Caps& caps) {
-  constexpr std::uint64_t least_part = 512;
-  const MatrixTile& largest = matrix_tiles.front();
-  const auto plain = choose_matrix_tile(m, n, batches, caps);
-  const bool small = plain && plain->bm * plain->bn <= 64 * 64;
-  if (!small || caps.software || !largest.valid(caps) || k < 4 * least_part || m < largest.bm ||
-      n < largest.bn) {
-    return std::nullopt;
-  }
-  // In steps of k of one tile: rounds of workgroups, and writing and reading the sums of all parts. The device does about
-  // 150 operations in the time in which it moves 2 bytes.
-  const std::uint64_t tiles = workgroups(largest, m, n, batches);
-  const std::uint64_t slots = busy_workgroups(caps);
-  std::uint64_t best_cost = ~std::uint64_t{0};
-  std::uint64_t best = 1;
-  for (std::uint64_t parts = 1; parts <= k / least_part; ++parts) {
-    const std::uint64_t rounds = ceil_div(tiles * parts, slots);
-    const std::uint64_t cost = rounds * ceil_div(k, parts) + 300 * parts * tiles / slots;
-    if (cost >= best_cost) continue;
-    best_cost = cost;
-    best = parts;
-  }
-  return MatrixSplit{largest, static_cast<std::uint32_t>(best)};
+std::uint32_t parts_for(std::uint64_t workgroups, std::uint64_t k, std::uint64_t least,
+                        const Caps& caps) {
+  if (workgroups == 0 || workgroups * 2 > busy_workgroups(caps)) return 1;
+  const std::uint64_t wanted = busy_workgroups(caps) * 2 / workgroups;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(k / least, 1, std::min<std::uint64_t>(wanted, 64)));
 }
 
 std::span<const MatrixTile> matrix_sweep() { return matrix_sweep_list; }

@@ -64,8 +64,6 @@ struct VectorTile {
 /// The tile for a problem of that size, if the device can run one at all.
 std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,
                                                  std::uint64_t batches, const Caps& caps);
-std::optional<MatrixTile> choose_matrix_tile(std::uint64_t m, std::uint64_t n,
-                                             std::uint64_t batches, const Caps& caps);
 
 /// A matrix tile, and in how many parts of k its sums are made.
 struct MatrixSplit {
@@ -73,10 +71,9 @@ struct MatrixSplit {
   std::uint32_t parts = 1;
 };
 
-/// The largest tile with k in parts, for products of long rows (the gradients of weights) that would otherwise be cut
-/// into many small tiles, each of which reads its operands again; nothing where the size alone decides.
-std::optional<MatrixSplit> choose_matrix_split(std::uint64_t m, std::uint64_t n, std::uint64_t k,
-                                               std::uint64_t batches, const Caps& caps);
+/// The tile and the parts of k with which a product is expected to take least time, if the device can run any tile.
+std::optional<MatrixSplit> choose_matrix(std::uint64_t m, std::uint64_t n, std::uint64_t k,
+                                         std::uint64_t batches, const Caps& caps);
 
 /// Tiles worth measuring on a large device, for the sweep benchmarks.
 std::span<const MatrixTile> matrix_sweep();
@@ -85,5 +82,9 @@ std::span<const VectorTile> vector_sweep();
 
 /// Workgroups that keep a device busy.
 constexpr std::uint64_t busy_workgroups(const Caps& caps) { return caps.software ? 4 : 256; }
+
+/// Parts of K so that `workgroups` grow to what keeps the device busy, each at least `least` long.
+std::uint32_t parts_for(std::uint64_t workgroups, std::uint64_t k, std::uint64_t least,
+                        const Caps& caps);
 
 }  // namespace weft::ops::gemm

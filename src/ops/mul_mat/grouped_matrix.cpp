@@ -36,10 +36,10 @@ std::uint32_t matrix_width(const IdProblem& problem, const Caps& caps) {
   const bool floats = weights.dtype == DType::f16 && quant::rows_in_chunks(weights, 8);
   if (!caps.subgroup_matrix || !caps.f16 || !caps.subgroups) return 0;
   if (!(is_quantized(weights.dtype) || floats) || problem.x.shape[2] % 32 != 0) return 0;
-  const auto matrices = gemm::choose_matrix_tile(64, 64, 1, caps);
+  const auto matrices = gemm::choose_matrix(64, 64, 64, 1, caps);
   const std::uint32_t half = caps.software ? 8 : 16;
-  if (!matrices || half % matrices->mm != 0 || half % matrices->mn != 0 || 32 % matrices->mk != 0 ||
-      4 * caps.subgroup_max > caps.workgroup_invocations) {
+  if (!matrices || half % matrices->tile.mm != 0 || half % matrices->tile.mn != 0 ||
+      32 % matrices->tile.mk != 0 || 4 * caps.subgroup_max > caps.workgroup_invocations) {
     return 0;
   }
   if (caps.software) return small_tile;
@@ -50,7 +50,7 @@ std::uint32_t matrix_width(const IdProblem& problem, const Caps& caps) {
 Result<Dispatch> launch_grouped_matrix(const IdProblem& problem, const Assignment& assignment,
                                        const View& halves, const View& scales, const Caps& caps) {
   const View& weights = problem.weights;
-  const auto matrices = gemm::choose_matrix_tile(64, 64, 1, caps);
+  const auto matrices = gemm::choose_matrix(64, 64, 64, 1, caps);
   if (!matrices) {
     return fail(ErrorCode::unsupported, "This device has no matrix units for f16.");
   }
@@ -58,9 +58,9 @@ Result<Dispatch> launch_grouped_matrix(const IdProblem& problem, const Assignmen
                         .aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights),
                         .width = matrix_width(problem, caps),
                         .rows = caps.software ? small_tile : tile_rows,
-                        .mm = matrices->mm,
-                        .mn = matrices->mn,
-                        .mk = matrices->mk,
+                        .mm = matrices->tile.mm,
+                        .mn = matrices->tile.mn,
+                        .mk = matrices->tile.mk,
                         .subgroup = caps.subgroup_max};
   GroupedParams params = grouped_params(problem, assignment, caps);
   // Strides of plain weights count bytes here, as those of blocks do.
