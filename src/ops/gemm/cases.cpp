@@ -38,6 +38,8 @@ void reference(const Spec& spec, std::span<HostTensor> tensors) {
   const HostTensor& a = tensors[0];
   const HostTensor& b = tensors[1];
   HostTensor& c = tensors[2];
+  const HostTensor* bias = spec.bias ? &tensors[3] : nullptr;
+  const HostTensor* scale = spec.scale ? &tensors.back() : nullptr;
   const map::Function* act =
       spec.activation == "none" ? nullptr : map::find_function(spec.activation);
   const Shape a_batch(a.shape.begin(), a.shape.end() - 2);
@@ -58,10 +60,11 @@ void reference(const Spec& spec, std::span<HostTensor> tensors) {
       for (std::uint64_t n = 0; n < spec.n; ++n) {
         double& out = c.values[(number * spec.m + m) * spec.n + n];
         double value = static_cast<double>(spec.alpha) * row[n];
-        if (spec.beta != 0) value += static_cast<double>(spec.beta) * out;
         at[at.size() - 2] = m;
         at[at.size() - 1] = n;
-        if (tensors.size() > 3) value += tensors[3].values[broadcast_at(tensors[3].shape, at)];
+        if (scale != nullptr) value *= scale->values[broadcast_at(scale->shape, at)];
+        if (spec.beta != 0) value += static_cast<double>(spec.beta) * out;
+        if (bias != nullptr) value += bias->values[broadcast_at(bias->shape, at)];
         if (act != nullptr) value = act->reference(value, 0, 0, act->defaults);
         out = value;  // not rounded: the sum on the device may lie on the other side of a tie
       }
@@ -94,6 +97,9 @@ Case make_case(const Spec& spec) {
   if (spec.bias) {
     test.tensors.push_back({.dtype = spec.bias_type, .shape = *spec.bias, .fill = spec.fill});
   }
+  if (spec.scale) {  // powers of two, so that products with them are exact
+    test.tensors.push_back({.shape = *spec.scale, .fill = spec.fill, .low = 1, .high = 2});
+  }
   // Rounding errors of a sum of K terms grow like the sum of their sizes at worst, like its root as a rule.
   test.epsilons = 16 + std::sqrt(static_cast<double>(spec.k));
   test.scale = 1 + std::sqrt(static_cast<double>(spec.k));
@@ -112,7 +118,8 @@ Case make_case(const Spec& spec) {
               .matrix_tile = spec.matrix_tile,
               .vector_tile = spec.vector_tile,
               .parts = spec.parts};
-    if (views.size() > 3) args.bias = views[3];
+    if (spec.bias) args.bias = views[3];
+    if (spec.scale) args.scale = views.back();
     if (const map::Function* act = map::find_function(spec.activation))
       args.scalars = act->defaults;
     // Kernels that a device does not have are not tested there: the choice falls to the next one.

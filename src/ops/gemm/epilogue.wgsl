@@ -1,7 +1,13 @@
-// What happens to sums on their way to memory: c = f(alpha·sum + beta·c + bias). Assumes C_VEC only where c steps by
+// What happens to sums on their way to memory: c = f(alpha·scale·sum + beta·c + bias). Assumes C_VEC only where c steps by
 // 1 along n and is aligned to four elements; otherwise 16-bit words of c may be shared and are stored atomically.
 #let DOMAIN = "f32"
 #include "map/functions.wgsl"
+#if BIAS != "none"
+#include "gemm/spread.wgsl" with NAME="bias" MODE=BIAS
+#endif
+#if SCALE != "none"
+#include "gemm/spread.wgsl" with NAME="scale" MODE=SCALE
+#endif
 
 // Stores columns n … n+3 of row m (m < M, n < N); columns past N are left out (N_TAIL where there may be some).
 fn emit4(at: Place, m: u32, n: u32, sum: vec4<f32>) {
@@ -9,16 +15,14 @@ fn emit4(at: Place, m: u32, n: u32, sum: vec4<f32>) {
 {{N_TAIL ? "  if (n + 4u > p.n) { emit_some(at, m, n, sum, p.n - n); return; }" : ""}}
   let i = at.c + m * p.c_m + n * p.c_n;
   var v = sum * p.alpha;
+#if SCALE != "none"
+  v *= scale_along(at.scale, m, n);
+#endif
 #if BETA
   v += p.beta * c_at4(i);
 #endif
 #if BIAS != "none"
-  let bias_i = at.bias + m * p.bias_m + n * p.bias_n;
-#endif
-#if BIAS == "row"
-  v += vec4<f32>(bias_at(bias_i));
-#elif BIAS == "any"
-  v += vec4<f32>(bias_at(bias_i), bias_at(bias_i + p.bias_n), bias_at(bias_i + 2u * p.bias_n), bias_at(bias_i + 3u * p.bias_n));
+  v += bias_along(at.bias, m, n);
 #endif
   c_put4(i, f(v, V(), V()));
 #else
@@ -41,6 +45,9 @@ fn emit_some(at: Place, m: u32, n: u32, sum: vec4<f32>, count: u32) {
 fn emit1(at: Place, m: u32, n: u32, sum: f32) {
   let i = at.c + m * p.c_m + n * p.c_n;
   var v = sum * p.alpha;
+#if SCALE != "none"
+  v *= scale_at(at.scale + m * p.scale_m + n * p.scale_n);
+#endif
 #if BIAS != "none"
   v += bias_at(at.bias + m * p.bias_m + n * p.bias_n);
 #endif

@@ -6,13 +6,15 @@ struct Place {
   b: u32,
   c: u32,
   bias: u32,
+  scale: u32,
   k_begin: u32,
   k_end: u32,
 }
 
 // `number` counts batches, and within a batch the parts of K.
 fn place(number: u32) -> Place {
-  var at = Place(p.a_off, {{REDUCE ? "0u" : "p.b_off"}}, p.c_off, {{BIAS == "none" ? "0u" : "p.bias_off"}}, 0u, p.k);
+  var at = Place(p.a_off, {{REDUCE ? "0u" : "p.b_off"}}, p.c_off, {{BIAS == "none" ? "0u" : "p.bias_off"}},
+                 {{SCALE == "none" ? "0u" : "p.scale_off"}}, 0u, p.k);
   var rest = number;
 #if SPLIT
   let part = rest % p.splits;
@@ -36,6 +38,7 @@ fn place(number: u32) -> Place {
 #endif
   at.c += i{{d}} * p.c_batch_{{d}};
   at.bias += i{{d}} * p.bias_batch_{{d}};
+  at.scale += i{{d}} * p.scale_batch_{{d}};
 #endfor
 #endif
   return at;

@@ -19,11 +19,14 @@ struct Params {
   std::uint32_t c_n = 0;
   std::uint32_t bias_m = 0;
   std::uint32_t bias_n = 0;
+  std::uint32_t scale_m = 0;
+  std::uint32_t scale_n = 0;
   std::array<std::uint32_t, batch_rank> batch{};
   std::array<std::uint32_t, batch_rank> a_batch{};
   std::array<std::uint32_t, batch_rank> b_batch{};
   std::array<std::uint32_t, batch_rank> c_batch{};
   std::array<std::uint32_t, batch_rank> bias_batch{};
+  std::array<std::uint32_t, batch_rank> scale_batch{};
   std::uint32_t splits = 1;
   std::uint32_t k_split = 0;
   std::uint32_t c_split = 0;
@@ -42,11 +45,14 @@ struct Params {
                                             field("c_n", &Params::c_n),
                                             field("bias_m", &Params::bias_m),
                                             field("bias_n", &Params::bias_n),
+                                            field("scale_m", &Params::scale_m),
+                                            field("scale_n", &Params::scale_n),
                                             field("batch", &Params::batch),
                                             field("a_batch", &Params::a_batch),
                                             field("b_batch", &Params::b_batch),
                                             field("c_batch", &Params::c_batch),
                                             field("bias_batch", &Params::bias_batch),
+                                            field("scale_batch", &Params::scale_batch),
                                             field("splits", &Params::splits),
                                             field("k_split", &Params::k_split),
                                             field("c_split", &Params::c_split),
@@ -69,6 +75,12 @@ bool steps_evenly(const View& view, std::uint32_t dim, std::uint32_t elements) {
   return true;
 }
 
+/// How a bias or a scale spreads over c.
+std::string_view spread_of(const View& view) {
+  if (!view.given()) return "none";
+  return view.stride[4] == 0 ? "row" : "any";
+}
+
 /// 32-bit words that a binding read `elements` at a time has per array element.
 std::uint32_t unit_for(DType type, std::uint32_t elements, bool vec) {
   return vec ? std::clamp<std::uint32_t>(elements * size_of(type) / 4, 1, 4) : 1;
@@ -82,6 +94,7 @@ Problem Problem::transposed() const {
   out.b = a.transpose(3, 4);
   out.c = c.transpose(3, 4);
   if (bias.given()) out.bias = bias.transpose(3, 4);
+  if (scale.given()) out.scale = scale.transpose(3, 4);
   return out;
 }
 
@@ -101,9 +114,8 @@ Traits traits_of(const Problem& problem, std::uint32_t elements, std::uint64_t s
   return {
       .activation = problem.activation,
       .beta = problem.beta != 0,
-      .bias = !problem.bias.given()         ? "none"
-              : problem.bias.stride[4] == 0 ? "row"
-                                            : "any",
+      .bias = spread_of(problem.bias),
+      .scale = spread_of(problem.scale),
       .batched = problem.batches() > 1,
       .split = problem.splits > 1,
       .k_edge = problem.k() % step != 0 || problem.k_split % step != 0,
@@ -127,6 +139,8 @@ Launch launch_of(const Problem& problem, const Traits& traits, std::uint32_t ele
                 .c_n = u32(problem.c.stride[4]),
                 .bias_m = u32(problem.bias.stride[3]),
                 .bias_n = u32(problem.bias.stride[4]),
+                .scale_m = u32(problem.scale.stride[3]),
+                .scale_n = u32(problem.scale.stride[4]),
                 .splits = problem.splits,
                 .k_split = u32(problem.splits > 1 ? problem.k_split : problem.k()),
                 .c_split = u32(problem.c.count()),
@@ -138,6 +152,7 @@ Launch launch_of(const Problem& problem, const Traits& traits, std::uint32_t ele
     params.b_batch[i] = u32(problem.b.stride[i]);
     params.c_batch[i] = u32(problem.c.stride[i]);
     params.bias_batch[i] = u32(problem.bias.stride[i]);
+    params.scale_batch[i] = u32(problem.scale.stride[i]);
   }
   for (std::size_t i = 0; i < params.scalars.size(); ++i) {
     params.scalars[i] = static_cast<float>(problem.scalars[i]);
@@ -163,8 +178,8 @@ Launch launch_of(const Problem& problem, const Traits& traits, std::uint32_t ele
                       .view = c,
                       .access = shared_words ? Access::atomic : Access::write,
                       .unit = unit_for(c.dtype, 4, traits.c_vec)}};
-  if (problem.bias.given()) {
-    launch.operands.push_back({.name = "bias", .view = problem.bias, .access = Access::read});
+  for (const auto& [name, view] : {std::pair{"bias", &problem.bias}, {"scale", &problem.scale}}) {
+    if (view->given()) launch.operands.push_back({.name = name, .view = *view});
   }
   return launch;
 }

@@ -16,12 +16,13 @@ namespace weft::ops::gemm {
 inline constexpr std::uint32_t batch_rank = 3;
 
 /// A product in the form that kernels take: every view has rank 5, three batch dimensions in front of
-/// a [M,K], b [K,N], c [M,N] and bias (not given, or with the shape of c).
+/// a [M,K], b [K,N], c [M,N], bias and scale (not given, or with the shape of c).
 struct Problem {
   View a;
   View b;
   View c;
   View bias;
+  View scale;
   float alpha = 1;
   float beta = 0;
   std::string_view activation = "copy";
@@ -49,7 +50,8 @@ Layout layout_of(const View& view, std::uint32_t k_dim, std::uint32_t elements);
 struct Traits {
   std::string_view activation = "copy";
   bool beta = false;
-  std::string_view bias = "none";  // none, row (one value per row), any
+  std::string_view bias = "none";   // none, row (one value per row), any
+  std::string_view scale = "none";  // the same
   bool batched = false;
   bool split = false;
   bool k_edge = false;
@@ -61,12 +63,13 @@ struct Traits {
   bool n_tail = false;  // N is not a multiple of 4
 
   static constexpr auto fields =
-      std::tuple{field("FN", &Traits::activation), field("BETA", &Traits::beta),
-                 field("BIAS", &Traits::bias),     field("BATCHED", &Traits::batched),
-                 field("SPLIT", &Traits::split),   field("K_EDGE", &Traits::k_edge),
-                 field("A_DIR", &Traits::a_dir),   field("B_DIR", &Traits::b_dir),
-                 field("A_VEC", &Traits::a_vec),   field("B_VEC", &Traits::b_vec),
-                 field("C_VEC", &Traits::c_vec),   field("N_TAIL", &Traits::n_tail)};
+      std::tuple{field("FN", &Traits::activation),   field("BETA", &Traits::beta),
+                 field("BIAS", &Traits::bias),       field("SCALE", &Traits::scale),
+                 field("BATCHED", &Traits::batched), field("SPLIT", &Traits::split),
+                 field("K_EDGE", &Traits::k_edge),   field("A_DIR", &Traits::a_dir),
+                 field("B_DIR", &Traits::b_dir),     field("A_VEC", &Traits::a_vec),
+                 field("B_VEC", &Traits::b_vec),     field("C_VEC", &Traits::c_vec),
+                 field("N_TAIL", &Traits::n_tail)};
 };
 
 /// Traits of a problem for a kernel that loads `elements` of a and b at once and steps through K by `step`.
@@ -106,7 +109,7 @@ extern const Kernel matvec_kernel;
 extern const Kernel thin_kernel;
 extern const Kernel naive_kernel;
 
-/// c = act(alpha·Σ parts + beta·c + bias) over the f32 slices `partial` [parts, batch…, M, N].
+/// c = act(alpha·scale·Σ parts + beta·c + bias) over the f32 slices `partial` [parts, batch…, M, N].
 Result<Dispatch> launch_reduce(const Problem& problem, const View& partial, const Caps& caps);
 
 }  // namespace weft::ops::gemm

@@ -13,16 +13,17 @@ constexpr std::uint64_t max_extent = 65535ULL * 32;
 
 Status check_views(const Args& args) {
   const std::pair<const View*, std::string_view> all[] = {
-      {&args.a, "a"}, {&args.b, "b"}, {&args.c, "c"}, {&args.bias, "bias"}};
+      {&args.a, "a"}, {&args.b, "b"}, {&args.c, "c"}, {&args.bias, "bias"}, {&args.scale, "scale"}};
   for (const auto& [view, label] : all) {
-    if (view == &args.bias && !view->given()) continue;
+    const bool optional = view == &args.bias || view == &args.scale;
+    if (optional && !view->given()) continue;
     if (const Status ok = validate(*view, label); !ok) return ok;
     if (!is_float(view->dtype)) {
       return fail(ErrorCode::unsupported,
                   "Matrix products take f32, f16 and bf16; tensor `{}` is {}.", label,
                   describe(*view));
     }
-    if (view != &args.bias && view->rank < 2) {
+    if (!optional && view->rank < 2) {
       return fail(ErrorCode::invalid_argument,
                   "Tensor `{}` of a matrix product needs at least 2 dimensions; it is {}.", label,
                   describe(*view));
@@ -82,10 +83,12 @@ void remove_dim(View& view, std::uint32_t dim) {
   --view.rank;
 }
 
-/// The views of a problem while their batch dimensions are being merged; a bias that is not given is left alone.
+/// The views of a problem while their batch dimensions are being merged; what is not given is left alone.
 std::vector<View*> views_of(Problem& problem) {
   std::vector<View*> views{&problem.a, &problem.b, &problem.c};
-  if (problem.bias.given()) views.push_back(&problem.bias);
+  for (View* view : {&problem.bias, &problem.scale}) {
+    if (view->given()) views.push_back(view);
+  }
   return views;
 }
 
@@ -117,7 +120,9 @@ void fold_batches_into_rows(Problem& problem) {
       return view.shape[rows] == 1 || view.stride[batch] == view.stride[rows] * view.shape[rows];
     };
     if (problem.b.stride[batch] != 0 || !follows(problem.a) || !follows(problem.c)) return;
-    if (problem.bias.given() && !follows(problem.bias)) return;
+    for (const View* view : {&problem.bias, &problem.scale}) {
+      if (view->given() && !follows(*view)) return;
+    }
     for (View* view : views_of(problem)) {
       if (view != &problem.b) {
         if (view->shape[rows] == 1) view->stride[rows] = view->stride[batch];
@@ -169,6 +174,7 @@ Result<std::vector<Problem>> normalize(const Args& args) {
                   .b = args.b,
                   .c = args.c,
                   .bias = args.bias,
+                  .scale = args.scale,
                   .alpha = args.alpha,
                   .beta = args.beta,
                   .scalars = args.scalars};
@@ -203,13 +209,14 @@ Result<std::vector<Problem>> normalize(const Args& args) {
   if (!b) return wrap(b.error(), "matching the batches of `b` with those of the output");
   problem.a = *a;
   problem.b = *b;
-  if (args.bias.given()) {
-    auto bias = args.bias.broadcast_to(args.c.extents());
-    if (!bias) return wrap(bias.error(), "broadcasting the bias to the output");
-    problem.bias = *bias;
+  for (const auto& [view, label] : {std::pair{&problem.bias, "bias"}, {&problem.scale, "scale"}}) {
+    if (!view->given()) continue;
+    auto whole = view->broadcast_to(args.c.extents());
+    if (!whole) return wrap(whole.error(), std::format("broadcasting the {} to the output", label));
+    *view = *whole;
   }
   for (const auto& [view, label] :
-       {std::pair{&args.a, "a"}, {&args.b, "b"}, {&args.bias, "bias"}}) {
+       {std::pair{&args.a, "a"}, {&args.b, "b"}, {&args.bias, "bias"}, {&args.scale, "scale"}}) {
     if (const Status ok = check_overlap(*view, args.c, label); !ok) {
       return std::unexpected(ok.error());
     }
@@ -232,7 +239,7 @@ Result<Cut> next_cut(const Problem& problem, const Caps& caps) {
   }
   if (problem.m() > max_extent) return cut_c(3);
   if (problem.n() > max_extent) return cut_c(4);
-  for (const View* view : {&problem.c, &problem.bias}) {
+  for (const View* view : {&problem.c, &problem.bias, &problem.scale}) {
     if (!view->given() || view->bytes().size() <= budget) continue;
     return cut_c(widest_dim(*view).first);
   }
@@ -256,6 +263,7 @@ Problem sliced(const Problem& problem, std::uint32_t dim, std::uint64_t first,
   Problem out = problem;
   out.c = problem.c.slice(dim, first, count);
   if (problem.bias.given()) out.bias = problem.bias.slice(dim, first, count);
+  if (problem.scale.given()) out.scale = problem.scale.slice(dim, first, count);
   if (dim != 4) out.a = problem.a.slice(dim, first, count);
   if (dim != 3) out.b = problem.b.slice(dim, first, count);
   return out;
@@ -264,6 +272,7 @@ Problem sliced(const Problem& problem, std::uint32_t dim, std::uint64_t first,
 Problem plain(const Problem& problem) {
   Problem out = problem;
   out.bias = {};
+  out.scale = {};
   out.alpha = 1;
   out.beta = 0;
   out.activation = "copy";

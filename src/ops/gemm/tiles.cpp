@@ -29,9 +29,11 @@ constexpr std::array matrix_times{
     MatrixTime{{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2}, 256, 30},
     // Eight subgroups instead of four: as fast where each multiprocessor has one workgroup only.
     MatrixTime{{.bm = 128, .bn = 128, .bk = 64, .sm = 2, .sn = 4}, 128, 15.1},
+    MatrixTime{{.bm = 64, .bn = 128, .bk = 64, .sm = 2, .sn = 4}, 128, 12.5},
+    MatrixTime{{.bm = 32, .bn = 128, .bk = 64, .sm = 2, .sn = 4}, 256, 14},
+    // For devices with little memory per workgroup.
     MatrixTime{{.bm = 64, .bn = 128, .bk = 32, .sm = 1, .sn = 4}, 384, 29},
-    MatrixTime{{.bm = 64, .bn = 64, .bk = 32, .sm = 2, .sn = 2}, 640, 25},
-    MatrixTime{{.bm = 32, .bn = 64, .bk = 32, .sm = 1, .sn = 4}, 1024, 22},
+    MatrixTime{{.bm = 32, .bn = 64, .bk = 32, .sm = 1, .sn = 4}, 1024, 26},
 };
 constexpr double round_ns = 4000;       // To start a round of workgroups and to end it.
 constexpr double reduce_ns = 3000;      // To launch the kernel that adds up parts of k.

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/math.hpp"
-#include "ops/fused/fused.hpp"
 #include "ops/gemm/gemm.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -98,19 +97,25 @@ View once(View view) {
   return view;
 }
 
-/// x as f16 for matrix units, with the factors that its rows were divided by.
-struct Halved {
-  View x;
-  View scales;
-};
-
-Halved add_halved(Stages& stages, const View& x, const Caps& caps) {
-  View rows = x;
+/// Rounds x to f16 for matrix units, and keeps the factors that its rows were divided by.
+void add_halved(Stages& stages, Problem& problem, const Caps& caps) {
+  View rows = problem.x;
   rows.shape[5] = 1;
-  const Halved out{stages.scratch(DType::f16, x.extents()),
-                   stages.scratch(DType::f32, rows.extents())};
-  stages.add(launch_halve(x, out.x, out.scales, caps));
-  return out;
+  const View halves = stages.scratch(DType::f16, problem.x.extents());
+  problem.scales = stages.scratch(DType::f32, rows.extents());
+  stages.add(launch_halve(problem.x, halves, problem.scales, caps));
+  problem.x = halves;
+}
+
+/// The product of a problem, with its weights as plain numbers.
+gemm::Args product_of(const Problem& problem, const View& weights) {
+  return {.a = problem.x,
+          .b = weights.transpose(4, 5),
+          .c = problem.y,
+          .bias = problem.bias,
+          .scale = problem.scales,
+          .activation = problem.activation,
+          .scalars = problem.scalars};
 }
 
 /// Multiplies quantized weights as matrices, decoded to f16 in scratch part by part.
@@ -133,54 +138,16 @@ Status add_decoded(Stages& stages, const Problem& problem, const Caps& caps) {
     stages.add(quant::plan(quant::DecodeArgs{.table = blocks, .y = decoded}, caps));
     const auto all = decoded.broadcast_to(part.weights.extents());
     if (!all) return std::unexpected(all.error());
-    stages.add(gemm::plan({.a = part.x,
-                           .b = all->transpose(4, 5),
-                           .c = part.y,
-                           .bias = part.bias,
-                           .activation = part.activation,
-                           .scalars = part.scalars},
-                          caps));
+    stages.add(gemm::plan(product_of(part, *all), caps));
     return {};
   });
 }
 
-/// y = activation(y · scales + bias), in one launch.
-void add_scaled(Stages& stages, const Problem& problem, const View& scales, const Caps& caps) {
-  const bool activates = problem.activation != "none";
-  if (!problem.bias.given() && !activates) {
-    stages.add(map::plan({.function = "mul", .inputs = {problem.y, scales}, .y = problem.y}, caps));
-    return;
-  }
-  fused::Args chain{.inputs = {problem.y, scales}, .steps = {}, .y = problem.y};
-  if (problem.bias.given()) chain.inputs.push_back(problem.bias);
-  auto last = static_cast<std::uint32_t>(chain.inputs.size());  // the number of the first step
-  chain.steps.push_back({.function = "mul", .inputs = {0, 1}});
-  if (problem.bias.given()) chain.steps.push_back({.function = "add", .inputs = {last++, 2}});
-  if (activates) {
-    chain.steps.push_back({.function = std::string(problem.activation),
-                           .inputs = {last},
-                           .scalars = problem.scalars});
-  }
-  stages.add(fused::plan(chain, caps));
-}
-
 /// Multiplies as matrices; with `halve` in f16, for matrix units. Values of x that f16 cannot hold stay finite.
-Status add_matrix(Stages& stages, const Problem& given, bool halve, const Caps& caps) {
-  Problem problem = given;
-  Halved halved;
-  if (halve) {
-    halved = add_halved(stages, given.x, caps);
-    problem.x = halved.x;
-    problem.bias = {};  // It and the activation come after the scales.
-    problem.activation = "none";
-  }
-  if (is_quantized(problem.weights.dtype)) {
-    if (const Status ok = add_decoded(stages, problem, caps); !ok) return ok;
-  } else {
-    stages.add(
-        gemm::plan({.a = problem.x, .b = problem.weights.transpose(4, 5), .c = problem.y}, caps));
-  }
-  if (halve) add_scaled(stages, given, halved.scales, caps);
+Status add_matrix(Stages& stages, Problem problem, bool halve, const Caps& caps) {
+  if (halve) add_halved(stages, problem, caps);
+  if (is_quantized(problem.weights.dtype)) return add_decoded(stages, problem, caps);
+  stages.add(gemm::plan(product_of(problem, problem.weights), caps));
   return {};
 }
 
