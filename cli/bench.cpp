@@ -35,6 +35,13 @@ bool too_large_for_software(const ops::Case& test) {
   return test.flops > 3e9 || bytes_of(test) > 300e6;
 }
 
+/// "gemm/f32_4096": what benchmarks are called here.
+std::string title_of(const ops::Op& op, const ops::Case& test) {
+  constexpr std::string_view prefix = "bench_";
+  return formatted("{}/{}", op.name,
+                   test.name.substr(test.name.starts_with(prefix) ? prefix.size() : 0));
+}
+
 bool matches(const Options& options, const std::string& title) {
   if (options.patterns.empty()) return !title.contains("sweep");
   return std::ranges::any_of(options.patterns,
@@ -98,6 +105,7 @@ void run_bench(const Options& options) {
   struct Job {
     const ops::Op* op;
     ops::Case test;
+    std::string title;
   };
   std::vector<Job> jobs;
   std::optional<Job> copy;
@@ -105,17 +113,18 @@ void run_bench(const Options& options) {
   for (const ops::Op& op : ops::all_ops()) {
     for (ops::Case& test : op.cases(1)) {
       if (!test.bench) continue;
-      if (test.name == "bench_copy_16M_f32") copy = Job{&op, test};
-      if (!matches(options, formatted("{}/{}", op.name, test.name))) continue;
+      const std::string title = title_of(op, test);
+      if (title == "map/copy_16M_f32") copy = Job{&op, test, title};
+      if (!matches(options, title)) continue;
       if (device.caps().software && !options.full && too_large_for_software(test)) {
         ++skipped;
         continue;
       }
-      jobs.push_back({&op, std::move(test)});
+      jobs.push_back({&op, std::move(test), title});
     }
   }
   if (options.list) {
-    for (const Job& job : jobs) std::printf("%s/%s\n", job.op->name.data(), job.test.name.c_str());
+    for (const Job& job : jobs) std::printf("%s\n", job.title.c_str());
     return;
   }
   if (jobs.empty()) throw CommandError("No benchmark matches; `weft bench --list` shows them all.");
@@ -140,8 +149,7 @@ void run_bench(const Options& options) {
   json results = json::array();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = jobs[i];
-    const std::string title = formatted(
-        "{}/{}", job.op->name, job.test.name.substr(job.test.name.starts_with("bench_") ? 6 : 0));
+    const std::string& title = job.title;
     if (progress) std::fprintf(stderr, "[%zu/%zu] %s\r", i + 1, jobs.size(), title.c_str());
     const auto measured = measure(executor, *job.op, job.test, options.seconds);
     if (progress) std::fprintf(stderr, "\033[K");
