@@ -44,6 +44,17 @@ void add_benchmarks(std::vector<Case>& out) {
             .a_batch = {64},
             .b_batch = {64},
             .batch = {64}});
+  // A prompt of 512 tokens through the layers of a model of 8B parameters.
+  for (const auto& [n, k] :
+       {std::pair{4096U, 4096U}, {1024U, 4096U}, {14336U, 4096U}, {4096U, 14336U}}) {
+    add(out, {.name = formatted("f16_f32_bt_512x{}x{}", n, k),
+              .m = 512,
+              .n = n,
+              .k = k,
+              .a = f16,
+              .b = f16,
+              .b_turned = true});
+  }
   const auto vector = [&](std::string name, std::uint64_t m, std::uint64_t n, std::uint64_t k,
                           bool turned, std::optional<VectorTile> tile = {}) {
     Spec spec{.name = std::move(name), .m = m, .n = n, .k = k, .b = f16, .b_turned = turned};
