@@ -1,10 +1,11 @@
-// Sorts the rows of x by the matrix that the ids name. One workgroup; workgroup memory: a counter for each of BUCKETS, the
-// last of which takes ids that are no matrix.
+// Sorts the rows of x by the matrix that the ids name. One workgroup, in which an invocation has PER neighbours of BUCKETS;
+// workgroup memory: a counter for each bucket, the last of which takes ids that are no matrix, and sums over invocations.
 // `order` gets the numbers of the rows, those of one matrix together; `tiles` three numbers for each tile of at most
 // {{WIDTH}} of them: the bucket, the first row in `order` and how many. Tiles that are not needed have none.
 // Rows of one matrix come in any order, which no result depends on.
 var<workgroup> counts: array<atomic<u32>, {{BUCKETS}}>;
-var<workgroup> tile_count: u32;
+var<workgroup> sums: array<vec2<u32>, 256>;
+#let PER = (BUCKETS + 255) / 256
 
 fn bucket_of(row: u32) -> u32 {
   let token = row / p.used;
@@ -18,22 +19,35 @@ fn main(@builtin(local_invocation_index) lane: u32) {
   workgroupBarrier();
   for (var row = lane; row < p.rows; row += 256u) { atomicAdd(&counts[bucket_of(row)], 1u); }
   workgroupBarrier();
-  if (lane == 0u) {
-    var start = 0u;
-    var tile = 0u;
-    for (var i = 0u; i < {{BUCKETS}}u; i++) {
-      let count = atomicLoad(&counts[i]);
-      atomicStore(&counts[i], start);
-      for (var done = 0u; done < count; done += {{WIDTH}}u) {
-        let at = p.tiles_off + tile * 3u;
-        tiles_put(at, i);
-        tiles_put(at + 1u, start + done);
-        tiles_put(at + 2u, min({{WIDTH}}u, count - done));
-        tile++;
-      }
-      start += count;
+  // Rows and tiles in front of the buckets of each invocation.
+  let first = min(lane * {{PER}}u, {{BUCKETS}}u);
+  let end = min(first + {{PER}}u, {{BUCKETS}}u);
+  var own = vec2<u32>();
+  for (var i = first; i < end; i++) {
+    let count = atomicLoad(&counts[i]);
+    own += vec2<u32>(count, (count + {{WIDTH - 1}}u) / {{WIDTH}}u);
+  }
+  sums[lane] = own;
+  workgroupBarrier();
+  for (var step = 1u; step < 256u; step *= 2u) {
+    let before = select(vec2<u32>(), sums[max(lane, step) - step], lane >= step);
+    workgroupBarrier();
+    sums[lane] += before;
+    workgroupBarrier();
+  }
+  let tile_count = sums[255].y;
+  var at = sums[lane] - own;
+  for (var i = first; i < end; i++) {
+    let count = atomicLoad(&counts[i]);
+    atomicStore(&counts[i], at.x);
+    for (var done = 0u; done < count; done += {{WIDTH}}u) {
+      let tile = p.tiles_off + at.y * 3u;
+      tiles_put(tile, i);
+      tiles_put(tile + 1u, at.x + done);
+      tiles_put(tile + 2u, min({{WIDTH}}u, count - done));
+      at.y++;
     }
-    tile_count = tile;
+    at.x += count;
   }
   workgroupBarrier();
   for (var i = tile_count + lane; i < p.tiles; i += 256u) { tiles_put(p.tiles_off + i * 3u + 2u, 0u); }

@@ -43,8 +43,9 @@ std::uint32_t matrix_width(const IdProblem& problem, const Caps& caps) {
     return 0;
   }
   if (caps.software) return small_tile;
-  // Wide tiles decode weights less often; narrow ones waste less where matrices have few rows.
-  return problem.ids.count() > 48 * problem.all_experts ? 64 : 32;
+  // Wide tiles decode weights less often, narrow ones waste less where matrices have few rows. Measured on an H200 with 32
+  // rows for each of 128 matrices of q4_0: 304 us with wide tiles, 363 with narrow ones.
+  return problem.ids.count() > 20 * problem.all_experts ? 64 : 32;
 }
 
 Result<Dispatch> launch_grouped_matrix(const IdProblem& problem, const Assignment& assignment,

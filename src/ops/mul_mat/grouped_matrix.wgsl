@@ -1,10 +1,13 @@
 // What grouped.wgsl does, through subgroup matrices: f16 operands, f32 sums.
 // Tile: 2 x 2 subgroups of SG invocations make WIDTH rows of x (as f16, with a factor per row) x ROWS of weights, in
 // steps of 32 elements: two pieces of 16, in whatever order the blocks keep them. Workgroup memory: both tiles, rows of
-// 32 halves padded by 8, reused for the results on their way to y.
+// 32 halves padded by 8, reused for the results on their way to y. A step is read and decoded before the barrier that ends
+// the multiplication of the last one, so that subgroups which are done with that do not wait.
 #include "lib/quant/run.wgsl"
 #include "lib/quant/decode.wgsl" with NAME="w" QTYPE=QTYPE ALIGNED=ALIGNED
 #let THREADS = 4 * SG
+#let W_LOADS = (ROWS * 2 + THREADS - 1) / THREADS
+#let X_LOADS = (WIDTH * 4 + THREADS - 1) / THREADS
 #let LD = 5
 #let W_AT = WIDTH * LD
 #let WP = WIDTH / 2
@@ -55,21 +58,36 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   var c{{i}}_{{j}} = {{SUMS}}();
 #endfor
 #endfor
+  // What this invocation moves in every step: pieces of weights and runs of x.
+#for l in 0..W_LOADS
+  let w_q{{l}} = t + {{l * THREADS}}u;
+  let w_row{{l}} = w_start + min(first_row + w_q{{l}} / 2u, p.m - 1u) * p.w_row;
+#endfor
+#for l in 0..X_LOADS
+  let x_q{{l}} = t + {{l * THREADS}}u;
+  let x_row{{l}} = p.x_off + x_row(order_at(p.order_off + mine[1] + min(x_q{{l}} / 4u, mine[2] - 1u))) * p.k;
+#endfor
   for (var i = 0u; i < p.steps; i++) {
+#for l in 0..X_LOADS
+    let x{{l}} = x_words4((x_row{{l}} + run_first(i, x_q{{l}} & 3u)) / 2u);
+#endfor
+#for l in 0..W_LOADS
+    let number{{l}} = i * 2u + (w_q{{l}} & 1u);
+    let block{{l}} = number{{l}} / w_pieces;
+    let piece{{l}} = w_piece(w_row{{l}} + block{{l}} * w_block_bytes, number{{l}} - block{{l}} * w_pieces);
+#endfor
+    // The step before has been multiplied.
     workgroupBarrier();
-    for (var q = t; q < {{ROWS * 2}}u; q += {{THREADS}}u) {
-      let number = i * 2u + (q & 1u);
-      let block = number / w_pieces;
-      let start = w_start + min(first_row + q / 2u, p.m - 1u) * p.w_row + block * w_block_bytes;
-      let v = w_piece(start, number - block * w_pieces);
-      let at = {{W_AT}}u + q / 2u * {{LD}}u + (q & 1u) * 2u;
-      memory[at] = packed(run_value(v.a));
-      memory[at + 1u] = packed(run_value(v.b));
+#for l in 0..W_LOADS
+{{W_LOADS * THREADS > ROWS * 2 ? "    if (w_q{{l}} < {{ROWS * 2}}u) {" : "    {"}}
+      let at = {{W_AT}}u + w_q{{l}} / 2u * {{LD}}u + (w_q{{l}} & 1u) * 2u;
+      memory[at] = packed(run_value(piece{{l}}.a));
+      memory[at + 1u] = packed(run_value(piece{{l}}.b));
     }
-    for (var q = t; q < {{WIDTH * 4}}u; q += {{THREADS}}u) {
-      let row = x_row(order_at(p.order_off + mine[1] + min(q / 4u, mine[2] - 1u)));
-      memory[q / 4u * {{LD}}u + (q & 3u)] = x_words4((p.x_off + row * p.k + run_first(i, q & 3u)) / 2u);
-    }
+#endfor
+#for l in 0..X_LOADS
+{{X_LOADS * THREADS > WIDTH * 4 ? "    if (x_q{{l}} < {{WIDTH * 4}}u) {" : "    {"}} memory[x_q{{l}} / 4u * {{LD}}u + (x_q{{l}} & 3u)] = x{{l}}; }
+#endfor
     workgroupBarrier();
 #for step in 0..32 / MK
 #for a in 0..TM
