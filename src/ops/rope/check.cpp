@@ -98,12 +98,13 @@ Status check(const Args& args) {
   }
   const std::uint64_t size = args.x.shape[3];
   const bool vision = args.mode == Mode::vision;
-  if (args.dims % 2 != 0 || std::uint64_t{args.dims} + args.offset > size || args.dims > 2048 ||
+  if (args.dims % 2 != 0 || std::uint64_t{args.dims} + args.offset > size ||
+      args.dims > most_dims ||
       (vision && (std::uint64_t{args.dims} * 2 != size || args.offset != 0))) {
     return fail(ErrorCode::invalid_argument,
                 "rope in mode {} cannot turn {} elements from element {} on in heads of {}: their "
-                "number must be even, at most 2048, and {}.",
-                name(args.mode), args.dims, args.offset, size,
+                "number must be even, at most {}, and {}.",
+                name(args.mode), args.dims, args.offset, size, most_dims,
                 vision ? "half the head" : "fit the head");
   }
   if (has_sections(args.mode) &&

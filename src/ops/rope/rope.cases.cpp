@@ -7,7 +7,7 @@
 #include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/map/map.hpp"
-#include "ops/rope/rope.hpp"
+#include "ops/rope/check.hpp"
 
 namespace weft::ops::rope {
 namespace {
@@ -205,6 +205,11 @@ void add_layouts(std::vector<Case>& out) {
   Setup far = plain(Mode::halves, DType::f32, 128, 128);
   far.last_position = 100000;
   out.push_back(make_case("far", far));
+  for (const Mode mode : {Mode::pairs, Mode::interleaved}) {
+    Setup wide = plain(mode, DType::f32, most_dims, most_dims);
+    wide.x.shape = {1, 2, 2, most_dims};
+    out.push_back(make_case(formatted("wide_{}", name(mode)), wide));
+  }
   Setup large = plain(Mode::halves, DType::f32, 64, 32);
   large.x.shape = {1, 1100, 5, 64};
   out.push_back(make_case("past_one_binding", large));

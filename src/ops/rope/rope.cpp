@@ -15,6 +15,7 @@ namespace weft::ops::rope {
 namespace {
 
 struct Variant {
+  std::uint32_t bits = power_bits;
   std::uint32_t streams = 1;
   bool rows0 = false;  // of each stream: it writes the rows that its indices name
   bool rows1 = false;
@@ -26,11 +27,11 @@ struct Variant {
   bool factors = false;
 
   static constexpr auto fields =
-      std::tuple{field("STREAMS", &Variant::streams),   field("ROWS0", &Variant::rows0),
-                 field("ROWS1", &Variant::rows1),       field("ROWS2", &Variant::rows2),
-                 field("VEC", &Variant::vec),           field("PAIRS", &Variant::pairs),
-                 field("SECTIONS", &Variant::sections), field("POSITIONS", &Variant::positions),
-                 field("FACTORS", &Variant::factors)};
+      std::tuple{field("BITS", &Variant::bits),           field("STREAMS", &Variant::streams),
+                 field("ROWS0", &Variant::rows0),         field("ROWS1", &Variant::rows1),
+                 field("ROWS2", &Variant::rows2),         field("VEC", &Variant::vec),
+                 field("PAIRS", &Variant::pairs),         field("SECTIONS", &Variant::sections),
+                 field("POSITIONS", &Variant::positions), field("FACTORS", &Variant::factors)};
 };
 
 using PerStream = std::array<std::uint32_t, max_streams>;
@@ -53,7 +54,7 @@ struct Params {
   std::array<std::uint32_t, 4> section{};
   std::array<std::uint32_t, 4> section_end{};
   std::int32_t first_position = 0;
-  std::array<float, 10> power{};
+  std::array<float, power_bits> power{};
   float scale = 1;
   float extrapolation = 0;
   float magnitude = 1;

@@ -8,7 +8,7 @@
 // base^(-2 power / dims), from powers with exponents 1, 2, 4, … that were rounded once: accurate to a few units.
 fn frequency(power: u32) -> f32 {
   var f = 1.0;
-#for b in 0..10
+#for b in 0..BITS
   f *= select(1.0, p.power_{{b}}, ((power >> {{b}}u) & 1u) == 1u);
 #endfor
   return f;
