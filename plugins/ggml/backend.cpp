@@ -131,8 +131,11 @@ void graph_optimize(ggml_backend_t /*backend*/, ggml_cgraph* graph,
 }
 
 // One queue per device keeps all work in order, so an event of the same device has happened by the time that later
-// work starts; for another device it is enough to wait for everything.
-void event_record(ggml_backend_t /*backend*/, ggml_backend_event_t /*event*/) {}
+// work starts; for another device it is enough to wait for everything. Bytes that were asked for before the event must be
+// in the host when it has happened, and only the backend can put them there.
+void event_record(ggml_backend_t backend, ggml_backend_event_t /*event*/) {
+  finish_reads(context_of(backend));
+}
 
 void event_wait(ggml_backend_t backend, ggml_backend_event_t event) {
   if (event->device == backend->device) return;

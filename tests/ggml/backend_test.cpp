@@ -3,6 +3,7 @@
 #include <ggml-backend.h>
 #include <ggml-cpp.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -71,6 +73,12 @@ TEST_F(GgmlBackend, TellsAboutItself) {
   ggml_backend_dev_memory(device_, &free, &total);
   EXPECT_GT(free, std::size_t{1} << 20);
   EXPECT_LE(free, total);
+  if (std::string_view(ggml_backend_dev_description(device_)).contains("llvmpipe")) {
+    // It lives in the machine's memory: that is the figure, not what one buffer may take.
+    const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
+    EXPECT_EQ(total, pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+    EXPECT_LT(free, total);
+  }
 }
 
 TEST_F(GgmlBackend, MovesBytesAtAnyOffset) {
@@ -93,6 +101,47 @@ TEST_F(GgmlBackend, MovesBytesAtAnyOffset) {
   ggml_backend_tensor_get_async(backend_.get(), tensor, later.data(), 300, later.size());
   ggml_backend_synchronize(backend_.get());
   EXPECT_TRUE(std::equal(later.begin(), later.end(), wanted.begin() + 300));
+}
+
+TEST_F(GgmlBackend, CopiesAndReadsInTheOrderOfEvents) {
+  const ggml_backend_ptr second(ggml_backend_dev_init(device_, nullptr));
+  const ggml_backend_ptr elsewhere(ggml_backend_dev_init(weft_device(1), nullptr));
+  const ggml_context_ptr other_context = make_context();
+  ggml_tensor* x = ggml_new_tensor_1d(context_.get(), GGML_TYPE_F32, 5000);
+  ggml_tensor* y = ggml_scale(context_.get(), x, 2);
+  ggml_tensor* copy = ggml_new_tensor_1d(context_.get(), GGML_TYPE_F32, 5000);
+  ggml_tensor* far = ggml_new_tensor_1d(other_context.get(), GGML_TYPE_F32, 5000);
+  ggml_cgraph* graph = ggml_new_graph(context_.get());
+  ggml_build_forward_expand(graph, y);
+  allocate();
+  const ggml_backend_buffer_ptr other_buffer(
+      ggml_backend_alloc_ctx_tensors(other_context.get(), elsewhere.get()));
+  ggml_backend_event_t computed = ggml_backend_event_new(device_);
+  ggml_backend_event_t read_back = ggml_backend_event_new(device_);
+  ASSERT_TRUE(computed != nullptr && read_back != nullptr);
+  for (const float first : {1.0F, -7.0F}) {
+    const std::vector<float> input = numbers(5000, first);
+    ggml_backend_tensor_set_async(backend_.get(), x, input.data(), 0, ggml_nbytes(x));
+    ASSERT_EQ(ggml_backend_graph_compute_async(backend_.get(), graph), GGML_STATUS_SUCCESS);
+    ggml_backend_event_record(computed, backend_.get());
+    ggml_backend_event_wait(second.get(), computed);
+    ggml_backend_tensor_copy_async(backend_.get(), second.get(), y, copy);
+    ggml_backend_event_wait(elsewhere.get(), computed);
+    ggml_backend_tensor_copy_async(backend_.get(), elsewhere.get(), y, far);
+    // The event stands for the bytes as well that were asked for before it.
+    std::vector<float> got(5000);
+    ggml_backend_tensor_get_async(second.get(), copy, got.data(), 0, ggml_nbytes(copy));
+    ggml_backend_event_record(read_back, second.get());
+    ggml_backend_event_synchronize(read_back);
+    ggml_backend_synchronize(elsewhere.get());
+    const std::vector<float> got_far = read(far);
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      ASSERT_FLOAT_EQ(got[i], 2 * input[i]);
+      ASSERT_FLOAT_EQ(got_far[i], 2 * input[i]);
+    }
+  }
+  ggml_backend_event_free(computed);
+  ggml_backend_event_free(read_back);
 }
 
 TEST_F(GgmlBackend, ReplaysGraphsThatItKnows) {
@@ -205,6 +254,34 @@ TEST_F(GgmlBackend, RefusesMemoryThatThereIsNot) {
   EXPECT_NE(captured_log().find("WEFT0"), std::string::npos);
   ggml_new_tensor_1d(context_.get(), GGML_TYPE_F32, 16);
   allocate();  // The device still works.
+}
+
+TEST_F(GgmlBackend, FailsGraphsThatNeedMoreMemoryThanThereIs) {
+  // The left side is decoded to scratch that is 28 times as large and more than one buffer may have.
+  const std::size_t most = ggml_backend_buft_get_max_size(ggml_backend_dev_buffer_type(device_));
+  const auto rows = static_cast<std::int64_t>(most / (4096 * sizeof(float))) + 1;
+  ggml_tensor* left = ggml_new_tensor_2d(context_.get(), GGML_TYPE_Q1_0, 4096, rows);
+  if (ggml_nbytes(left) > std::size_t{1} << 30) GTEST_SKIP() << "buffers may be as large as memory";
+  ggml_tensor* right = ggml_new_tensor_2d(context_.get(), GGML_TYPE_F32, 1, rows);
+  ggml_tensor* product = ggml_out_prod(context_.get(), left, right);
+  ggml_cgraph* graph = ggml_new_graph(context_.get());
+  ggml_build_forward_expand(graph, product);
+  allocate();
+  EXPECT_EQ(ggml_backend_graph_compute(backend_.get(), graph), GGML_STATUS_ALLOC_FAILED)
+      << captured_log();
+  EXPECT_TRUE(captured_log().contains("WEFT0: ")) << captured_log();
+
+  // The backend still works.
+  buffer_.reset();
+  context_ = make_context();
+  ggml_tensor* x = ggml_new_tensor_1d(context_.get(), GGML_TYPE_F32, 64);
+  ggml_tensor* y = ggml_sqr(context_.get(), x);
+  graph = ggml_new_graph(context_.get());
+  ggml_build_forward_expand(graph, y);
+  allocate();
+  write(x, numbers(64));
+  ASSERT_EQ(ggml_backend_graph_compute(backend_.get(), graph), GGML_STATUS_SUCCESS);
+  EXPECT_FLOAT_EQ(read(y)[9], 81);
 }
 
 TEST_F(GgmlBackend, ReportsALostDevice) {
