@@ -18,12 +18,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DEVICE = "WEFT0"
 
-# Groups of nodes that test-backend-ops runs as a whole. `support` does not list them.
-GROUPS = ["ROPE_SET_ROWS", "RMS_NORM_MUL_ROPE", "SOFTCAP", "NORM_MUL_ADD", "RMS_NORM_MUL_ADD", "ADD_ADD", "ADD_RMS_NORM",
-          "RELU_SQR", "SNAKE_FUSE", "SSM_CONV_BIAS_SILU", "SSM_SCAN_ROLLBACK", "GATED_DELTA_NET_CACHE_FUSION",
-          "MUL_MAT_ID_FUSION", "TOPK_QSA", "TOPK_MOE", "MOE_REDUCE", "MUL_MAT_VEC_FUSION", "GROUP_NORM_MUL_ADD",
-          "L2_NORM_BATCH", "LLAMA", "FALCON"]
-
 # Cases that ggml's CPU backend claims and the plug-in refuses, with the reason: (op, regex of the parameters, reason).
 EXCEPTIONS = [
     ("SUM", r"permute=\[1,0,2,3\]", "ggml's CPU backend reads the rows as if they were contiguous, so its result is wrong"),
@@ -31,6 +25,7 @@ EXCEPTIONS = [
 
 CHUNK_BYTES = 100_000  # Linux takes at most 128 KiB in one argument.
 RESULT = re.compile(r"([A-Z][A-Z0-9_]*)\((.*)\): (OK|FAIL|not supported.*)$")
+EXPLAINED = re.compile(rf"weft: {DEVICE} (takes|refuses) \w+(?:: (.*))?$")
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -45,6 +40,16 @@ class Case:
     @property
     def excused(self) -> bool:
         return any(op == self.op and re.search(pattern, self.params) for op, pattern, _ in EXCEPTIONS)
+
+
+@dataclass
+class Listed:
+    """What is known about a case before it runs."""
+
+    count: int = 0  # Some cases come more than once.
+    cpu: bool = False  # Whether ggml's CPU backend supports it; if not, nobody can tell what is right.
+    weft: bool = False
+    kernels: frozenset[str] = frozenset()  # Those that the plug-in would launch for its nodes one by one.
 
 
 @dataclass(frozen=True)
@@ -76,19 +81,48 @@ class Program:
     def fingerprint(self) -> str:
         return hashlib.sha256(self.plugin.read_bytes()).hexdigest()[:16]
 
-    def supported(self, device: str) -> tuple[dict[Case, bool], collections.Counter]:
-        """Whether the device supports each case, and how often `support` lists each (some come more than once)."""
+    def cases(self) -> dict[Case, Listed]:
+        """All cases, also those of several nodes, which `support` leaves out: with WEFT_EXPLAIN the plug-in refuses every op
+        after it has told what it would do, and `test` names each case that it cannot run."""
+        done = subprocess.run([*self.command, "test", "-b", DEVICE], cwd=self.cwd, env=self.env() | {"WEFT_EXPLAIN": "1"},
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        found = listed(done.stdout)
+        if not found:
+            sys.exit(f"weft: test-backend-ops lists nothing for {DEVICE}:\n{done.stdout[-2000:]}")
+        return found
+
+    def supported(self, device: str) -> tuple[int, int]:
+        """How many cases `support` lists, and how many of them the device supports."""
         done = subprocess.run([*self.command, "support", "-b", device, "--output", "csv"], cwd=self.cwd, env=self.env(),
                               capture_output=True, text=True)
-        found, counts = {}, collections.Counter()
-        for row in csv.DictReader(io.StringIO(done.stdout)):
-            if row["backend_name"] == device:
-                case = Case(row["op_name"], row["op_params"])
-                found[case] = row["supported"] == "1"
-                counts[case] += 1
-        if not found:
-            sys.exit(f"weft: test-backend-ops lists nothing for {device}:\n{done.stderr[-2000:]}")
-        return found, counts
+        rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if row["backend_name"] == device]
+        return len(rows), sum(row["supported"] == "1" for row in rows)
+
+
+def listed(output: str) -> dict[Case, Listed]:
+    """What `test` told about a plug-in that refuses everything and explains itself."""
+    found: dict[Case, Listed] = {}
+    able, kernels = True, set()
+    for line in COLOR.sub("", output).splitlines():
+        if explained := EXPLAINED.match(line):
+            able = able and explained[1] == "takes"
+            kernels |= set((explained[2] or "").split("; ")) if explained[1] == "takes" else set()
+        elif result := RESULT.search(line):
+            case = found.setdefault(Case(result[1], result[2]), Listed())
+            case.count += 1
+            case.cpu, case.weft, case.kernels = "CPU" not in result[3], able, frozenset(kernels - {""})
+            able, kernels = True, set()
+    return found
+
+
+def self_test() -> None:
+    """A case must not be lost, or taken for one that is supported."""
+    cases = listed("weft: WEFT0 takes ADD: add f32; add f16\n  A(x=1): not supported [WEFT0] \n"
+                   "weft: WEFT0 takes ADD: add f32\nweft: WEFT0 refuses MUL: no: none.\n"
+                   "  \x1b[1mB(x)\x1b[0m: not supported [WEFT0, WEFT0, CPU] \n"
+                   "weft: WEFT0 takes ADD\n  A(x=1): not supported [WEFT0] \n")
+    assert cases == {Case("A", "x=1"): Listed(2, True, True, frozenset()),
+                     Case("B", "x"): Listed(1, False, False, frozenset({"add f32"}))}, cases
 
 
 @dataclass

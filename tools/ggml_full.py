@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-from ggml_cases import GROUPS, Case, Outcome, Program, Runner
+from ggml_cases import Case, Outcome, Program, Runner
 
 # Longest last, so that an interrupted run has most of the ops; each of the first two takes as long as many others.
 LAST = ["MUL_MAT", "MUL_MAT_ID", "MUL_MAT_ID_FUSION", "MUL_MAT_VEC_FUSION", "FLASH_ATTN_EXT"]
@@ -36,7 +36,7 @@ class Store:
                 self.device = entry["device"]
 
     def entry(self, op: str) -> dict:
-        return self.ops.setdefault(op, {"op": op, "program": self.program, "device": "", "complete": False, "seconds": 0.0,
+        return self.ops.setdefault(op, {"op": op, "program": self.program, "device": "", "seconds": 0.0,
                                         "troubles": [], "results": {}})
 
     def add(self, op: str, outcome: Outcome, seconds: float) -> None:
@@ -57,9 +57,9 @@ class Store:
 
 
 class FullRun:
-    """Every case of some ops and groups."""
+    """Every case of some ops."""
 
-    def __init__(self, program: Program, store: Store, able: list[Case], groups: list[str]):
+    def __init__(self, program: Program, store: Store, able: list[Case]):
         self.runner = Runner(program)
         self.store = store
         self.lock = threading.Lock()
@@ -67,11 +67,10 @@ class FullRun:
         for case in able:
             if str(case) not in store.entry(case.op)["results"]:
                 self.todo.setdefault(case.op, []).append(str(case))
-        self.groups = [group for group in groups if not store.entry(group)["complete"]]
 
     def units(self, jobs: int) -> list[tuple[str, list[str]]]:
-        """(op, names) of every process to come. A group is known only by its name."""
-        units = [(group, [group]) for group in self.groups]
+        """(op, names) of every process to come."""
+        units = []
         size = min(MOST, max(FEWEST, sum(len(names) for names in self.todo.values()) // (jobs * SHARES)))
         for op, names in self.todo.items():
             units += [(op, names[at:at + size]) for at in range(0, len(names), size)]
@@ -89,22 +88,18 @@ class FullRun:
                 if self.runner.stopped:
                     return
                 entry = self.store.entry(op)
-                if names == [op]:
+                left = [name for name in left if name not in entry["results"]]
+                if outcome.trouble and left:
+                    entry["results"][left.pop(0)] = "FAIL"
+                elif left:  # It ended well and did not run them: they do not exist under that name.
+                    entry["troubles"].append(f"{len(left)} cases did not run, the first is {left[0]}")
                     left = []
-                    entry["complete"] = not outcome.trouble
-                else:
-                    left = [name for name in left if name not in entry["results"]]
-                    if outcome.trouble and left:
-                        entry["results"][left.pop(0)] = "FAIL"
-                    elif left:  # It ended well and did not run them: they do not exist under that name.
-                        entry["troubles"].append(f"{len(left)} cases did not run, the first is {left[0]}")
-                        left = []
                 if outcome.trouble:
                     entry["troubles"].append(outcome.trouble)
                 self.store.save(op)
 
-    def run(self, jobs: int, limit: float | None) -> bool:
-        """Whether everything was run before the limit (in seconds)."""
+    def run(self, jobs: int, limit: float | None) -> None:
+        """Runs everything, or what can be done before the limit (in seconds)."""
         units = self.units(jobs)
         timer = threading.Timer(limit, self.runner.stop) if limit else None
         if timer:
@@ -120,21 +115,18 @@ class FullRun:
                     op = futures[future][0]
                     print(f"weft: [{done}/{len(units)}] {op}, {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
         finally:  # An interrupt as well: what runs is ended, what is done is kept.
-            stopped = self.runner.stopped
             self.runner.stop()
             if timer:
                 timer.cancel()
             pool.shutdown(cancel_futures=True)
-        return not stopped
 
 
-def run_full(program: Program, folder: Path, able: list[Case], wanted: set[str] | None, jobs: int,
-             limit: float | None) -> tuple[Store, bool]:
-    """Runs what the folder has no results of. The second value: whether everything has run."""
+def run_full(program: Program, folder: Path, able: list[Case], jobs: int, limit: float | None) -> Store:
+    """Runs what the folder has no results of."""
     store = Store(folder, program.fingerprint())
-    run = FullRun(program, store, able, [group for group in GROUPS if wanted is None or group in wanted])
+    run = FullRun(program, store, able)
     cases = sum(len(names) for names in run.todo.values())
-    print(f"weft: {cases} cases and {len(run.groups)} groups to run, {len(store.results())} have a result in {folder}",
-          file=sys.stderr, flush=True)
+    print(f"weft: {cases} cases to run, {len(store.results())} have a result in {folder}", file=sys.stderr, flush=True)
     os.environ.setdefault("LP_NUM_THREADS", "1")  # Several processes share the cores already.
-    return store, run.run(jobs, limit)
+    run.run(jobs, limit)
+    return store

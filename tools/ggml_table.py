@@ -1,23 +1,22 @@
 """The table of docs/ggml.md, made from docs/ggml.json: what is supported, and what passed on which device."""
-import collections
 import datetime
 import json
 from pathlib import Path
 
-from ggml_cases import ROOT, Case
+from ggml_cases import ROOT, Case, Listed
 
 PAGE = ROOT / "docs" / "ggml.md"
 DATA = ROOT / "docs" / "ggml.json"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 
 
-def support_of(cpu: dict[Case, bool], weft: dict[Case, bool], counts: collections.Counter) -> dict[str, list[int]]:
+def support_of(cases: dict[Case, Listed]) -> dict[str, list[int]]:
     """By op: the cases, those that ggml's CPU backend supports, and those that Weft supports."""
     support: dict[str, list[int]] = {}
-    for case, able in weft.items():
+    for case, known in cases.items():
         row = support.setdefault(case.op, [0, 0, 0])
-        for at, yes in enumerate((True, cpu.get(case, False), able)):
-            row[at] += counts[case] if yes else 0
+        for at, yes in enumerate((True, known.cpu, known.weft)):
+            row[at] += known.count if yes else 0
     return support
 
 
@@ -34,7 +33,7 @@ def run_of(results: dict[str, str], left: dict[str, int], device: str) -> dict:
 def merged(data: dict, support: dict[str, list[int]], run: dict | None) -> dict:
     """The data with this support and, in place of an older run on the same device, this run."""
     runs = [old for old in data.get("runs", []) if run is None or old["device"] != run["device"]]
-    return {"support": support, "runs": runs + ([run] if run else [])}
+    return data | {"support": support, "runs": runs + ([run] if run else [])}
 
 
 def cell(row: list[int] | None) -> str:
@@ -54,17 +53,18 @@ def table(data: dict) -> list[str]:
     lines = [f"| op | cases | ggml CPU | Weft | {' | '.join(heads)} |", "|---|---:|---:|---:|" + "---:|" * len(runs)]
     totals, run_totals = [0, 0, 0], [[0, 0, 0] for _ in runs]
     for op in sorted(set(data["support"]) | {op for run in runs for op in run["ops"]}):
-        known = data["support"].get(op)
-        cells = [str(number) for number in known] if known else [str(max(sum(run["ops"].get(op, [0])) for run in runs)), "", ""]
+        known = data["support"].get(op, [0, 0, 0])
+        cells = [str(number) for number in known]
         for total, run in zip(run_totals, runs):
             row = run["ops"].get(op)
             cells.append(cell(row))
-            missing = [0, 0, known[2] if known else 0]  # An op of which nothing is known has not run.
-            total[:] = [a + b for a, b in zip(total, row or missing)]
-        totals = [a + b for a, b in zip(totals, known or [int(cells[0]), 0, 0])]
+            total[:] = [a + b for a, b in zip(total, row or [0, 0, known[2]])]  # Without a row it has not run.
+        totals = [a + b for a, b in zip(totals, known)]
         lines.append(f"| {op} | {' | '.join(cells)} |")
     ends = [str(total) for total in totals] + [cell(total) for total in run_totals]
     lines.append(f"| **all** | {' | '.join(ends)} |")
+    if listed := data.get("listed"):
+        lines.append(f"| of these listed by `support` | {' | '.join(map(str, listed))} |" + " |" * len(runs))
     return lines
 
 
@@ -93,6 +93,7 @@ def self_test() -> None:
     run = run_of({"A(x)": "OK", "A(y)": "FAIL", "A(z)": "not supported [CPU]", "G(x)": "OK"}, {"B": 2}, "dev")
     assert run["ops"] == {"A": [1, 1, 0], "B": [0, 0, 2], "G": [1, 0, 0]}, run
     data = merged({"runs": [{"device": "dev", "ops": {}}, {"device": "old", "ops": {"B": [2, 0, 0]}}]},
-                  {"A": [3, 2, 3], "B": [2, 2, 2]}, run)
+                  {"A": [3, 2, 3], "B": [2, 2, 2], "G": [1, 1, 1]}, run)
     assert table(data)[2:] == ["| A | 3 | 2 | 3 | not run | 1, 1 failed |", "| B | 2 | 2 | 2 | 2 | not run |",
-                               "| G | 1 |  |  | not run | 1 |", "| **all** | 6 | 4 | 5 | 2, 3 not run | 2, 1 failed, 2 not run |"]
+                               "| G | 1 | 1 | 1 | not run | 1 |", "| **all** | 6 | 5 | 6 | 2, 4 not run | 2, 1 failed, 2 not run |"]
+    assert table(data | {"listed": [5, 4, 4]})[-1] == "| of these listed by `support` | 5 | 4 | 4 | | |"

@@ -1,5 +1,8 @@
 #include "device.hpp"
 
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "api.hpp"
@@ -48,12 +51,33 @@ ggml_backend_buffer_type_t get_buffer_type(ggml_backend_dev_t dev) {
   return DeviceContext::of(dev).buffer_type();
 }
 
+/// WEFT_EXPLAIN: every op is refused, after the log was told which kernels it would take, or why there are none. So
+/// test-backend-ops lists all of its cases without running one.
+bool explaining() {
+  static const char* const value = std::getenv("WEFT_EXPLAIN");
+  return value != nullptr && std::string_view(value) != "0";
+}
+
+void explain(const std::string& device, const ggml_tensor& op, const Result<ops::Plan>& plan) {
+  std::string text =
+      formatted("{} {} {}", device, plan ? "takes" : "refuses", api().op_name(op.op));
+  if (!plan) text += ": " + plan.error().message;
+  for (std::size_t i = 0; plan && i < plan->dispatches.size(); ++i) {
+    text += (i == 0 ? ": " : "; ") + plan->dispatches[i].kernel.label;
+  }
+  std::fflush(stdout);  // What the program wrote before comes before it in a common log.
+  log(GGML_LOG_LEVEL_INFO, text);
+}
+
 bool supports_op(ggml_backend_dev_t dev, const ggml_tensor* op) {
   if (is_view_op(op->op)) return true;
-  const Row* row = find_row(op->op);
-  if (row == nullptr) return false;
+  if (find_row(op->op) == nullptr && !explaining()) return false;
   Engine* engine = DeviceContext::of(dev).engine();
-  return engine != nullptr && plan_unplaced(*op, engine->device.caps()).has_value();
+  if (engine == nullptr) return false;
+  const Result<ops::Plan> plan = plan_unplaced(*op, engine->device.caps());
+  if (!explaining()) return plan.has_value();
+  explain(get_name(dev), *op, plan);
+  return false;
 }
 
 bool supports_buft(ggml_backend_dev_t dev, ggml_backend_buffer_type_t type) {
