@@ -64,4 +64,10 @@ std::string captured_log() {
   return log.text;
 }
 
+void forget_log() {
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  log.text.clear();
+}
+
 }  // namespace weft::test

@@ -28,5 +28,7 @@ DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op = GGML_OP_NONE);
 
 /// The last lines of ggml's and llama.cpp's log.
 std::string captured_log();
+/// Lets the log start anew.
+void forget_log();
 
 }  // namespace weft::test

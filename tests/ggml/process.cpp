@@ -96,6 +96,24 @@ Outcome run_and_interrupt(std::vector<std::string> command) {
   return outcome;
 }
 
+Outcome run_on_terminal(std::vector<std::string> command) {
+  Outcome outcome;
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) return outcome;
+  std::array<char, 256> piece{};
+  if (ptsname_r(terminal, piece.data(), piece.size()) != 0) return outcome;
+  const int programs_end = open(piece.data(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  const pid_t id = start(command, programs_end);
+  close(programs_end);
+  if (id <= 0) return outcome;
+  for (ssize_t size = 0; (size = read(terminal, piece.data(), piece.size())) > 0;) {
+    outcome.text.append(piece.data(), static_cast<std::size_t>(size));
+  }
+  close(terminal);
+  outcome.status = status_of(id);
+  return outcome;
+}
+
 std::size_t peak_private_bytes(std::vector<std::string> command) {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   const pid_t id = start(command, nowhere);

@@ -82,10 +82,15 @@ TEST_F(GgmlProcess, SplitsAModelOverTwoServers) {
     devices.push_back(ggml_backend_reg_dev_get(registry, 0));
   }
   const Transcript cpu = run_model(model, {}, {}, false);
+  forget_log();
   const Transcript split = run_model(model, devices, cpu.tokens, false);
   ASSERT_EQ(split.logits.size(), cpu.logits.size());
   for (std::size_t i = 0; i < cpu.logits.size(); ++i) {
     ASSERT_LE(nmse(split.logits[i], cpu.logits[i]), 1e-5) << "token " << i;
+  }
+  for (const std::string& endpoint : endpoints) {
+    EXPECT_TRUE(captured_log().contains(formatted("[{}] model buffer size", endpoint)))
+        << "this server has no weights: " << captured_log();
   }
 }
 

@@ -49,20 +49,24 @@ Transcript run_model(const std::filesystem::path& path, std::vector<ggml_backend
   }
   const auto vocabulary =
       static_cast<std::size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model.get())));
-  std::vector<llama_token> batch;
-  for (int i = 0; i < prompt_tokens; ++i) batch.push_back(3 + ((i * 37) % 256));
-  for (int step = 0; step <= decoded_tokens; ++step) {
-    const int status = llama_decode(
-        context.get(), llama_batch_get_one(batch.data(), static_cast<std::int32_t>(batch.size())));
+  std::vector<llama_token> tokens;
+  for (int i = 0; i < prompt_tokens; ++i) tokens.push_back(3 + ((i * 37) % 256));
+  for (std::size_t step = 0; step <= decoded_tokens; ++step) {
+    std::vector<std::int8_t> wanted(tokens.size(), 1);
+    llama_batch batch =
+        llama_batch_get_one(tokens.data(), static_cast<std::int32_t>(tokens.size()));
+    batch.logits = wanted.data();
+    const int status = llama_decode(context.get(), batch);
     if (status != 0) {
       ADD_FAILURE() << "decoding failed with " << status << ": " << captured_log();
       return run;
     }
-    const float* logits = llama_get_logits_ith(context.get(), -1);
-    run.logits.emplace_back(logits, logits + vocabulary);
-    const auto at = static_cast<std::size_t>(step);
-    batch = {at < forced.size() ? forced[at] : best(run.logits.back())};
-    run.tokens.push_back(batch.front());
+    for (std::int32_t i = 0; i < batch.n_tokens; ++i) {
+      const float* logits = llama_get_logits_ith(context.get(), i);
+      run.logits.emplace_back(logits, logits + vocabulary);
+    }
+    tokens = {step < forced.size() ? forced[step] : best(run.logits.back())};
+    run.tokens.push_back(tokens.front());
   }
   return run;
 }

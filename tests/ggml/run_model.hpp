@@ -11,7 +11,7 @@ namespace weft::test {
 inline constexpr int prompt_tokens = 48;
 inline constexpr int decoded_tokens = 64;
 
-/// The logits after the prompt and after every decoded token.
+/// The logits after every token of the prompt and after every decoded one.
 struct Transcript {
   std::vector<llama_token> tokens;  ///< What follows the prompt.
   std::vector<std::vector<float>> logits;

@@ -162,6 +162,19 @@ TEST_F(GgmlRun, StopsCleanlyWhenInterrupted) {
   EXPECT_LT(std::ranges::count(outcome.text, 'A'), 480) << "it went on to the end";
 }
 
+TEST_F(GgmlRun, ShowsProgressOnTerminals) {
+  const Outcome outcome = run_on_terminal({WEFT_PROGRAM, "run", "-m", model.string(), "-p", "Hello",
+                                           "-n", "2", "--device", "cpu", "-t", "1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  const auto shows = [&](std::string_view text) { return outcome.text.find(text); };
+  EXPECT_LT(shows("\rloading [ "), shows("\rloading [====")) << outcome.text;
+  EXPECT_LT(shows("] 100%\r\x1b[K"), shows("tokens/s")) << "it goes away: " << outcome.text;
+  const Outcome piped = run_command(
+      formatted("{} run -m {} -p Hello -n 2 --device cpu -t 1", WEFT_PROGRAM, model.string()));
+  EXPECT_EQ(piped.status, 0);
+  EXPECT_FALSE(piped.text.contains("loading")) << piped.text;
+}
+
 TEST_F(GgmlRun, ReportsWhatDoesNotWorkInOneLine) {
   const fs::path bad = model.string() + ".bad";
   expect_error(bad, "", "No such file");
