@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ struct RunOptions {
   std::string prompt;
   std::string prompt_file;
   std::string system;
-  std::size_t tokens = 512;
+  std::int64_t tokens = 512;
   bool raw = false;
 };
 
@@ -81,13 +82,15 @@ void print_timing(const llm::Timing& timing) {
 }
 
 /// Generates one answer, streams it and returns it.
-std::string answer(llm::Session& session, const std::string& text, std::size_t tokens) {
+std::string answer(llm::Session& session, const std::string& text, std::int64_t tokens) {
   std::string reply;
   const auto out = [&reply](std::string_view piece) {
     reply += piece;
     print_piece(piece);
   };
-  const llm::Timing timing = value_or_exit(session.generate(text, tokens, out, interrupted));
+  const std::size_t most =
+      tokens < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(tokens);
+  const llm::Timing timing = value_or_exit(session.generate(text, most, out, interrupted));
   std::fputs("\n", stdout);
   std::fflush(stdout);
   print_timing(timing);
@@ -173,9 +176,14 @@ void add_run(CLI::App& app) {
   command->add_option("--chat-template", model.chat_template,
                       "A template that llama.cpp knows by name (chatml, llama3, …) in place of the "
                       "model's own");
-  command->add_option("-n,--tokens,--predict", options->tokens, "Most tokens to generate")
+  command
+      ->add_option("-n,--tokens,--predict", options->tokens,
+                   "Most tokens to generate; -1: until the model ends or the context is full")
+      ->check(CLI::Range(std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
-  command->add_option("-c,--context,--ctx-size", model.context, "Tokens of the context")
+  command
+      ->add_option("-c,--context,--ctx-size", model.context,
+                   "Tokens of the context; 0: what the model was trained for")
       ->capture_default_str();
   command->add_option("--device", model.device,
                       "An adapter (part of its name or its index), several with commas between, or "

@@ -19,6 +19,9 @@
 namespace weft::llm {
 namespace {
 
+constexpr std::string_view own_prefix =
+    "weft: ";  // of the plug-in's messages, and of the program's
+
 /// Keeps llama.cpp's errors for our messages and shows everything when asked to.
 struct LogSink {
   std::mutex mutex;
@@ -32,6 +35,7 @@ struct LogSink {
     if (level != GGML_LOG_LEVEL_ERROR) return;
     std::string line = text;
     while (!line.empty() && line.back() == '\n') line.pop_back();
+    if (line.starts_with(own_prefix)) line.erase(0, own_prefix.size());
     // The first error says what happened; those that follow say that it is therefore so.
     if (sink.last_error.empty() && !line.empty()) sink.last_error = line;
   }
@@ -55,6 +59,19 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 using Devices = std::vector<ggml_backend_dev_t>;
+
+/// Types that llama.cpp takes for keys and values; others end the process deep inside of it.
+constexpr std::array<std::string_view, 9> cache_types{"f32",  "f16",  "bf16", "q8_0",  "q5_1",
+                                                      "q5_0", "q4_1", "q4_0", "iq4_nl"};
+
+Status check_cache_type(std::string_view type) {
+  if (std::ranges::contains(cache_types, type)) return {};
+  std::string known;
+  for (const std::string_view name : cache_types)
+    known += formatted("{}{}", known.empty() ? "" : ", ", name);
+  return fail(ErrorCode::invalid_argument,
+              "Keys and values cannot have the type {}; these are possible: {}.", type, known);
+}
 
 }  // namespace
 
@@ -158,16 +175,11 @@ Status Session::State::load(const ModelOptions& options, Devices devices) {
 }
 
 Status Session::State::make_context(const ModelOptions& options, bool on_device) {
-  const gguf::TypeInfo* cache_type = gguf::find_type(options.cache_type);
-  if (cache_type == nullptr) {
-    return fail(ErrorCode::invalid_argument, "There is no type {} for keys and values.",
-                options.cache_type);
-  }
   llama_context_params params = api->llama_context_default_params();
   const auto trained = static_cast<std::uint32_t>(api->llama_model_n_ctx_train(model));
-  params.n_ctx = trained > 0 ? std::min(options.context, trained) : options.context;
-  params.n_batch = std::min(params.n_ctx, 2048U);
-  params.type_k = params.type_v = static_cast<ggml_type>(cache_type->id);
+  const std::uint32_t wanted = options.context > 0 ? options.context : trained;
+  params.n_ctx = trained > 0 ? std::min(wanted, trained) : wanted;
+  params.type_k = params.type_v = static_cast<ggml_type>(gguf::find_type(options.cache_type)->id);
   params.offload_kqv = on_device;
   const auto cores = static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()));
   params.n_threads = params.n_threads_batch = options.threads > 0 ? options.threads : cores;
@@ -213,7 +225,7 @@ void Session::State::keep_common(std::span<const llama_token> prompt) {
 }
 
 Status Session::State::decode(std::span<const llama_token> tokens, const std::atomic<bool>& stop) {
-  constexpr std::size_t batch = 512;
+  const std::size_t batch = std::min(512U, api->llama_n_batch(context));
   constexpr int aborted = 2;
   for (std::size_t at = 0; at < tokens.size() && !stop; at += batch) {
     const auto part = tokens.subspan(at, std::min(batch, tokens.size() - at));
@@ -228,6 +240,9 @@ Status Session::State::decode(std::span<const llama_token> tokens, const std::at
 }
 
 Result<Session> Session::open(const ModelOptions& options, const SamplingOptions& sampling) {
+  if (const Status ok = check_cache_type(options.cache_type); !ok) {
+    return std::unexpected(ok.error());
+  }
   // A file that is no model, or not all of it, is reported by what is wrong with it.
   if (const auto file = gguf::File::open(options.model); !file) {
     return std::unexpected(file.error());

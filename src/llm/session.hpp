@@ -24,7 +24,8 @@ struct ModelOptions {
   /// "" (the best adapter), part of an adapter's name, its index, several of these with commas between (the layers are
   /// spread over them), or "cpu".
   std::string device;
-  std::uint32_t context = 4096;  ///< Tokens; at most what the model was trained for.
+  std::uint32_t context =
+      4096;  ///< Tokens; at most what the model was trained for, which is also what 0 means.
   std::int32_t gpu_layers = 999;
   std::int32_t threads = 0;              ///< For what runs on the CPU; 0: one for each core.
   std::string flash_attention = "auto";  ///< "on", "off" or "auto".

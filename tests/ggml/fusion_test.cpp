@@ -100,6 +100,21 @@ TEST_F(GgmlFusion, MultipliesInsideOfGatedUnits) {
   check(2, {unit}, 5e-4);
 }
 
+TEST_F(GgmlFusion, MultipliesInsideOfAllGatedUnits) {
+  ggml_context* context = context_.get();
+  std::vector<ggml_tensor*> results;
+  for (const ggml_type type : {GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL}) {
+    for (const auto unit : {ggml_swiglu_split, ggml_geglu_split, ggml_reglu_split}) {
+      ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 2});
+      ggml_tensor* up = ggml_mul_mat(context, weights(type, 256, 32), x);
+      ggml_tensor* gate = ggml_mul_mat(context, weights(type, 256, 32), x);
+      results.push_back(unit(context, gate, up));
+      expand(results.back());
+    }
+  }
+  check(2 * results.size(), results, 5e-4);
+}
+
 TEST_F(GgmlFusion, KeepsProductsThatAreReadAgain) {
   ggml_context* context = context_.get();
   ggml_tensor* x = tensor(GGML_TYPE_F32, {256, 1});
@@ -158,6 +173,38 @@ TEST_F(GgmlFusion, ChoosesExperts) {
       ggml_add_id(context, tensor(GGML_TYPE_F32, {8, 4, 3}), tensor(GGML_TYPE_F32, {8, 24}), ids);
   for (ggml_tensor* result : {weights, bias}) expand(result);
   check(6, {weights, bias}, 1e-7);
+}
+
+/// The routers of other models: scores by sigmoids that a bias moves only for the choice, and a softmax of what was chosen.
+TEST_F(GgmlFusion, ChoosesExpertsByOtherScores) {
+  ggml_context* context = context_.get();
+  std::vector<ggml_tensor*> results;
+  const auto rows = [&](ggml_tensor* scores, ggml_tensor* ids) {
+    ggml_tensor* chosen = ggml_get_rows(context, ggml_reshape_3d(context, scores, 1, 24, 3), ids);
+    return ggml_reshape_2d(context, chosen, 4, 3);
+  };
+  ggml_tensor* sigmoids = ggml_sigmoid(context, tensor(GGML_TYPE_F32, {24, 3}));
+  ggml_tensor* moved = ggml_add(context, sigmoids, tensor(GGML_TYPE_F32, {24}));
+  ggml_tensor* weights = rows(sigmoids, ggml_argsort_top_k(context, moved, 4));
+  ggml_tensor* sum = ggml_clamp(context, ggml_sum_rows(context, weights), 1e-4F, INFINITY);
+  results.push_back(ggml_div(context, weights, sum));
+  expand(results.back());  // sigmoid, sum, sort, rows, sum of rows, clamp, quotient
+  ggml_tensor* logits = tensor(GGML_TYPE_F32, {24, 3});
+  results.push_back(ggml_soft_max(context, rows(logits, ggml_argsort_top_k(context, logits, 4))));
+  expand(results.back());  // sort, rows, softmax
+  check(6 + 2, results, 1e-7);
+}
+
+TEST_F(GgmlFusion, FusesNormsOfBothKinds) {
+  ggml_context* context = context_.get();
+  std::vector<ggml_tensor*> results;
+  for (const auto norm : {ggml_norm, ggml_rms_norm}) {
+    ggml_tensor* x = norm(context, tensor(GGML_TYPE_F32, {96, 5}), 1e-5F);
+    ggml_tensor* scaled = ggml_mul(context, x, weights(GGML_TYPE_F32, 96, 1));
+    results.push_back(ggml_add(context, scaled, weights(GGML_TYPE_F32, 96, 1)));
+    expand(results.back());
+  }
+  check(4, results, 1e-8);
 }
 
 TEST_F(GgmlFusion, KeepsScoresThatAreReadAgain) {

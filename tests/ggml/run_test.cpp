@@ -162,6 +162,17 @@ TEST_F(GgmlRun, StopsCleanlyWhenInterrupted) {
   EXPECT_LT(std::ranges::count(outcome.text, 'A'), 480) << "it went on to the end";
 }
 
+TEST_F(GgmlRun, TakesContextsOfAnySize) {
+  // llama.cpp makes at least 256 tokens of it; the prompt has more than one, and the model was trained for 512.
+  const std::string wanted = on_cpu("-p Hello -n 12 --temp 0");
+  EXPECT_EQ(on_cpu("-p Hello -n 12 --temp 0 -c 1"), wanted);
+  const auto all = [this](int context) {
+    return on_cpu(formatted("-p Hello -n -1 --temp 0 --logit-bias 68+1000 -c {}", context)).size();
+  };
+  EXPECT_LT(all(256), 256U);
+  EXPECT_GT(all(0), 490U);
+}
+
 TEST_F(GgmlRun, ShowsProgressOnTerminals) {
   const Outcome outcome = run_on_terminal({WEFT_PROGRAM, "run", "-m", model.string(), "-p", "Hello",
                                            "-n", "2", "--device", "cpu", "-t", "1"});
@@ -193,7 +204,9 @@ TEST_F(GgmlRun, ReportsWhatDoesNotWorkInOneLine) {
   expect_error(bad, "", "The model has 4096.0 GiB");
   fs::remove(bad);
   expect_error(model, "--device nosuch", "nosuch");
-  expect_error(model, "--cache-type nosuch", "nosuch");
+  for (const char* type : {"nosuch", "i32", "q6_k"}) {
+    expect_error(model, formatted("--cache-type {}", type), "q5_1, q5_0, q4_1, q4_0, iq4_nl");
+  }
 }
 
 /// The weights lie in the file's pages and on the device, which is shared memory for the software adapter; beyond that there
