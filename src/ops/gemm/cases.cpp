@@ -38,8 +38,11 @@ void reference(const Spec& spec, std::span<HostTensor> tensors) {
   const HostTensor& a = tensors[0];
   const HostTensor& b = tensors[1];
   HostTensor& c = tensors[2];
-  const HostTensor* bias = spec.bias ? &tensors[3] : nullptr;
-  const HostTensor* scale = spec.scale ? &tensors.back() : nullptr;
+  std::size_t next = 3;
+  const auto optional = [&](bool given) { return given ? &tensors[next++] : nullptr; };
+  const HostTensor* bias = optional(spec.bias.has_value());
+  const HostTensor* a_scale = optional(spec.a_scale.has_value());
+  const HostTensor* b_scale = optional(spec.b_scale.has_value());
   const map::Function* act =
       spec.activation == "none" ? nullptr : map::find_function(spec.activation);
   const Shape a_batch(a.shape.begin(), a.shape.end() - 2);
@@ -62,7 +65,9 @@ void reference(const Spec& spec, std::span<HostTensor> tensors) {
         double value = static_cast<double>(spec.alpha) * row[n];
         at[at.size() - 2] = m;
         at[at.size() - 1] = n;
-        if (scale != nullptr) value *= scale->values[broadcast_at(scale->shape, at)];
+        for (const HostTensor* scale : {a_scale, b_scale}) {
+          if (scale != nullptr) value *= scale->values[broadcast_at(scale->shape, at)];
+        }
         if (spec.beta != 0) value += static_cast<double>(spec.beta) * out;
         if (bias != nullptr) value += bias->values[broadcast_at(bias->shape, at)];
         if (act != nullptr) value = act->reference(value, 0, 0, act->defaults);
@@ -97,8 +102,9 @@ Case make_case(const Spec& spec) {
   if (spec.bias) {
     test.tensors.push_back({.dtype = spec.bias_type, .shape = *spec.bias, .fill = spec.fill});
   }
-  if (spec.scale) {  // powers of two, so that products with them are exact
-    test.tensors.push_back({.shape = *spec.scale, .fill = spec.fill, .low = 1, .high = 2});
+  for (const auto& scale : {spec.a_scale, spec.b_scale}) {
+    // 1 or 2 among integers, so that products with them are exact.
+    if (scale) test.tensors.push_back({.shape = *scale, .fill = spec.fill, .low = 1, .high = 2});
   }
   // Rounding errors of a sum of K terms grow like the sum of their sizes at worst, like its root as a rule.
   test.epsilons = 16 + std::sqrt(static_cast<double>(spec.k));
@@ -118,8 +124,10 @@ Case make_case(const Spec& spec) {
               .matrix_tile = spec.matrix_tile,
               .vector_tile = spec.vector_tile,
               .parts = spec.parts};
-    if (spec.bias) args.bias = views[3];
-    if (spec.scale) args.scale = views.back();
+    std::size_t next = 3;
+    if (spec.bias) args.bias = views[next++];
+    if (spec.a_scale) args.a_scale = views[next++];
+    if (spec.b_scale) args.b_scale = views[next++];
     if (const map::Function* act = map::find_function(spec.activation))
       args.scalars = act->defaults;
     // Kernels that a device does not have are not tested there: the choice falls to the next one.

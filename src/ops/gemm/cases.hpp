@@ -36,7 +36,8 @@ struct Spec {
   std::string_view activation = "none";
   std::optional<Shape> bias{};
   DType bias_type = DType::f32;
-  std::optional<Shape> scale{};
+  std::optional<Shape> a_scale{};
+  std::optional<Shape> b_scale{};
   Fill fill = Fill::integers;
   bool allow_f16 = false;
   std::string_view kernel = {};

@@ -51,7 +51,7 @@ void add_sizes(std::vector<Case>& out, std::string_view kernel, DType type,
   }
 }
 
-/// alpha, beta, scale, bias and activation, for outputs that are stored by vectors and one by one.
+/// alpha, beta, scales, bias and activation, for outputs that are stored by vectors and one by one.
 void add_epilogues(std::vector<Case>& out, std::string_view kernel, DType in, DType type) {
   for (const std::uint64_t n : {64U, 43U}) {
     const Spec base{.m = 35, .n = n, .k = 24, .a = in, .b = in, .c = type, .kernel = kernel};
@@ -65,7 +65,7 @@ void add_epilogues(std::vector<Case>& out, std::string_view kernel, DType in, DT
     add("alpha_beta", spec);
     spec = base;
     spec.bias = Shape{n};
-    spec.scale = Shape{35, 1};
+    spec.a_scale = Shape{35, 1};
     spec.activation = "relu";
     add("row_scale_column_bias_relu", spec);
     spec = base;
@@ -77,11 +77,12 @@ void add_epilogues(std::vector<Case>& out, std::string_view kernel, DType in, DT
     spec = base;
     spec.bias = Shape{35, n};
     spec.bias_type = DType::bf16;
-    spec.scale = Shape{n};
+    spec.a_scale = Shape{35, 1};
+    spec.b_scale = Shape{n};
     spec.alpha = 0.125F;
     spec.beta = 1;
     spec.activation = "leaky_relu";
-    add("column_scale_full_bias_leaky", spec);
+    add("scales_full_bias_leaky", spec);
   }
 }
 
@@ -108,7 +109,8 @@ void add_batches(std::vector<Case>& out, std::string_view kernel, DType type) {
   add("batch_padded_bt", {2, 2}, {2, 1}, {2, 2}, turned);
   Spec biased = size;
   biased.bias = Shape{2, 1, 1, 20};
-  biased.scale = Shape{3, 17, 1};
+  biased.a_scale = Shape{3, 17, 1};
+  biased.b_scale = Shape{2, 1, 1, 20};
   biased.beta = 1;
   add("batch_bias", {2, 3}, {2, 3}, {2, 3}, biased);
 }
@@ -373,7 +375,8 @@ std::vector<Case> cases(std::uint64_t seed) {
 
 Op describe_op();
 Op describe_op() {
-  return {"gemm", "Matrix products C = act(alpha·scale·A·B + beta·C + bias), batched and strided",
+  return {"gemm",
+          "Matrix products C = act(alpha·a_scale·A·B·b_scale + beta·C + bias), batched and strided",
           "f32 f16 bf16, mixed; sums in f32", cases};
 }
 

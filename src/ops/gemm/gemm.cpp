@@ -99,8 +99,10 @@ Status emit_pieces(Plan& plan, const Problem& problem, const Context& context);
 Status emit_halves_of_k(Plan& plan, const Problem& problem, const Context& context) {
   const std::uint64_t half = half_of(problem.k());
   Problem target = problem;
-  const bool direct = problem.c.dtype == DType::f32 && !problem.bias.given() &&
-                      !problem.scale.given() && problem.activation == "copy";
+  const bool direct = problem.c.dtype == DType::f32 && problem.activation == "copy" &&
+                      std::ranges::none_of(spread_operands, [&](const auto& operand) {
+                        return (problem.*operand.second).given();
+                      });
   if (!direct) {
     target = plain(problem);
     target.c = View::dense(DType::f32, problem.c.extents(),

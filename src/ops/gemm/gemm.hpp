@@ -9,14 +9,16 @@
 
 namespace weft::ops::gemm {
 
-/// C = act(alpha·scale·A·B + beta·C + bias) with f32 accumulation. Transposes are strides: op(A) is a view whose last
+/// C = act(alpha·a_scale·A·B·b_scale + beta·C + bias) with f32 accumulation. Transposes are strides: op(A) is a view whose last
 /// dimensions are swapped.
 struct Args {
-  View a;        ///< [batch…, M, K], f32, f16 or bf16, any strides.
-  View b;        ///< [batch…, K, N]; batches of a and b broadcast to those of c.
-  View c;        ///< [batch…, M, N]; read only where beta is not 0.
-  View bias{};   ///< Not given, or anything that broadcasts to c: [N], [M,1], [batch,1,1], …
-  View scale{};  ///< Not given, or what broadcasts to c and multiplies the sums: [M,1], [N], …
+  View a;       ///< [batch…, M, K], f32, f16 or bf16, any strides.
+  View b;       ///< [batch…, K, N]; batches of a and b broadcast to those of c.
+  View c;       ///< [batch…, M, N]; read only where beta is not 0.
+  View bias{};  ///< Not given, or anything that broadcasts to c: [N], [M,1], [batch,1,1], …
+  View
+      a_scale{};  ///< Not given, or factors of the rows of a; anything that broadcasts to c: [M,1], …
+  View b_scale{};  ///< The same for the columns of b: [N], …
   float alpha = 1;
   float beta = 0;
   std::string_view activation = "none";  ///< "none" or a unary function of ops/map, such as "gelu".

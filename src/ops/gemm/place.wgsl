@@ -6,7 +6,8 @@ struct Place {
   b: u32,
   c: u32,
   bias: u32,
-  scale: u32,
+  a_scale: u32,
+  b_scale: u32,
   k_begin: u32,
   k_end: u32,
 }
@@ -14,7 +15,7 @@ struct Place {
 // `number` counts batches, and within a batch the parts of K.
 fn place(number: u32) -> Place {
   var at = Place(p.a_off, {{REDUCE ? "0u" : "p.b_off"}}, p.c_off, {{BIAS == "none" ? "0u" : "p.bias_off"}},
-                 {{SCALE == "none" ? "0u" : "p.scale_off"}}, 0u, p.k);
+                 {{A_SCALE == "none" ? "0u" : "p.a_scale_off"}}, {{B_SCALE == "none" ? "0u" : "p.b_scale_off"}}, 0u, p.k);
   var rest = number;
 #if SPLIT
   let part = rest % p.splits;
@@ -37,8 +38,9 @@ fn place(number: u32) -> Place {
   at.b += i{{d}} * p.b_batch_{{d}};
 #endif
   at.c += i{{d}} * p.c_batch_{{d}};
-  at.bias += i{{d}} * p.bias_batch_{{d}};
-  at.scale += i{{d}} * p.scale_batch_{{d}};
+  at.bias += i{{d}} * p.bias_{{d}};
+  at.a_scale += i{{d}} * p.a_scale_{{d}};
+  at.b_scale += i{{d}} * p.b_scale_{{d}};
 #endfor
 #endif
   return at;

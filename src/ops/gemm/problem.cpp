@@ -17,16 +17,13 @@ struct Params {
   std::uint32_t b_k = 0;
   std::uint32_t c_m = 0;
   std::uint32_t c_n = 0;
-  std::uint32_t bias_m = 0;
-  std::uint32_t bias_n = 0;
-  std::uint32_t scale_m = 0;
-  std::uint32_t scale_n = 0;
   std::array<std::uint32_t, batch_rank> batch{};
   std::array<std::uint32_t, batch_rank> a_batch{};
   std::array<std::uint32_t, batch_rank> b_batch{};
   std::array<std::uint32_t, batch_rank> c_batch{};
-  std::array<std::uint32_t, batch_rank> bias_batch{};
-  std::array<std::uint32_t, batch_rank> scale_batch{};
+  std::array<std::uint32_t, batch_rank + 2> bias{};
+  std::array<std::uint32_t, batch_rank + 2> a_scale{};
+  std::array<std::uint32_t, batch_rank + 2> b_scale{};
   std::uint32_t splits = 1;
   std::uint32_t k_split = 0;
   std::uint32_t c_split = 0;
@@ -43,16 +40,13 @@ struct Params {
                                             field("b_k", &Params::b_k),
                                             field("c_m", &Params::c_m),
                                             field("c_n", &Params::c_n),
-                                            field("bias_m", &Params::bias_m),
-                                            field("bias_n", &Params::bias_n),
-                                            field("scale_m", &Params::scale_m),
-                                            field("scale_n", &Params::scale_n),
                                             field("batch", &Params::batch),
                                             field("a_batch", &Params::a_batch),
                                             field("b_batch", &Params::b_batch),
                                             field("c_batch", &Params::c_batch),
-                                            field("bias_batch", &Params::bias_batch),
-                                            field("scale_batch", &Params::scale_batch),
+                                            field("bias", &Params::bias),
+                                            field("a_scale", &Params::a_scale),
+                                            field("b_scale", &Params::b_scale),
                                             field("splits", &Params::splits),
                                             field("k_split", &Params::k_split),
                                             field("c_split", &Params::c_split),
@@ -75,7 +69,7 @@ bool steps_evenly(const View& view, std::uint32_t dim, std::uint32_t elements) {
   return true;
 }
 
-/// How a bias or a scale spreads over c.
+/// How an operand that broadcasts to c spreads over it.
 std::string_view spread_of(const View& view) {
   if (!view.given()) return "none";
   return view.stride[4] == 0 ? "row" : "any";
@@ -93,8 +87,9 @@ Problem Problem::transposed() const {
   out.a = b.transpose(3, 4);
   out.b = a.transpose(3, 4);
   out.c = c.transpose(3, 4);
-  if (bias.given()) out.bias = bias.transpose(3, 4);
-  if (scale.given()) out.scale = scale.transpose(3, 4);
+  for (const auto& [name, view] : spread_operands) {
+    if ((this->*view).given()) out.*view = (this->*view).transpose(3, 4);
+  }
   return out;
 }
 
@@ -115,7 +110,8 @@ Traits traits_of(const Problem& problem, std::uint32_t elements, std::uint64_t s
       .activation = problem.activation,
       .beta = problem.beta != 0,
       .bias = spread_of(problem.bias),
-      .scale = spread_of(problem.scale),
+      .a_scale = spread_of(problem.a_scale),
+      .b_scale = spread_of(problem.b_scale),
       .batched = problem.batches() > 1,
       .split = problem.splits > 1,
       .k_edge = problem.k() % step != 0 || problem.k_split % step != 0,
@@ -137,10 +133,6 @@ Launch launch_of(const Problem& problem, const Traits& traits, std::uint32_t ele
                 .b_k = u32(problem.b.stride[3]),
                 .c_m = u32(problem.c.stride[3]),
                 .c_n = u32(problem.c.stride[4]),
-                .bias_m = u32(problem.bias.stride[3]),
-                .bias_n = u32(problem.bias.stride[4]),
-                .scale_m = u32(problem.scale.stride[3]),
-                .scale_n = u32(problem.scale.stride[4]),
                 .splits = problem.splits,
                 .k_split = u32(problem.splits > 1 ? problem.k_split : problem.k()),
                 .c_split = u32(problem.c.count()),
@@ -151,8 +143,11 @@ Launch launch_of(const Problem& problem, const Traits& traits, std::uint32_t ele
     params.a_batch[i] = u32(problem.a.stride[i]);
     params.b_batch[i] = u32(problem.b.stride[i]);
     params.c_batch[i] = u32(problem.c.stride[i]);
-    params.bias_batch[i] = u32(problem.bias.stride[i]);
-    params.scale_batch[i] = u32(problem.scale.stride[i]);
+  }
+  for (std::uint32_t i = 0; i < params.bias.size(); ++i) {
+    params.bias[i] = u32(problem.bias.stride[i]);
+    params.a_scale[i] = u32(problem.a_scale.stride[i]);
+    params.b_scale[i] = u32(problem.b_scale.stride[i]);
   }
   for (std::size_t i = 0; i < params.scalars.size(); ++i) {
     params.scalars[i] = static_cast<float>(problem.scalars[i]);
@@ -178,8 +173,8 @@ Launch launch_of(const Problem& problem, const Traits& traits, std::uint32_t ele
                       .view = c,
                       .access = shared_words ? Access::atomic : Access::write,
                       .unit = unit_for(c.dtype, 4, traits.c_vec)}};
-  for (const auto& [name, view] : {std::pair{"bias", &problem.bias}, {"scale", &problem.scale}}) {
-    if (view->given()) launch.operands.push_back({.name = name, .view = *view});
+  for (const auto& [name, view] : spread_operands) {
+    if ((problem.*view).given()) launch.operands.push_back({.name = name, .view = problem.*view});
   }
   return launch;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "base/math.hpp"
 #include "ops/fields.hpp"
@@ -16,13 +17,14 @@ namespace weft::ops::gemm {
 inline constexpr std::uint32_t batch_rank = 3;
 
 /// A product in the form that kernels take: every view has rank 5, three batch dimensions in front of
-/// a [M,K], b [K,N], c [M,N], bias and scale (not given, or with the shape of c).
+/// a [M,K], b [K,N], c [M,N], and what spreads over c (not given, or with its shape).
 struct Problem {
   View a;
   View b;
   View c;
   View bias;
-  View scale;
+  View a_scale;
+  View b_scale;
   float alpha = 1;
   float beta = 0;
   std::string_view activation = "copy";
@@ -38,6 +40,10 @@ struct Problem {
   [[nodiscard]] Problem transposed() const;
 };
 
+/// The operands that broadcast to c, each of which may be missing.
+inline constexpr std::array<std::pair<std::string_view, View Problem::*>, 3> spread_operands{
+    {{"bias", &Problem::bias}, {"a_scale", &Problem::a_scale}, {"b_scale", &Problem::b_scale}}};
+
 /// How a kernel reads an operand: `along_k` says which dimension neighbouring elements of a load follow, `vec`
 /// whether loads of `elements` of them are contiguous and aligned.
 struct Layout {
@@ -50,8 +56,9 @@ Layout layout_of(const View& view, std::uint32_t k_dim, std::uint32_t elements);
 struct Traits {
   std::string_view activation = "copy";
   bool beta = false;
-  std::string_view bias = "none";   // none, row (one value per row), any
-  std::string_view scale = "none";  // the same
+  std::string_view bias = "none";     // none, row (one value per row), any
+  std::string_view a_scale = "none";  // the same
+  std::string_view b_scale = "none";
   bool batched = false;
   bool split = false;
   bool k_edge = false;
@@ -64,12 +71,12 @@ struct Traits {
 
   static constexpr auto fields =
       std::tuple{field("FN", &Traits::activation),   field("BETA", &Traits::beta),
-                 field("BIAS", &Traits::bias),       field("SCALE", &Traits::scale),
-                 field("BATCHED", &Traits::batched), field("SPLIT", &Traits::split),
-                 field("K_EDGE", &Traits::k_edge),   field("A_DIR", &Traits::a_dir),
-                 field("B_DIR", &Traits::b_dir),     field("A_VEC", &Traits::a_vec),
-                 field("B_VEC", &Traits::b_vec),     field("C_VEC", &Traits::c_vec),
-                 field("N_TAIL", &Traits::n_tail)};
+                 field("BIAS", &Traits::bias),       field("A_SCALE", &Traits::a_scale),
+                 field("B_SCALE", &Traits::b_scale), field("BATCHED", &Traits::batched),
+                 field("SPLIT", &Traits::split),     field("K_EDGE", &Traits::k_edge),
+                 field("A_DIR", &Traits::a_dir),     field("B_DIR", &Traits::b_dir),
+                 field("A_VEC", &Traits::a_vec),     field("B_VEC", &Traits::b_vec),
+                 field("C_VEC", &Traits::c_vec),     field("N_TAIL", &Traits::n_tail)};
 };
 
 /// Traits of a problem for a kernel that loads `elements` of a and b at once and steps through K by `step`.
@@ -109,7 +116,7 @@ extern const Kernel matvec_kernel;
 extern const Kernel thin_kernel;
 extern const Kernel naive_kernel;
 
-/// c = act(alpha·scale·Σ parts + beta·c + bias) over the f32 slices `partial` [parts, batch…, M, N].
+/// c = act(alpha·a_scale·b_scale·Σ parts + beta·c + bias) over the f32 slices `partial` [parts, batch…, M, N].
 Result<Dispatch> launch_reduce(const Problem& problem, const View& partial, const Caps& caps);
 
 }  // namespace weft::ops::gemm

@@ -12,10 +12,14 @@ namespace {
 constexpr std::uint64_t max_extent = 65535ULL * 32;
 
 Status check_views(const Args& args) {
-  const std::pair<const View*, std::string_view> all[] = {
-      {&args.a, "a"}, {&args.b, "b"}, {&args.c, "c"}, {&args.bias, "bias"}, {&args.scale, "scale"}};
+  const std::pair<const View*, std::string_view> all[] = {{&args.a, "a"},
+                                                          {&args.b, "b"},
+                                                          {&args.c, "c"},
+                                                          {&args.bias, "bias"},
+                                                          {&args.a_scale, "a_scale"},
+                                                          {&args.b_scale, "b_scale"}};
   for (const auto& [view, label] : all) {
-    const bool optional = view == &args.bias || view == &args.scale;
+    const bool optional = view != &args.a && view != &args.b && view != &args.c;
     if (optional && !view->given()) continue;
     if (const Status ok = validate(*view, label); !ok) return ok;
     if (!is_float(view->dtype)) {
@@ -86,8 +90,8 @@ void remove_dim(View& view, std::uint32_t dim) {
 /// The views of a problem while their batch dimensions are being merged; what is not given is left alone.
 std::vector<View*> views_of(Problem& problem) {
   std::vector<View*> views{&problem.a, &problem.b, &problem.c};
-  for (View* view : {&problem.bias, &problem.scale}) {
-    if (view->given()) views.push_back(view);
+  for (const auto& [name, view] : spread_operands) {
+    if ((problem.*view).given()) views.push_back(&(problem.*view));
   }
   return views;
 }
@@ -120,8 +124,8 @@ void fold_batches_into_rows(Problem& problem) {
       return view.shape[rows] == 1 || view.stride[batch] == view.stride[rows] * view.shape[rows];
     };
     if (problem.b.stride[batch] != 0 || !follows(problem.a) || !follows(problem.c)) return;
-    for (const View* view : {&problem.bias, &problem.scale}) {
-      if (view->given() && !follows(*view)) return;
+    for (const auto& [name, view] : spread_operands) {
+      if ((problem.*view).given() && !follows(problem.*view)) return;
     }
     for (View* view : views_of(problem)) {
       if (view != &problem.b) {
@@ -174,7 +178,8 @@ Result<std::vector<Problem>> normalize(const Args& args) {
                   .b = args.b,
                   .c = args.c,
                   .bias = args.bias,
-                  .scale = args.scale,
+                  .a_scale = args.a_scale,
+                  .b_scale = args.b_scale,
                   .alpha = args.alpha,
                   .beta = args.beta,
                   .scalars = args.scalars};
@@ -209,17 +214,20 @@ Result<std::vector<Problem>> normalize(const Args& args) {
   if (!b) return wrap(b.error(), "matching the batches of `b` with those of the output");
   problem.a = *a;
   problem.b = *b;
-  for (const auto& [view, label] : {std::pair{&problem.bias, "bias"}, {&problem.scale, "scale"}}) {
-    if (!view->given()) continue;
-    auto whole = view->broadcast_to(args.c.extents());
-    if (!whole) return wrap(whole.error(), std::format("broadcasting the {} to the output", label));
-    *view = *whole;
-  }
-  for (const auto& [view, label] :
-       {std::pair{&args.a, "a"}, {&args.b, "b"}, {&args.bias, "bias"}, {&args.scale, "scale"}}) {
+  for (const auto& [view, label] : {std::pair{&args.a, "a"}, {&args.b, "b"}}) {
     if (const Status ok = check_overlap(*view, args.c, label); !ok) {
       return std::unexpected(ok.error());
     }
+  }
+  for (const auto& [label, member] : spread_operands) {
+    View& view = problem.*member;
+    if (!view.given()) continue;
+    if (const Status ok = check_overlap(view, args.c, label); !ok) {
+      return std::unexpected(ok.error());
+    }
+    auto whole = view.broadcast_to(args.c.extents());
+    if (!whole) return wrap(whole.error(), std::format("broadcasting the {} to the output", label));
+    view = *whole;
   }
   std::vector<Problem> out;
   if (args.c.empty()) return out;
@@ -239,7 +247,7 @@ Result<Cut> next_cut(const Problem& problem, const Caps& caps) {
   }
   if (problem.m() > max_extent) return cut_c(3);
   if (problem.n() > max_extent) return cut_c(4);
-  for (const View* view : {&problem.c, &problem.bias, &problem.scale}) {
+  for (const View* view : {&problem.c, &problem.bias, &problem.a_scale, &problem.b_scale}) {
     if (!view->given() || view->bytes().size() <= budget) continue;
     return cut_c(widest_dim(*view).first);
   }
@@ -262,8 +270,9 @@ Problem sliced(const Problem& problem, std::uint32_t dim, std::uint64_t first,
                std::uint64_t count) {
   Problem out = problem;
   out.c = problem.c.slice(dim, first, count);
-  if (problem.bias.given()) out.bias = problem.bias.slice(dim, first, count);
-  if (problem.scale.given()) out.scale = problem.scale.slice(dim, first, count);
+  for (const auto& [name, view] : spread_operands) {
+    if ((problem.*view).given()) out.*view = (problem.*view).slice(dim, first, count);
+  }
   if (dim != 4) out.a = problem.a.slice(dim, first, count);
   if (dim != 3) out.b = problem.b.slice(dim, first, count);
   return out;
@@ -271,8 +280,7 @@ Problem sliced(const Problem& problem, std::uint32_t dim, std::uint64_t first,
 
 Problem plain(const Problem& problem) {
   Problem out = problem;
-  out.bias = {};
-  out.scale = {};
+  for (const auto& [name, view] : spread_operands) out.*view = {};
   out.alpha = 1;
   out.beta = 0;
   out.activation = "copy";

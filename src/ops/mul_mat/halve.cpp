@@ -35,7 +35,7 @@ Result<Dispatch> launch_halve(const View& x, const View& halves, const View& sca
   out.source = "mul_mat/halve.wgsl";
   out.label = "mul_mat halve";
   out.params = block_of(params);
-  out.operands = {{.name = "x", .view = x, .unit = 4},
+  out.operands = {{.name = "x", .view = x, .unit = size_of(x.dtype)},
                   {.name = "halves", .view = halves, .access = Access::write, .unit = 2},
                   {.name = "scales", .view = scales, .access = Access::write}};
   out.grid = grid_1d(rows, caps);

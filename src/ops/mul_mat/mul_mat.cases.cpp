@@ -136,6 +136,16 @@ void add_layout_cases(std::vector<Case>& out) {
                            .kernel = "halve",
                            .x_high = 1e6,
                            .precision = halves}));
+  out.push_back(make_case({.name = "halved_bf16_small_values",
+                           .type = DType::bf16,
+                           .m = 40,
+                           .n = 20,
+                           .k = 64,
+                           .weight_batch = {2, 1},
+                           .batch = {2, 3},
+                           .kernel = "halve",
+                           .x_high = 1e-6,
+                           .precision = halves}));
   out.push_back(
       make_case({.name = "past_one_binding", .type = DType::q8_0, .m = 3000, .n = 2, .k = 1024}));
   out.push_back(make_case({.name = "decode_past_one_binding",

@@ -97,28 +97,28 @@ View once(View view) {
   return view;
 }
 
-/// Rounds x to f16 for matrix units, and keeps the factors that its rows were divided by.
-void add_halved(Stages& stages, Problem& problem, const Caps& caps) {
-  View rows = problem.x;
-  rows.shape[5] = 1;
-  const View halves = stages.scratch(DType::f16, problem.x.extents());
-  problem.scales = stages.scratch(DType::f32, rows.extents());
-  stages.add(launch_halve(problem.x, halves, problem.scales, caps));
-  problem.x = halves;
+/// Rounds rows to `halves` of f16, for matrix units; the result has the factors that they were divided by.
+View add_halved(Stages& stages, const View& rows, const View& halves, const Caps& caps) {
+  View firsts = rows;
+  firsts.shape[5] = 1;
+  const View scales = stages.scratch(DType::f32, firsts.extents());
+  stages.add(launch_halve(rows, halves, scales, caps));
+  return scales;
 }
 
-/// The product of a problem, with its weights as plain numbers.
-gemm::Args product_of(const Problem& problem, const View& weights) {
+/// The product of a problem, with these for its weights and the factors of their rows.
+gemm::Args product_of(const Problem& problem, const View& weights, const View& scales = {}) {
   return {.a = problem.x,
           .b = weights.transpose(4, 5),
           .c = problem.y,
           .bias = problem.bias,
-          .scale = problem.scales,
+          .a_scale = problem.x_scales,
+          .b_scale = scales.given() ? scales.transpose(4, 5) : View{},
           .activation = problem.activation,
           .scalars = problem.scalars};
 }
 
-/// Multiplies quantized weights as matrices, decoded to f16 in scratch part by part.
+/// Multiplies as matrices weights that are quantized or bf16, made f16 in scratch part by part.
 Status add_decoded(Stages& stages, const Problem& problem, const Caps& caps) {
   const std::uint64_t limit = std::min(binding_budget(caps), most_decoded_bytes);
   const auto bytes = [](const Problem& part) { return once(part.weights).count() * 2; };
@@ -135,18 +135,27 @@ Status add_decoded(Stages& stages, const Problem& problem, const Caps& caps) {
   return for_each_part(problem, fits, [&](const Problem& part) -> Status {
     const View blocks = once(part.weights);
     const View decoded = View::dense(DType::f16, blocks.extents(), room.slot);
-    stages.add(quant::plan(quant::DecodeArgs{.table = blocks, .y = decoded}, caps));
+    View scales;
+    if (is_quantized(blocks.dtype)) {
+      stages.add(quant::plan(quant::DecodeArgs{.table = blocks, .y = decoded}, caps));
+    } else {
+      scales = add_halved(stages, blocks, decoded, caps);
+    }
     const auto all = decoded.broadcast_to(part.weights.extents());
     if (!all) return std::unexpected(all.error());
-    stages.add(gemm::plan(product_of(part, *all), caps));
+    stages.add(gemm::plan(product_of(part, *all, scales), caps));
     return {};
   });
 }
 
-/// Multiplies as matrices; with `halve` in f16, for matrix units. Values of x that f16 cannot hold stay finite.
+/// Multiplies as matrices; with `halve` in f16, for matrix units. Values that f16 cannot hold stay finite.
 Status add_matrix(Stages& stages, Problem problem, bool halve, const Caps& caps) {
-  if (halve) add_halved(stages, problem, caps);
-  if (is_quantized(problem.weights.dtype)) return add_decoded(stages, problem, caps);
+  if (halve) {
+    const View halves = stages.scratch(DType::f16, problem.x.extents());
+    problem.x_scales = add_halved(stages, problem.x, halves, caps);
+    problem.x = halves;
+  }
+  if (problem.weights.dtype != DType::f16) return add_decoded(stages, problem, caps);
   stages.add(gemm::plan(product_of(problem, problem.weights), caps));
   return {};
 }
@@ -200,7 +209,8 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   const bool matrices = caps.subgroup_matrix && caps.f16 && !caps.software;
   const bool halve =
       (kernel == "halve" || (kernel == "decode" && matrices)) && k % 4 == 0 &&
-      (quantized || args.weights.dtype == DType::f16) &&
+      (quantized || args.weights.dtype == DType::f16 ||
+       (args.weights.dtype == DType::bf16 && quant::rows_in_chunks(args.weights, 4))) &&
       View::dense(DType::f32, args.x.extents()).bytes().size() <= binding_budget(caps);
   if (k == 0 && args.bias.given()) {
     return fail(ErrorCode::unsupported, "A product of no elements has no bias here; x is {}.",

@@ -10,7 +10,9 @@ Problem sliced(const Problem& problem, std::uint32_t dim, std::uint64_t first,
   part.y = problem.y.slice(dim, first, count);
   if (problem.bias.given()) part.bias = problem.bias.slice(dim, first, count);
   if (dim != 5) part.x = problem.x.slice(dim, first, count);
-  if (dim != 5 && problem.scales.given()) part.scales = problem.scales.slice(dim, first, count);
+  if (dim != 5 && problem.x_scales.given()) {
+    part.x_scales = problem.x_scales.slice(dim, first, count);
+  }
   if (dim == 5) part.weights = problem.weights.slice(4, first, count);
   if (dim < 4) {
     part.weights = problem.weights.shape[dim] == 1 ? problem.weights

@@ -19,7 +19,7 @@ struct Problem {
   View weights;
   View x;
   View y;
-  View scales{};                         ///< Not given, or [N, 1]: factors of the rows of y.
+  View x_scales{};                       ///< Not given, or [N, 1]: factors of the rows of x.
   View bias{};                           ///< Not given, or of the shape of y: added to it.
   std::string_view activation = "none";  ///< Comes last.
   map::Scalars scalars{};
