@@ -5,8 +5,8 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/format.hpp"
@@ -70,29 +70,140 @@ std::string human_time(double seconds) {
   return formatted("{:.2f} s", seconds);
 }
 
+std::string human_rate(double flops_per_second) {
+  return flops_per_second < 1e12 ? formatted("{:.1f} GFLOP/s", flops_per_second * 1e-9)
+                                 : formatted("{:.1f} TFLOP/s", flops_per_second * 1e-12);
+}
+
+/// What the rates of this device are compared with.
 struct Reference {
   double copy_bytes_per_second = 0;
   double best_flops = 0;
 };
 
-void print_row(const Measurement& m, const Reference& reference,
-               const std::map<std::string, double>& earlier, const std::string& title) {
-  const bool arithmetic = m.flops > 0 && m.flops / m.bytes > 20;
+struct Job {
+  const ops::Op* op;
+  ops::Case test;
+  std::string title;
+};
+
+struct Jobs {
+  std::vector<Job> chosen;
+  std::vector<Job> references;  ///< A copy and products.
+  int skipped = 0;
+};
+
+/// The benchmarks whose rates are the measure of the others. A CPU is fastest in f32.
+bool is_reference(std::string_view title, bool software) {
+  if (title == "map/copy_16M_f32") return true;
+  return software ? title == "gemm/f32_1024"
+                  : title == "gemm/f16_f32_4096" || title == "gemm/f32_4096";
+}
+
+Jobs find_jobs(const Options& options, bool software) {
+  Jobs jobs;
+  for (const ops::Op& op : ops::all_ops()) {
+    for (ops::Case& test : op.cases(1)) {
+      if (!test.bench) continue;
+      const std::string title = title_of(op, test);
+      if (is_reference(title, software)) jobs.references.push_back({&op, test, title});
+      if (!matches(options, title)) continue;
+      if (software && !options.full && too_large_for_software(test)) {
+        ++jobs.skipped;
+      } else {
+        jobs.chosen.push_back({&op, std::move(test), title});
+      }
+    }
+  }
+  return jobs;
+}
+
+/// Times the copy, and the products if there is something to compare with them.
+Reference measure_reference(graph::Executor& executor, const Jobs& jobs, double seconds) {
+  const bool products = std::ranges::any_of(jobs.chosen, [](const Job& job) {
+    return Measurement{.bytes = bytes_of(job.test), .flops = job.test.flops}.is_arithmetic();
+  });
+  Reference reference;
+  for (const Job& job : jobs.references) {
+    if (job.test.flops > 0 && !products) continue;
+    const Measurement m = value_or_exit(measure(executor, *job.op, job.test, seconds));
+    double& best = m.flops > 0 ? reference.best_flops : reference.copy_bytes_per_second;
+    best = std::max(best, (m.flops > 0 ? m.flops : m.bytes) / m.seconds);
+  }
+  return reference;
+}
+
+std::string row_of(const Measurement& m, const Reference& reference,
+                   const std::map<std::string, double>& earlier, const std::string& title) {
+  const bool arithmetic = m.is_arithmetic();
   const double fraction = arithmetic ? m.flops / m.seconds / reference.best_flops
                                      : m.bytes / m.seconds / reference.copy_bytes_per_second;
   std::string line =
-      formatted("{:<52} {:>10} {:>9.1f} GB/s {:>9} {:>5.0f}% of {}", title, human_time(m.seconds),
-                m.gigabytes_per_second(), m.flops > 0 ? formatted("{:.2f} TF", m.teraflops()) : "",
+      formatted("{:<52} {:>10} {:>9.1f} GB/s {:>15} {:>5.0f}% of {}", title, human_time(m.seconds),
+                m.gigabytes_per_second(), m.flops > 0 ? human_rate(m.flops / m.seconds) : "",
                 fraction * 100, arithmetic ? "best GEMM" : "copy");
   const auto before = earlier.find(title);
   if (before != earlier.end()) {
     line += formatted("  {:+.1f}%", (m.seconds / before->second - 1) * 100);
   }
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
+  return line;
+}
+
+void trace(const gpu::Device& device, graph::Executor& executor, const std::vector<Job>& jobs,
+           const std::string& file) {
+  for (const Job& job : jobs) value_or_exit(run_traced(executor, job.test));
+  gpu::Device handle = device;
+  const gpu::Profile profile = value_or_exit(handle.profile());
+  std::printf("%s", gpu::profile_table(profile).c_str());
+  value_or_exit(gpu::write_trace(profile, file));
+}
+
+/// Measures the jobs one after another and prints a row for each to `out`.
+json measure_all(gpu::Device& device, graph::Executor& executor, double seconds,
+                 const std::vector<Job>& jobs, Reference& reference,
+                 const std::map<std::string, double>& earlier, std::FILE* out) {
+  const bool progress = ::isatty(STDERR_FILENO) != 0;
+  json results = json::array();
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const std::string& title = jobs[i].title;
+    if (progress) std::fprintf(stderr, "[%zu/%zu] %s\r", i + 1, jobs.size(), title.c_str());
+    const auto measured = measure(executor, *jobs[i].op, jobs[i].test, seconds);
+    if (progress) std::fprintf(stderr, "\033[K");
+    if (!measured) {
+      std::fprintf(out, "%-52s %s\n", title.c_str(), measured.error().message.c_str());
+      continue;
+    }
+    reference.best_flops = std::max(reference.best_flops, measured->flops / measured->seconds);
+    std::fprintf(out, "%s\n", row_of(*measured, reference, earlier, title).c_str());
+    std::fflush(out);
+    results.push_back({{"name", title},
+                       {"seconds", measured->seconds},
+                       {"spread", measured->spread},
+                       {"bytes", measured->bytes},
+                       {"flops", measured->flops}});
+    device.trim();
+  }
+  return results;
+}
+
+void write_json(const json& document, const std::string& file) {
+  if (file == "-") {
+    std::printf("%s\n", document.dump(1).c_str());
+    return;
+  }
+  std::ofstream stream(file);
+  stream << document.dump(1) << "\n";
+  if (!stream) throw CommandError(formatted("Cannot write {}.", file));
 }
 
 void run_bench(const Options& options) {
+  if (options.json_file != "-" && !options.json_file.empty() &&
+      !options.json_file.ends_with(".json")) {
+    throw CommandError(
+        formatted("--json is followed by \"{}\", which does not end in .json: name "
+                  "benchmarks before the options.",
+                  options.json_file));
+  }
   const std::map<std::string, double> earlier = options.compare_file.empty()
                                                     ? std::map<std::string, double>{}
                                                     : read_earlier(options.compare_file);
@@ -101,90 +212,39 @@ void run_bench(const Options& options) {
       value_or_exit(gpu::Device::create({.adapter = options.adapter, .profile = tracing}));
   graph::Executor executor(device);
   std::fprintf(stderr, "%s (%s)\n", device.info().name.c_str(), device.info().backend.c_str());
-
-  struct Job {
-    const ops::Op* op;
-    ops::Case test;
-    std::string title;
-  };
-  std::vector<Job> jobs;
-  std::optional<Job> copy;
-  int skipped = 0;
-  for (const ops::Op& op : ops::all_ops()) {
-    for (ops::Case& test : op.cases(1)) {
-      if (!test.bench) continue;
-      const std::string title = title_of(op, test);
-      if (title == "map/copy_16M_f32") copy = Job{&op, test, title};
-      if (!matches(options, title)) continue;
-      if (device.caps().software && !options.full && too_large_for_software(test)) {
-        ++skipped;
-        continue;
-      }
-      jobs.push_back({&op, std::move(test), title});
-    }
-  }
+  const Jobs jobs = find_jobs(options, device.caps().software);
   if (options.list) {
-    for (const Job& job : jobs) std::printf("%s\n", job.title.c_str());
+    for (const Job& job : jobs.chosen) std::printf("%s\n", job.title.c_str());
     return;
   }
-  if (jobs.empty()) throw CommandError("No benchmark matches; `weft bench --list` shows them all.");
-
-  if (tracing) {
-    for (const Job& job : jobs) value_or_exit(run_traced(executor, job.test));
-    const gpu::Profile profile = value_or_exit(device.profile());
-    std::printf("%s", gpu::profile_table(profile).c_str());
-    return value_or_exit(gpu::write_trace(profile, options.trace_file));
+  if (jobs.chosen.empty() && jobs.skipped == 0) {
+    throw CommandError("No benchmark matches; `weft bench --list` shows them all.");
   }
+  if (tracing) return trace(device, executor, jobs.chosen, options.trace_file);
 
-  Reference reference;
-  if (copy) {
-    const Measurement m = value_or_exit(measure(executor, *copy->op, copy->test, options.seconds));
-    reference.copy_bytes_per_second = m.bytes / m.seconds;
-  }
+  // JSON on standard output stands there alone.
+  std::FILE* const out = options.json_file == "-" ? stderr : stdout;
+  Reference reference = measure_reference(executor, jobs, options.seconds);
   const DispatchCost cost = value_or_exit(measure_dispatch(device));
-  std::printf("copy %.1f GB/s; a replayed launch: %.2f us GPU, %.2f us host\n",
-              reference.copy_bytes_per_second * 1e-9, cost.gpu * 1e6, cost.host * 1e6);
-
-  const bool progress = ::isatty(STDERR_FILENO) != 0;
-  json results = json::array();
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const Job& job = jobs[i];
-    const std::string& title = job.title;
-    if (progress) std::fprintf(stderr, "[%zu/%zu] %s\r", i + 1, jobs.size(), title.c_str());
-    const auto measured = measure(executor, *job.op, job.test, options.seconds);
-    if (progress) std::fprintf(stderr, "\033[K");
-    if (!measured) {
-      std::printf("%-52s %s\n", title.c_str(), measured.error().message.c_str());
-      continue;
-    }
-    reference.best_flops = std::max(reference.best_flops, measured->flops / measured->seconds);
-    print_row(*measured, reference, earlier, title);
-    results.push_back({{"name", title},
-                       {"seconds", measured->seconds},
-                       {"spread", measured->spread},
-                       {"bytes", measured->bytes},
-                       {"flops", measured->flops}});
-    device.trim();
-  }
-  if (skipped > 0) {
+  const std::string product =
+      reference.best_flops > 0 ? "best GEMM " + human_rate(reference.best_flops) + "; " : "";
+  std::fprintf(out, "copy %.1f GB/s; %sa replayed launch: %.2f us GPU, %.2f us host\n",
+               reference.copy_bytes_per_second * 1e-9, product.c_str(), cost.gpu * 1e6,
+               cost.host * 1e6);
+  const json results =
+      measure_all(device, executor, options.seconds, jobs.chosen, reference, earlier, out);
+  if (jobs.skipped > 0) {
     std::fprintf(stderr, "%d large benchmarks left out on a software adapter; --full runs them.\n",
-                 skipped);
+                 jobs.skipped);
   }
-  if (!options.json_file.empty()) {
-    const json document{{"device", device.info().name},
-                        {"driver", device.info().driver},
-                        {"copy_bytes_per_second", reference.copy_bytes_per_second},
-                        {"best_flops", reference.best_flops},
-                        {"dispatch", {{"gpu", cost.gpu}, {"host", cost.host}}},
-                        {"results", results}};
-    if (options.json_file == "-") {
-      std::printf("%s\n", document.dump(1).c_str());
-    } else {
-      std::ofstream stream(options.json_file);
-      stream << document.dump(1) << "\n";
-      if (!stream) throw CommandError(formatted("Cannot write {}.", options.json_file));
-    }
-  }
+  if (options.json_file.empty()) return;
+  write_json({{"device", device.info().name},
+              {"driver", device.info().driver},
+              {"copy_bytes_per_second", reference.copy_bytes_per_second},
+              {"best_flops", reference.best_flops},
+              {"dispatch", {{"gpu", cost.gpu}, {"host", cost.host}}},
+              {"results", results}},
+             options.json_file);
 }
 
 }  // namespace
@@ -195,8 +255,12 @@ void add_bench(CLI::App& app) {
       "bench", "Time, bandwidth and arithmetic rate of each operation on this machine");
   command->add_option("patterns", options->patterns,
                       "Only benchmarks whose op/name contains one of these words");
-  command->add_option("--json", options->json_file,
-                      "Also write the results to this file (- for standard output)");
+  command
+      ->add_option("--json", options->json_file,
+                   "Also write the results to this file; without a file to standard output, and "
+                   "the table to standard error")
+      ->expected(0, 1)
+      ->default_str("-");
   command->add_option("--compare", options->compare_file,
                       "Show the change against a file that --json wrote");
   command->add_option(

@@ -17,8 +17,9 @@ struct Measurement {
   double spread = 0;   ///< (slowest - fastest) / median of the repetitions.
   double bytes = 0;
   double flops = 0;
+  /// Whether arithmetic bounds the op, and not memory.
+  [[nodiscard]] bool is_arithmetic() const { return flops > 20 * bytes; }
   [[nodiscard]] double gigabytes_per_second() const { return bytes / seconds * 1e-9; }
-  [[nodiscard]] double teraflops() const { return flops / seconds * 1e-12; }
 };
 
 /// The fewest bytes that a case moves: what it says, or each of its tensors once.

@@ -19,6 +19,11 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     return 0;
+  } catch (const CLI::RequiredError& error) {
+    if (!app.get_subcommands().empty() || app.remaining().empty()) return app.exit(error);
+    std::fprintf(stderr, "weft: there is no command \"%s\"; `weft --help` lists them\n",
+                 app.remaining().front().c_str());
+    return 1;
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }
