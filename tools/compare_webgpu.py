@@ -7,7 +7,7 @@ usage: compare_webgpu.py LIBGGML-WEBGPU.SO [--preset P] [--part OP] [--state FIL
 Inside the environment, after tools/build with the target ggml-op-times. The other backend is built from the source that
 env/llama fetches, with the same Dawn: `compare_webgpu.py --build DIR` does that and prints the library's name.
 
-Both backends run in one process and take turns, run by run; the best run of each counts. What has been measured is kept in
+Both backends run in one process and take turns of some milliseconds; the best turn of each counts. What has been measured is kept in
 the state file (with the fingerprints of both libraries: another build starts anew), and a run that was stopped goes on from
 there. --again R measures the ops once more in which Weft is less than R times as fast, on both backends, and keeps the best.
 """

@@ -3,8 +3,10 @@
 // every device, the best time on the clock and of the processor in microseconds ("-" where the device does not support
 // the op), with tabs between. --list writes the names of all ops. tools/compare_webgpu.py runs it.
 //
-// The devices take turns, run by run, so that other work on the machine meets both alike, and the best run of each counts.
-// On a software adapter all work is the processor's, and its time is hardly disturbed by what else the machine does.
+// The devices take turns, so that other work on the machine meets both alike, and the best turn of each counts. A turn is
+// as many runs as fill some milliseconds: what a thread used since it was last put to sleep may be missing when the clock
+// is read, so that of single runs the luckiest would count. On a software adapter all work is the processor's, and its time
+// is hardly disturbed by what else the machine does.
 //
 // test-backend-ops perf puts 32 GB or 100 GFLOP of work into one graph, which a software adapter does not finish in time;
 // here a graph is one op, or a few copies of it with operands of their own, so that nothing is shared among them.
@@ -40,9 +42,9 @@ namespace {
 // and stays in the caches, where other work on the machine disturbs it less than in memory.
 constexpr int small_copies = 4;
 constexpr std::size_t small_bytes = 1 << 18;
+constexpr double turn = 5e-3;    // Seconds of a turn, or one run.
 constexpr double enough = 0.25;  // Seconds of measuring for one op and device…
-constexpr int fewest_runs = 5;   // …and graphs at least,
-constexpr double most = 3;       // unless that takes so many seconds.
+constexpr int fewest_turns = 5;  // …and turns at least.
 
 /// Numbers of quantized tensors repeat after so many rows: some types take long to quantize.
 constexpr std::int64_t different_rows = 16;
@@ -143,7 +145,7 @@ class Runner {
     }
     best_ = {};
     total_ = 0;
-    runs_ = 0;
+    turns_ = 0;
     return run().has_value();  // Compiles.
   }
 
@@ -152,17 +154,24 @@ class Runner {
     context_.reset();
   }
 
-  /// One run of the graph; false where it failed.
+  /// One turn; false where it failed.
   bool measure() {
-    const auto times = run();
-    if (!times) return false;
-    best_ = {std::min(best_.wall, times->wall), std::min(best_.processor, times->processor)};
-    total_ += times->wall * copies_;
-    ++runs_;
+    Times sum{.wall = 0, .processor = 0};
+    int runs = 0;
+    do {
+      const auto times = run();
+      if (!times) return false;
+      sum = {sum.wall + times->wall, sum.processor + times->processor};
+      ++runs;
+    } while (sum.wall * copies_ < turn);
+    best_ = {std::min(best_.wall, sum.wall / runs),
+             std::min(best_.processor, sum.processor / runs)};
+    total_ += sum.wall * copies_;
+    ++turns_;
     return true;
   }
 
-  [[nodiscard]] bool done() const { return runs_ >= fewest_runs && total_ >= enough; }
+  [[nodiscard]] bool done() const { return turns_ >= fewest_turns && total_ >= enough; }
   [[nodiscard]] Times best() const { return best_; }
 
  private:
@@ -183,7 +192,7 @@ class Runner {
   int copies_ = 1;
   Times best_;
   double total_ = 0;
-  int runs_ = 0;
+  int turns_ = 0;
 };
 
 /// The times of one op on every device; nothing where a device does not support it.

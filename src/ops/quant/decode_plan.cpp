@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "base/format.hpp"
@@ -11,6 +12,8 @@ namespace weft::ops::quant {
 namespace {
 
 constexpr std::uint32_t piece_elements = 16;
+constexpr std::uint32_t most_steps =
+    16;  // of decode_rows.wgsl: enough to forget what a workgroup costs
 
 struct Variant {
   DType type = DType::q4_0;
@@ -28,7 +31,64 @@ struct Variant {
                  field("ITEMS", &Variant::items)};
 };
 
+/// Rows of f32 on software adapters (decode_rows.wgsl).
+struct RowsVariant {
+  DType type = DType::q4_0;
+  bool indexed = false;
+  bool aligned = false;  // blocks
+  std::uint32_t rank = job_rank;
+  std::uint32_t lanes = 8;  // invocations, one subgroup
+  std::uint32_t tiles = 1;  // pieces per invocation that are on their way at once
+  std::uint32_t steps = 1;  // pieces per invocation
+
+  static constexpr auto fields =
+      std::tuple{field("QTYPE", &RowsVariant::type),      field("INDEXED", &RowsVariant::indexed),
+                 field("ALIGNED", &RowsVariant::aligned), field("RANK", &RowsVariant::rank),
+                 field("LANES", &RowsVariant::lanes),     field("TILES", &RowsVariant::tiles),
+                 field("STEPS", &RowsVariant::steps)};
+};
+
+/// Elements that all invocations of a workgroup decode at once.
+std::uint64_t tile_elements(const Caps& caps) {
+  return std::uint64_t{piece_elements} * caps.subgroup_min;
+}
+
+bool fits_rows(const Job& job, const Caps& caps) {
+  const std::uint64_t columns = job.flat.shape[job.flat.rank - 1];
+  const bool one_size = caps.subgroups && caps.subgroup_min == caps.subgroup_max;
+  return caps.software && one_size && job.flat.dtype == DType::f32 && rows_in_chunks(job.flat, 8) &&
+         columns > 0 && columns % tile_elements(caps) == 0;
+}
+
+Result<Dispatch> launch_rows(const Job& job, const Caps& caps) {
+  const std::uint32_t lanes = caps.subgroup_min;
+  const std::uint64_t tiles = job.flat.shape[job.flat.rank - 1] / tile_elements(caps);
+  auto steps = static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, most_steps));
+  while (tiles % steps != 0) --steps;
+  const JobParams params = params_of(job, piece_elements * lanes * steps);
+  const RowsVariant variant{.type = job.table.dtype,
+                            .indexed = job.indexed(),
+                            .aligned = blocks_aligned(job.table),
+                            .rank = params.rank(),
+                            .lanes = lanes,
+                            .tiles = steps % 2 == 0 ? 2U : 1U,
+                            .steps = steps};
+  Launch out;
+  out.source = "quant/decode_rows.wgsl";
+  out.label = formatted("decode {}", name(job.table.dtype));
+  out.constants = constants_of(variant);
+  out.params = block_of(params);
+  out.features.subgroups = true;
+  out.operands = {{.name = "table", .view = job.table},
+                  {.name = "flat", .view = job.flat, .access = Access::write, .unit = 4}};
+  if (job.indexed()) out.operands.push_back({.name = "index", .view = job.index});
+  add_codebook(out, job.table.dtype);
+  out.grid = grid_1d(params.count, caps);
+  return make_dispatch(std::move(out), caps);
+}
+
 Result<Dispatch> launch(const Job& job, const Caps& caps) {
+  if (fits_rows(job, caps)) return launch_rows(job, caps);
   // Finding a row takes divisions, which software adapters do one lane at a time: it should pay.
   constexpr std::uint64_t four_pieces = 4ULL * piece_elements;
   const std::uint32_t items =

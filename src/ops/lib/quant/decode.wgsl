@@ -4,6 +4,7 @@
 //   NAME_block, NAME_block_bytes, NAME_pieces, NAME_gap   constants of the type
 //   NAME_first(piece)          the element of the block that the first run of a piece starts with
 //   NAME_piece(block, piece)   the two runs; `block` is the byte at which the block starts in its binding
+//   NAME_part(block, pair, odd)   piece 2 * pair + odd; what both of a pair read is the same to a compiler
 //   NAME_unit                  bytes that NAME_off counts
 //   run_value(run)             the 8 values of a run
 // QTYPE may also be f32, f16 or bf16, as blocks of 16 elements that start at multiples of 16 bytes.
@@ -43,10 +44,13 @@ fn {{NAME}}_bytes16(at: u32) -> vec4<u32> {
                    joined(w3, {{NAME}}_word((at + 15u) / 4u), shift));
 }
 #endif
+// Two halves that lie in one word where blocks are aligned.
+fn {{NAME}}_halves(at: u32) -> vec2<f32> { return unpack2x16float({{NAME}}_bytes4(at)); }
 
+#let PARTS = QTYPE == "q2_K" || QTYPE == "q3_K" || QTYPE == "q4_K" || QTYPE == "q5_K" || QTYPE == "q6_K"
 #if QTYPE == "q1_0" || QTYPE == "q2_0" || QTYPE == "q4_0" || QTYPE == "q4_1" || QTYPE == "q5_0" || QTYPE == "q5_1" || QTYPE == "q8_0" || QTYPE == "q8_1" || QTYPE == "q8_K"
 #include "lib/quant/plain.wgsl"
-#elif QTYPE == "q2_K" || QTYPE == "q3_K" || QTYPE == "q4_K" || QTYPE == "q5_K" || QTYPE == "q6_K"
+#elif PARTS
 #include "lib/quant/k.wgsl"
 #elif QTYPE == "tq1_0" || QTYPE == "tq2_0"
 #include "lib/quant/ternary.wgsl"
@@ -56,5 +60,8 @@ fn {{NAME}}_bytes16(at: u32) -> vec4<u32> {
 #include "lib/quant/codebook.wgsl"
 #else
 #error "There is no decoder for blocks of type {{QTYPE}}."
+#endif
+#if !PARTS
+fn {{NAME}}_part(block: u32, pair: u32, odd: u32) -> Piece { return {{NAME}}_piece(block, pair * 2u + odd); }
 #endif
 #endif

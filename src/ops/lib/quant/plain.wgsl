@@ -20,6 +20,9 @@ fn {{NAME}}_first(piece: u32) -> u32 { return piece * {{NIBBLES ? 8 : 16}}u; }
 fn {{NAME}}_piece(block: u32, piece: u32) -> Piece {
 #if QTYPE == "q8_K"
   let d = bitcast<f32>({{NAME}}_bytes4(block));
+#elif QTYPE == "q4_1" || QTYPE == "q5_1"
+  let head = {{NAME}}_halves(block);
+  let d = head.x;
 #else
   let d = {{NAME}}_half(block);
 #endif
@@ -42,7 +45,7 @@ fn {{NAME}}_piece(block: u32, piece: u32) -> Piece {
   let a = b << vec2<u32>(4u);
   const mask = mask4;
   let scale = 16.0 * d;
-  let offset = {{QTYPE == "q4_0" ? "-24.0 * d" : NAME + "_half(block + 2u) - scale"}};
+  let offset = {{QTYPE == "q4_0" ? "-24.0 * d" : "head.y - scale"}};
 #elif QTYPE == "q5_0" || QTYPE == "q5_1"
 #let START = QTYPE == "q5_0" ? 2 : 4
   let q = {{NAME}}_bytes8(block + {{START + 4}}u + piece * 8u);
@@ -53,7 +56,7 @@ fn {{NAME}}_piece(block: u32, piece: u32) -> Piece {
   let b = ((q >> vec2<u32>(1u)) & vec2<u32>(0x78787878u)) | b_high;
   const mask = mask5;
   let scale = 32.0 * d;
-  let offset = {{QTYPE == "q5_0" ? "-48.0 * d" : NAME + "_half(block + 2u) - scale"}};
+  let offset = {{QTYPE == "q5_0" ? "-48.0 * d" : "head.y - scale"}};
 #else
   let q = {{NAME}}_bytes16(block + {{QTYPE == "q8_0" ? 2 : 4}}u + piece * 16u) ^ vec4<u32>(0x80808080u);
   let a = q.xy;
