@@ -19,11 +19,14 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return -0.5 * b * inverseSqrt(a) / a; }
 #elif FN == "reciprocal_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return -b / (a * a); }
 #elif FN == "sin_back"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * cos(a); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * cos(angle4(a)); }
 #elif FN == "cos_back"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return -b * sin(a); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return -b * sin(angle4(a)); }
 #elif FN == "tan_back"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b / (cos(a) * cos(a)); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  let slope = cos(angle4(a));
+  return b / (slope * slope);
+}
 #elif FN == "tanh_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * 4.0 * sigmoid_slope(2.0 * a); }
 #elif FN == "erf_back"

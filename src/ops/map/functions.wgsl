@@ -48,11 +48,11 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return inverseSqrt(a); }
 #elif FN == "reciprocal"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return V(1.0) / a; }
 #elif FN == "sin"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return sin(a); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return sin(angle4(a)); }
 #elif FN == "cos"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return cos(a); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return cos(angle4(a)); }
 #elif FN == "tan"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return tan(a); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return tan4(a); }
 #elif FN == "tanh"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return tanh4(a); }
 #elif FN == "erf"
@@ -60,7 +60,8 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return erf4(a); }
 #elif FN == "sigmoid"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return sigmoid4(a); }
 #elif FN == "relu"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return max(a, V(0)); }
+// Here and below a comparison chooses where max or min would turn NaN into a number.
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a, V(0), a < V(0)); }
 #elif FN == "leaky_relu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a * {{S_NAME}}0(), a, a > V(0.0)); }
 #elif FN == "elu"
@@ -100,7 +101,10 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
 #elif FN == "trunc"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return trunc(a); }
 #elif FN == "clamp"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return min(max(a, V({{S_NAME}}0())), V({{S_NAME}}1())); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  let raised = select(a, V({{S_NAME}}0()), a < V({{S_NAME}}0()));
+  return select(raised, V({{S_NAME}}1()), raised > V({{S_NAME}}1()));
+}
 #elif FN == "scale"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * {{S_NAME}}0() + V({{S_NAME}}1()); }
 #elif FN == "add"
@@ -109,10 +113,17 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a + b; }
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a - b; }
 #elif FN == "mul"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * b; }
+#elif FN == "mod" && DOMAIN == "f32"
+// The quotient may be rounded up to the next whole number; then the rest has the wrong sign.
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  let rest = a - trunc(a / b) * b;
+  let mended = select(rest, rest + sign(a) * abs(b), rest * sign(a) < V(0.0));
+  return select(mended, a, abs(a) < abs(b));
+}
 #elif FN == "div" || FN == "mod"
 #let OPERATOR = FN == "div" ? "/" : "%"
 #if DOMAIN == "f32"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a {{OPERATOR}} b; }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a / b; }
 #elif DOMAIN == "u32"
 // Integer division by zero is undefined where the compiler's own guards are off: x / 0 = x and x % 0 = 0 here.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a {{OPERATOR}} select(b, V(1u), b == V(0u)); }
@@ -129,14 +140,17 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return max(a, b); }
 #elif FN == "min"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return min(a, b); }
 #elif FN == "pow"
-// The builtin takes no negative base; with a whole exponent the sign follows from its parity.
+// The builtin takes positive bases. With a whole exponent the sign follows from its parity; the root of a negative number
+// is NaN, which the square root gives.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
-  let size = pow(abs(a), b);
-  let odd = abs(b % V(2.0)) == V(1.0);
-  return select(size, -size, (a < V(0.0)) & odd);
+  let size = select(pow(abs(a), b), V(1.0) / abs(a), (a == V(0.0)) & (b < V(0.0)));
+  let odd = abs(b - 2.0 * trunc(b * 0.5)) == V(1.0);
+  let power = select(size, -size, (a < V(0.0)) & odd);
+  let real = select(power, sqrt(a), (a < V(0.0)) & (trunc(b) != b));
+  return select(real, V(1.0), (b == V(0.0)) | (a == V(1.0)));
 }
 #elif FN == "atan2"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return atan2(a, b); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(atan2(a, b), V(0.0), (a == V(0.0)) & (b == V(0.0))); }
 #elif FN == "eq"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a == b); }
 #elif FN == "ne"
@@ -152,7 +166,7 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a >= b); }
 #elif FN == "where"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(c, b, a != V(0)); }
 #elif FN == "reglu"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return max(a, V(0.0)) * b; }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a, V(0.0), a < V(0.0)) * b; }
 #elif FN == "geglu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu4(a) * b; }
 #elif FN == "geglu_erf"

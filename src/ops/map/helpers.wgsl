@@ -4,8 +4,23 @@ alias T = {{DOMAIN}};
 alias V = vec4<{{DOMAIN}}>;
 #if DOMAIN == "f32"
 fn sigmoid4(x: V) -> V { return V(1.0) / (V(1.0) + exp(-x)); }
-// The builtin may overflow for large arguments, where the result is 1 to every digit anyway.
-fn tanh4(x: V) -> V { return tanh(clamp(x, V(-15.0), V(15.0))); }
+// The builtin may overflow for large arguments, where the result is 1 to every digit anyway. NaN stays NaN.
+fn tanh4(x: V) -> V { return select(tanh(x), sign(x), abs(x) > V(15.0)); }
+// Whole turns taken away from an angle: drivers lose the digits of large ones. 2 pi is cut into pieces of so few bits that
+// the products are exact up to the bound.
+fn angle4(x: V) -> V {
+  let turns = round(x * 0.15915494309189535);
+  let rest = ((x - turns * 6.28125) - turns * 0.0019359588623046875) + turns * 6.516827182105748e-7;
+  return select(rest, x, abs(x) > V(100000.0));
+}
+// Quarter turns taken away, so that what is left near a pole is small and has all its digits.
+fn tan4(x: V) -> V {
+  let quarters = round(x * 0.6366197723675814);
+  let rest = ((x - quarters * 1.5703125) - quarters * 0.000483989715576171875) + quarters * 1.629206795526437e-7;
+  let slope = tan(rest);
+  let odd = abs(quarters - 2.0 * trunc(quarters * 0.5)) == V(1.0);
+  return select(select(slope, V(-1.0) / slope, odd), tan(x), abs(x) > V(100000.0));
+}
 // 0.5 (1 + tanh(u)) = sigmoid(2u), which takes one exponential less.
 fn gelu4(x: V) -> V { return x * sigmoid4(1.5957691216057308 * x * (V(1.0) + 0.044715 * x * x)); }
 fn gelu_quick4(x: V) -> V { return x * sigmoid4(1.702 * x); }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -84,6 +85,34 @@ void add_function_cases(std::vector<Case>& out, const Function& function) {
     // 1027 elements: whole chunks and a tail, of every chunk width.
     out.push_back(
         make_case(function, formatted("{}", name(type)), same_shape(function, type, {1027})));
+  }
+}
+
+/// Values that the plain cases leave out: both signs, large angles, powers of negative numbers.
+void add_range_cases(std::vector<Case>& out) {
+  const auto add = [&](std::string_view which, DType type,
+                       const std::vector<std::pair<double, double>>& ranges, Fill fill) {
+    const Function& function = *find_function(which);
+    Case test =
+        make_case(function, formatted("range_{}", name(type)), same_shape(function, type, {1027}));
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      std::tie(test.tensors[i].low, test.tensors[i].high) = ranges[i];
+      test.tensors[i].fill = fill;
+    }
+    out.push_back(std::move(test));
+  };
+  for (const DType type : {DType::f32, DType::f16}) {
+    for (const char* function : {"sin", "cos"}) {
+      add(function, type, {{-2000, 2000}}, Fill::uniform);
+    }
+    add("tan", type, {{-700, 700}}, Fill::integers);  // 11 and its like lie 0.004 from a pole
+    add("atan2", type, {{-10, 10}, {-10, 10}}, Fill::uniform);
+    add("pow", type, {{-3, 3}, {0, 5}}, Fill::integers);
+  }
+  for (const DType type : {DType::f32, DType::i32}) {
+    for (const char* function : {"div", "mod"}) {
+      add(function, type, {{-50, 50}, {-20, -1}}, Fill::integers);
+    }
   }
 }
 
@@ -306,6 +335,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
   for (const Function& function : functions()) add_function_cases(out, function);
+  add_range_cases(out);
   add_layout_cases(out, random);
   add_cast_cases(out);
   add_i64_cases(out);
