@@ -203,11 +203,24 @@ void add_layout_cases(std::vector<Case>& out, Random& random) {
     Setup repeated = plain(type, {4, 6, 16});
     repeated.x.repeat = {1};
     add("repeated", repeated);
-    for (const Shape& shape : {Shape{3, 40}, Shape{64, 70}, Shape{130, 33}, Shape{300, 12}}) {
+    for (const Shape& shape : {Shape{3, 40}, Shape{64, 70}, Shape{130, 33}, Shape{300, 12},
+                               Shape{9, 600}, Shape{601, 72}, Shape{8500, 64}}) {
       Setup columns = plain(type, shape);
       columns.axis = 0;
       add("columns" + join(shape), columns);
     }
+    Setup columns_padded = plain(type, {3, 270, 40}, true);
+    columns_padded.axis = 1;
+    columns_padded.x.pad = 4;
+    add("log_columns_padded", columns_padded);
+    Setup columns_mixed = plain(type, {40, 20});
+    columns_mixed.axis = 0;
+    columns_mixed.y.dtype = DType::bf16;
+    add("columns_to_bf16", columns_mixed);
+    Setup columns_in_place = plain(type, {600, 16});
+    columns_in_place.axis = 0;
+    columns_in_place.y.same_as = 0;
+    add("columns_in_place", columns_in_place);
     Setup middle = plain(type, {3, 50, 9}, true);
     middle.axis = 1;
     add("log_middle_axis", middle);
@@ -326,6 +339,9 @@ void add_benchmarks(std::vector<Case>& out) {
     Setup columns = plain(type, {4096, 4096});
     columns.axis = 0;
     bench(formatted("softmax_columns_4096x4096_{}", name(type)), columns);
+    Setup classes = plain(type, {16, 21, 512, 512});  // of the pixels of images
+    classes.axis = 1;
+    bench(formatted("softmax_columns_16x21x512x512_{}", name(type)), classes);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/format.hpp"
 #include "ops/row_kernel.hpp"
+#include "ops/softmax/columns.hpp"
 
 namespace weft::ops::softmax {
 namespace {
@@ -112,6 +113,7 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
   }
   if (const Status ok = check(args); !ok) return wrap(ok.error(), "planning softmax");
   if (args.x.empty()) return Plan{};
+  if (auto columns = plan_columns(args, caps)) return std::move(*columns);
 
   std::vector<View> views{args.x, args.y};
   views.insert(views.end(), chained.begin(), chained.end());

@@ -1,0 +1,152 @@
+#include "ops/softmax/columns.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/format.hpp"
+#include "base/math.hpp"
+#include "ops/iterate.hpp"
+#include "ops/row_jobs.hpp"
+
+namespace weft::ops::softmax {
+namespace {
+
+struct Variant {
+  std::string_view phase;
+  bool log = false;
+  std::uint32_t across = 16;  // invocations side by side, four columns each
+  std::uint32_t down = 16;    // invocations above one another
+  std::uint32_t depth = 8;    // rows of an invocation
+
+  static constexpr auto fields =
+      std::tuple{field("PHASE", &Variant::phase), field("LOG", &Variant::log),
+                 field("ACROSS", &Variant::across), field("DOWN", &Variant::down),
+                 field("DEPTH", &Variant::depth)};
+};
+
+struct Params {
+  std::uint32_t groups = 0;
+  std::uint32_t strips = 0;
+  std::uint32_t splits = 1;
+  std::uint32_t rounds = 1;
+  std::uint32_t batches = 1;
+  std::uint32_t quads = 0;  // of columns
+  std::uint32_t length = 0;
+  std::uint32_t x_batch = 0;
+  std::uint32_t x_step = 0;
+  std::uint32_t y_batch = 0;
+  std::uint32_t y_step = 0;
+  float scale = 1;
+
+  static constexpr auto fields =
+      std::tuple{field("groups", &Params::groups),   field("strips", &Params::strips),
+                 field("splits", &Params::splits),   field("rounds", &Params::rounds),
+                 field("batches", &Params::batches), field("quads", &Params::quads),
+                 field("length", &Params::length),   field("x_batch", &Params::x_batch),
+                 field("x_step", &Params::x_step),   field("y_batch", &Params::y_batch),
+                 field("y_step", &Params::y_step),   field("scale", &Params::scale)};
+};
+
+/// Whether rows of columns [batch, column, row] lie in aligned fours.
+bool in_fours(const View& view) {
+  return view.stride[1] == 1 && view.shape[1] % 4 == 0 && view.stride[2] % 4 == 0 &&
+         (view.shape[0] == 1 || view.stride[0] % 4 == 0) &&
+         view.offset % (4ULL * size_of(view.dtype)) == 0;
+}
+
+/// How columns are cut, so that as many as can be stay in registers and short ones still fill workgroups.
+Variant choose_tile(const Params& params, const View& y, const Caps& caps) {
+  constexpr std::uint32_t depth = 8;
+  Variant tile;
+  const std::uint32_t most =
+      std::min({512U, std::bit_floor(caps.workgroup_invocations), caps.workgroup_bytes / 16});
+  const std::uint32_t quads = std::bit_ceil(params.quads);
+  const std::uint32_t line = size_of(y.dtype) == 2 ? 16 : 8;  // 128 bytes
+  const std::uint32_t wanted = std::bit_ceil(ceil_div(params.length, depth));
+  tile.down = std::min(wanted, most / std::min(line, quads));
+  tile.across = std::clamp(256 / std::min(tile.down, 256U), 1U, quads);
+  tile.across = std::max(tile.across, std::min(line, quads));
+  tile.depth = std::min(depth, std::bit_ceil(ceil_div(params.length, tile.down)));
+  return tile;
+}
+
+}  // namespace
+
+std::optional<Result<Plan>> plan_columns(const Args& args, const Caps& caps) {
+  if (args.chain.given() || args.mask.given() || args.sinks.given()) return std::nullopt;
+  std::vector<View> views{args.y, args.x};
+  if (args.y.rank < 2) return std::nullopt;
+  collapse_outer(views);
+  if (views[0].rank == 2) {
+    for (View& view : views) view = view.unsqueeze(0);
+  }
+  const View& y = views[0];
+  const View& x = views[1];
+  if (y.rank != 3 || y.shape[2] == 1 || !in_fours(x) || !in_fours(y)) return std::nullopt;
+  const std::uint64_t budget = binding_budget(caps);
+  if (x.bytes().size() > budget || y.bytes().size() > budget || y.count() >= (1ULL << 31))
+    return std::nullopt;
+
+  Params params;
+  params.batches = narrow(y.shape[0]);
+  params.quads = narrow(y.shape[1] / 4);
+  params.length = narrow(y.shape[2]);
+  params.x_batch = narrow(x.stride[0]);
+  params.x_step = narrow(x.stride[2]);
+  params.y_batch = narrow(y.stride[0]);
+  params.y_step = narrow(y.stride[2]);
+  params.scale = args.scale;
+  Variant variant = choose_tile(params, y, caps);
+  variant.log = args.log;
+  params.strips = ceil_div(params.quads, variant.across);
+  const std::uint32_t blocks = ceil_div(params.length, variant.down * variant.depth);
+  // Merging the states of many splits takes as long as reading them.
+  constexpr std::uint32_t most_splits = 32;
+  params.rounds = ceil_div(blocks, most_splits);
+  params.splits = ceil_div(blocks, params.rounds);
+  params.groups = params.batches * params.strips * params.splits;
+
+  Plan plan;
+  View state;
+  const auto launch = [&](std::string_view phase) -> Status {
+    variant.phase = phase;
+    const auto unit = [](const View& view) { return size_of(view.dtype); };
+    Launch out;
+    out.source = "softmax/columns.wgsl";
+    out.label =
+        formatted("{} columns {} {}", args.log ? "log_softmax" : "softmax", phase, name(x.dtype));
+    out.constants = constants_of(variant);
+    out.params = block_of(params);
+    out.operands = {{.name = "x", .view = x, .unit = unit(x)}};
+    if (phase != "partial") {
+      out.operands.push_back({.name = "y", .view = y, .access = Access::write, .unit = unit(y)});
+    }
+    if (phase != "whole") {
+      out.operands.push_back({.name = "state",
+                              .view = state,
+                              .access = phase == "partial" ? Access::write : Access::read,
+                              .unit = 4});
+    }
+    out.grid = grid_1d(params.groups, caps);
+    auto dispatch = make_dispatch(std::move(out), caps);
+    if (!dispatch) return std::unexpected(dispatch.error());
+    plan.dispatches.push_back(std::move(*dispatch));
+    return {};
+  };
+  Status ok;
+  if (params.splits == 1 && params.rounds == 1) {
+    ok = launch("whole");
+  } else {
+    const std::uint64_t words = y.shape[0] * y.shape[1] * params.splits * 2;
+    if (words * 4 > budget) return std::nullopt;
+    state = View::dense(DType::f32, {words}, plan.add_scratch(words * 4));
+    ok = launch("partial").and_then([&] { return launch("apply"); });
+  }
+  if (!ok) return wrap(ok.error(), "planning softmax");
+  return plan;
+}
+
+}  // namespace weft::ops::softmax
