@@ -212,6 +212,28 @@ void add_tests(std::vector<Case>& out) {
            .axes = {same, same},
            .groups = 5,
            .way = "direct"});
+  const TensorSpec half{.dtype = DType::f16};
+  const TensorSpec half_last{.dtype = DType::f16, .order = {0, 2, 3, 1}};
+  add_all(out, "depthwise_f16",
+          {.image = {2, 5, 9, 10},
+           .channels = 5,
+           .kernel = {3, 3},
+           .axes = {same, same},
+           .groups = 5,
+           .bias = true},
+          {.image = half, .out = half, .weights = half});
+  add_all(out, "depthwise_last_f16",
+          {.image = {2, 6, 9, 7},
+           .channels = 6,
+           .kernel = {5, 3},
+           .axes = {{.pad = 2}, same},
+           .groups = 6,
+           .bias = true},
+          {.image = half_last, .out = half_last, .weights = half});
+  const Axis two{.stride = 2, .pad = 3};
+  add_all(
+      out, "depthwise_7x7_stride_2",
+      {.image = {1, 4, 19, 22}, .channels = 8, .kernel = {7, 7}, .axes = {two, two}, .groups = 4});
   add_all(out, "1d",
           {.image = {2, 4, 40},
            .channels = 7,
@@ -282,6 +304,17 @@ void add_benches(std::vector<Case>& out) {
                         .axes = {same, same},
                         .groups = 256};
   bench(forward_case("depthwise_3x3_8x256x56x56_f32", depthwise), 0);
+  bench(forward_case("depthwise_3x3_8x256x56x56_f16", depthwise, halves), 0);
+  bench(transposed_case("depthwise_3x3_8x256x56x56_f16", depthwise, halves), 0);
+  bench(weight_case("depthwise_3x3_8x256x56x56_f16", depthwise, halves), 0);
+  const TensorSpec last{.dtype = DType::f16, .order = {0, 2, 3, 1}};
+  bench(forward_case("depthwise_3x3_8x256x56x56_last_f16", depthwise,
+                     {.image = last, .out = last, .weights = f16}),
+        0);
+  Setup wide = depthwise;
+  wide.kernel = {7, 7};
+  wide.axes = {{.pad = 3}, {.pad = 3}};
+  bench(forward_case("depthwise_7x7_8x256x56x56_f16", wide, halves), 0);
 }
 
 std::vector<Case> cases(std::uint64_t seed) {

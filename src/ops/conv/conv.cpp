@@ -4,6 +4,7 @@
 #include <format>
 
 #include "ops/conv/direct.hpp"
+#include "ops/conv/window.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
 #include "ops/overlap.hpp"
@@ -105,7 +106,12 @@ bool fits(const Problem& problem, const Caps& caps) {
 Result<Plan> choose(const Problem& problem, Mode mode, std::string_view kernel, const Caps& caps) {
   if (kernel == "gemm" || (kernel.empty() && prefers_gemm(problem)))
     return plan_gemm(problem, mode, caps);
-  if (fits(problem, caps)) return plan_direct(problem, mode, caps);
+  if (fits(problem, caps)) {
+    if (kernel.empty()) {
+      if (auto window = plan_window(problem, mode, caps)) return std::move(*window);
+    }
+    return plan_direct(problem, mode, caps);
+  }
   // Images and groups are convolutions by themselves; what is still too large then is cut by the other way.
   const std::uint64_t images = problem.out.shape[0];
   const bool by_image = images > 1 && mode != Mode::weight;

@@ -1,0 +1,162 @@
+#include "ops/conv/window.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/format.hpp"
+#include "base/math.hpp"
+#include "ops/unfold/windows.hpp"
+
+namespace weft::ops::conv {
+namespace {
+
+struct Variant {
+  std::uint32_t kernel_h = 1;
+  std::uint32_t kernel_w = 1;
+  std::uint32_t stride = 1;
+  std::uint32_t items = 4;  // rows of an invocation
+  std::uint32_t chunk = 1;  // neighbours along the last dimension, or channels
+  bool last = false;        // channels are the last dimension
+  bool flip = false;
+  bool bias = false;
+  bool single = false;  // input channels of an output
+
+  static constexpr auto fields =
+      std::tuple{field("KERNEL_H", &Variant::kernel_h), field("KERNEL_W", &Variant::kernel_w),
+                 field("STRIDE", &Variant::stride),     field("ITEMS", &Variant::items),
+                 field("CHUNK", &Variant::chunk),       field("LAST", &Variant::last),
+                 field("FLIP", &Variant::flip),         field("BIAS", &Variant::bias),
+                 field("SINGLE", &Variant::single)};
+};
+
+using Four = std::array<std::uint32_t, 4>;
+
+struct Params {
+  std::uint32_t total = 0;
+  std::uint32_t channels = 0;    // of y
+  std::uint32_t group_to = 0;    // channels of y per group
+  std::uint32_t group_from = 0;  // channels of x per group
+  std::uint32_t in_h = 0;
+  std::uint32_t in_w = 0;
+  std::uint32_t out_h = 0;
+  std::uint32_t out_w = 0;
+  std::int32_t pad_h = 0;
+  std::int32_t pad_w = 0;
+  std::uint32_t bias_step = 0;
+  std::uint32_t w_channel = 0;  // steps of the weights along channels of y, and of x
+  std::uint32_t w_from = 0;
+  std::uint32_t w_2 = 0;
+  std::uint32_t w_3 = 0;
+  Four x{};
+  Four y{};
+
+  static constexpr auto fields = std::tuple{field("total", &Params::total),
+                                            field("channels", &Params::channels),
+                                            field("group_to", &Params::group_to),
+                                            field("group_from", &Params::group_from),
+                                            field("in_h", &Params::in_h),
+                                            field("in_w", &Params::in_w),
+                                            field("out_h", &Params::out_h),
+                                            field("out_w", &Params::out_w),
+                                            field("pad_h", &Params::pad_h),
+                                            field("pad_w", &Params::pad_w),
+                                            field("bias_step", &Params::bias_step),
+                                            field("w_channel", &Params::w_channel),
+                                            field("w_from", &Params::w_from),
+                                            field("w_2", &Params::w_2),
+                                            field("w_3", &Params::w_3),
+                                            field("x", &Params::x),
+                                            field("y", &Params::y)};
+};
+
+Four steps_of(const View& view) {
+  Four out{};
+  for (std::uint32_t i = 0; i < 4; ++i) out[i] = view.shape[i] == 1 ? 0 : narrow(view.stride[i]);
+  return out;
+}
+
+bool takes(const Problem& problem, Mode mode) {
+  if (mode == Mode::weight || problem.spatial() != 2) return false;
+  const View& w = problem.w;
+  const View& y = mode == Mode::forward ? problem.out : problem.image;
+  const Axis& down = problem.axes[0];
+  const Axis& across = problem.axes[1];
+  return down.stride == across.stride && down.dilation == 1 && across.dilation == 1 &&
+         down.stride <= (mode == Mode::forward ? 2 : 1) && w.shape[2] <= 7 && w.shape[3] <= 7 &&
+         y.shape[2] >= 4;
+}
+
+}  // namespace
+
+std::optional<Result<Plan>> plan_window(const Problem& problem, Mode mode, const Caps& caps) {
+  if (!takes(problem, mode)) return std::nullopt;
+  const bool forward = mode == Mode::forward;
+  const View& x = forward ? problem.image : problem.out;
+  const View& y = forward ? problem.out : problem.image;
+  const View& w = problem.w;
+  Variant variant{.kernel_h = narrow(w.shape[2]),
+                  .kernel_w = narrow(w.shape[3]),
+                  .stride = narrow(problem.axes[0].stride),
+                  .flip = !forward,
+                  .bias = problem.bias.given()};
+  Params params;
+  params.channels = narrow(y.shape[1]);
+  params.group_to = narrow(y.shape[1] / problem.groups);
+  params.group_from = narrow(x.shape[1] / problem.groups);
+  params.in_h = narrow(x.shape[2]);
+  params.in_w = narrow(x.shape[3]);
+  params.out_h = narrow(y.shape[2]);
+  params.out_w = narrow(y.shape[3]);
+  const auto pad = [&](std::uint32_t i) {
+    const auto given = static_cast<std::int32_t>(problem.axes[i].pad);
+    return forward ? given : static_cast<std::int32_t>(w.shape[2 + i]) - 1 - given;
+  };
+  params.pad_h = pad(0);
+  params.pad_w = pad(1);
+  params.w_channel = narrow(w.stride[forward ? 0 : 1]);
+  params.w_from = narrow(w.stride[forward ? 1 : 0]);
+  params.w_2 = narrow(w.stride[2]);
+  params.w_3 = narrow(w.stride[3]);
+  params.x = steps_of(x);
+  params.y = steps_of(y);
+  variant.single = params.group_from == 1;
+  variant.last = y.stride[1] < y.stride[3] && y.shape[1] > 1;
+  Access access = Access::write;
+  if (size_of(y.dtype) < 4) {
+    // In both orders pairs lie along the dimension whose elements are neighbours.
+    const std::uint32_t dim = variant.last ? 1 : 3;
+    View pairs = y.transpose(dim, 3).unsqueeze(2);
+    const bool depthwise = variant.single && params.group_to == 1;
+    if (unfold::in_pairs(pairs) && (!variant.last || depthwise)) {
+      variant.chunk = 2;
+      if (variant.last && variant.flip) params.w_channel = params.w_from;
+    } else {
+      access = Access::atomic;
+    }
+  }
+  // More rows share more, if the last of them do not lie behind the end. Software adapters compile long texts slowly.
+  if (!caps.software && w.shape[2] * w.shape[3] <= 9 && (y.shape[2] + 3) / 4 % 2 == 0)
+    variant.items = 8;
+  const std::uint64_t rows = ceil_div<std::uint64_t>(y.shape[2], variant.items);
+  params.total = narrow(y.shape[0] * y.shape[1] * rows * y.shape[3] / variant.chunk);
+
+  Launch launch;
+  launch.source = "conv/window.wgsl";
+  launch.label = formatted("conv window {} to {}", name(x.dtype), name(y.dtype));
+  launch.operands = {{"x", x}, {"w", w}, {"y", y, access}};
+  if (variant.bias) {
+    params.bias_step = narrow(problem.bias.stride[0]);
+    launch.operands.push_back({"bias", problem.bias});
+  }
+  launch.constants = constants_of(variant);
+  launch.params = block_of(params);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+  auto dispatch = make_dispatch(std::move(launch), caps);
+  if (!dispatch) return std::unexpected(dispatch.error());
+  Plan plan;
+  plan.dispatches.push_back(std::move(*dispatch));
+  return plan;
+}
+
+}  // namespace weft::ops::conv
