@@ -148,6 +148,12 @@ std::vector<Case> cases(std::uint64_t seed) {
   bench(resize_case("nearest_8x64x256x256_to_512_f32", large));
   large.mode = Mode::linear;
   bench(resize_case("linear_8x64x256x256_to_512_f32", large));
+  const TensorSpec half{.dtype = DType::f16};
+  bench(resize_case("linear_8x64x256x256_to_512_f16", large, half, half));
+  large.mode = Mode::cubic;
+  bench(resize_case("cubic_8x64x256x256_to_512_f32", large));
+  bench(resize_case("linear_8x64x512x512_to_224_f32",
+                    {.from = {8, 64, 512, 512}, .to = {8, 64, 224, 224}, .mode = Mode::linear}));
   return out;
 }
 

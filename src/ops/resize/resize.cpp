@@ -16,7 +16,7 @@ namespace {
 struct Variant {
   std::string_view mode;
   std::uint32_t chunk = 1;
-  std::uint32_t items = 1;  // Chunks of one invocation.
+  std::uint32_t items = 1;  // rows of an invocation
 
   static constexpr auto fields =
       std::tuple{field("MODE", &Variant::mode), field("CHUNK", &Variant::chunk),
@@ -28,6 +28,8 @@ using Four = std::array<std::uint32_t, 4>;
 struct Params {
   std::uint32_t total = 0;
   std::uint32_t first = 0;  // row of y at which this launch starts
+  std::uint32_t whole = 0;  // nearest: rows of x for one of y, and what is left of to[2]
+  std::uint32_t part = 0;
   float offset = 0.5F;
   std::array<float, 2> scale{};  // steps in x for one in y, along H and W
   Four size{};                   // extents of x
@@ -39,6 +41,7 @@ struct Params {
 
   static constexpr auto fields =
       std::tuple{field("total", &Params::total),   field("first", &Params::first),
+                 field("whole", &Params::whole),   field("part", &Params::part),
                  field("offset", &Params::offset), field("scale", &Params::scale),
                  field("size", &Params::size),     field("out", &Params::out),
                  field("from", &Params::from),     field("to", &Params::to),
@@ -117,6 +120,8 @@ Status launch_part(Plan& plan, const Args& args, const Part& part, const Caps& c
     if (i >= 2) params.scale[i - 2] = static_cast<float>(from) / static_cast<float>(to);
   }
   params.first = narrow(part.first);
+  params.whole = params.from[2] / params.to[2];
+  params.part = params.from[2] % params.to[2];
   const View& y = part.y;
   Access access = Access::write;
   if (size_of(y.dtype) < 4) {
@@ -128,9 +133,15 @@ Status launch_part(Plan& plan, const Args& args, const Part& part, const Caps& c
       access = Access::atomic;
     }
   }
-  // Where it lies costs more than an element itself, if nothing hides the divisions.
-  if (caps.software && y.shape[3] % (std::uint64_t{variant.chunk} * 4) == 0) variant.items = 4;
-  params.total = narrow(y.count() / variant.chunk / variant.items);
+  // Small images need every invocation to fill a device, and so do the long texts of the other modes.
+  const bool short_text =
+      args.mode == Mode::nearest || (args.mode == Mode::linear && !args.antialias);
+  const bool large = y.count() >= (1ULL << 20);
+  if (y.shape[2] >= 4 && (large || caps.software)) variant.items = 4;
+  if (short_text && y.shape[2] >= 32 && large && !caps.software) variant.items = 8;
+  params.total =
+      narrow(y.shape[0] * y.shape[1] * ceil_div<std::uint64_t>(y.shape[2], variant.items) *
+             y.shape[3] / variant.chunk);
   Launch launch;
   launch.source = "resize/resize.wgsl";
   launch.label = formatted("resize {} {}", variant.mode, name(y.dtype));
