@@ -180,6 +180,10 @@ std::vector<Case> cases(std::uint64_t seed) {
        .axes = {{.stride = 1, .pad = 1, .dilation = 3}, {.stride = 2, .pad = 0, .dilation = 2}}});
   add_both(out, "only_padding",
            {.image = {1, 1, 3, 3}, .kernel = {1, 1}, .axes = {{.pad = 1}, {.pad = 1}}});
+  add_both(out, "cropped",
+           {.image = {1, 2, 15, 14},
+            .kernel = {3, 2},
+            .axes = {{.stride = 2, .pad = -3}, {.stride = 3, .pad = -1}}});
   add_both(out, "one", {.image = {1, 1, 1}, .kernel = {1}, .axes = {{}}});
   add_both(out, "empty", {.image = {0, 2, 4, 4}, .kernel = {2, 2}, .axes = {half, half}});
   add_both(out, "no_windows", {.image = {1, 2, 4, 4}, .kernel = {5, 5}, .axes = {half, half}});
@@ -214,6 +218,11 @@ std::vector<Case> cases(std::uint64_t seed) {
   const Setup large{.image = {16, 64, 224, 224}, .kernel = {2, 2}, .axes = {half, half}};
   bench(forward_case("max_2x2_16x64x224x224_f32", large));
   bench(backward_case("max_2x2_16x64x224x224_f32", large));
+  const Axis stem{.stride = 2, .pad = 1};
+  const Setup shared{.image = {16, 64, 112, 112}, .kernel = {3, 3}, .axes = {stem, stem}};
+  const TensorSpec f16{.dtype = DType::f16};
+  bench(forward_case("max_3x3_16x64x112x112_f16", shared, f16, f16));
+  bench(backward_case("max_3x3_16x64x112x112_f16", shared, f16, f16));
   return out;
 }
 

@@ -20,10 +20,12 @@ struct Variant {
   std::string_view function;
   bool outside = false;
   std::uint32_t chunk = 1;
+  std::uint32_t items = 1;  // rows of an invocation
 
   static constexpr auto fields =
       std::tuple{field("MODE", &Variant::mode), field("FN", &Variant::function),
-                 field("OUTSIDE", &Variant::outside), field("CHUNK", &Variant::chunk)};
+                 field("OUTSIDE", &Variant::outside), field("CHUNK", &Variant::chunk),
+                 field("ITEMS", &Variant::items)};
 };
 
 using unfold::Steps;
@@ -34,11 +36,13 @@ struct Params : unfold::WindowParams {
   Steps x{};
   Steps e{};
   Steps y{};
+  std::array<std::int32_t, 3> reach{};  // windows in front of the last one that hold an element
 
   static constexpr auto fields = std::tuple_cat(
       unfold::WindowParams::fields,
       std::tuple{field("total", &Params::total), field("channels", &Params::channels),
-                 field("x", &Params::x), field("e", &Params::e), field("y", &Params::y)});
+                 field("x", &Params::x), field("e", &Params::e), field("y", &Params::y),
+                 field("reach", &Params::reach)});
 };
 
 /// A pool in normal form: the image and its windows, whose columns are [N, o…, C] with kernel dimensions that repeat.
@@ -55,6 +59,59 @@ View one_per_window(const View& columns) {
   View out = columns.permute(std::array<std::uint32_t, 8>{0, 4, 1, 2, 3, 5, 6, 7});
   out.rank = 5;
   return out;
+}
+
+Status push(Plan& plan, std::string_view source, const Variant& variant, const Params& params,
+            std::vector<Operand> operands, const Caps& caps) {
+  Launch launch;
+  launch.label =
+      formatted("pool {} {} {}", variant.function, variant.mode, name(operands.back().view.dtype));
+  launch.source = source;
+  launch.operands = std::move(operands);
+  launch.constants = constants_of(variant);
+  launch.params = block_of(params);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+  auto dispatch = make_dispatch(std::move(launch), caps);
+  if (!dispatch) return std::unexpected(dispatch.error());
+  plan.dispatches.push_back(std::move(*dispatch));
+  return {};
+}
+
+/// Finding a place takes longer than an element itself, so an invocation takes several rows; small tensors need all
+/// invocations to fill a device.
+std::uint32_t rows_of(const View& y, const Caps& caps) {
+  if (y.shape[3] < 4) return 1;
+  return caps.software || y.count() >= (1ULL << 20) ? 4 : 1;
+}
+
+/// Invocations for the elements of `y`, [N, C, D, H, W].
+std::uint32_t total_of(const View& y, const Variant& variant) {
+  return narrow(y.shape[0] * y.shape[1] * y.shape[2] *
+                ceil_div<std::uint64_t>(y.shape[3], variant.items) * y.shape[4] / variant.chunk);
+}
+
+/// The gradient of the largest: which element that was, for each window, then what each element gets.
+Status launch_gradient(Plan& plan, const Job& job, const View& out, Variant variant, Params params,
+                       Access access, const Caps& caps) {
+  const View& y = job.windows.image;
+  View which = View::dense(DType::u32, out.extents());
+  which.slot = plan.add_scratch(round_up<std::uint64_t>(which.bytes().size(), 16));
+  params.x = unfold::steps_of(job.x);
+  Variant first{.mode = "which", .function = variant.function, .items = rows_of(out, caps)};
+  params.total = total_of(out, first);
+  const Status found = push(plan, "pool/which.wgsl", first, params,
+                            {{"x", job.x}, {"y", which, Access::write}}, caps);
+  if (!found) return found;
+  params.e = unfold::steps_of(out);
+  params.y = unfold::steps_of(y);
+  for (std::size_t i = 0; i < 3; ++i) {
+    params.reach[i] = (params.kernel[i] - 1) * params.dilation[i] / params.stride[i];
+  }
+  variant.mode = "gather";
+  variant.items = rows_of(y, caps);
+  params.total = total_of(y, variant);
+  return push(plan, "pool/gather.wgsl", variant, params,
+              {{"e", out}, {"which", which}, {"y", y, access}}, caps);
 }
 
 Status launch_job(Plan& plan, const Job& job, const Caps& caps) {
@@ -78,30 +135,17 @@ Status launch_job(Plan& plan, const Job& job, const Caps& caps) {
     }
   }
   params.channels = narrow(y.shape[1]);
-  params.total = narrow(y.count() / variant.chunk);
+  if (job.backward && job.function == Function::max)
+    return launch_gradient(plan, job, out, variant, params, access, caps);
+  params.total = total_of(y, variant);
   params.y = unfold::steps_of(y);
-  Launch launch;
-  if (!job.backward) {
-    params.x = unfold::steps_of(image);
-    launch.operands.push_back({"x", image});
-  } else {
+  if (job.backward) {
     params.e = unfold::steps_of(out);
-    launch.operands.push_back({"e", out});
-    if (job.function == Function::max) {
-      params.x = unfold::steps_of(job.x);
-      launch.operands.push_back({"x", job.x});
-    }
+  } else {
+    params.x = unfold::steps_of(image);
   }
-  launch.operands.push_back({"y", y, access});
-  launch.source = "pool/pool.wgsl";
-  launch.label = formatted("pool {} {} {}", variant.function, variant.mode, name(y.dtype));
-  launch.constants = constants_of(variant);
-  launch.params = block_of(params);
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return push(plan, "pool/pool.wgsl", variant, params,
+              {job.backward ? Operand{"e", out} : Operand{"x", image}, {"y", y, access}}, caps);
 }
 
 /// Cuts between images and channels, and a forward pool also between windows, until everything fits a binding.
@@ -112,6 +156,7 @@ Status split(Plan& plan, const Job& job, const Caps& caps) {
   bool small = image.count() < (1ULL << 31) && one_per_window(columns).count() < (1ULL << 31);
   for (const View* view : {&image, &columns, &job.x})
     small = small && (!view->given() || view->bytes().size() <= budget);
+  small = small && (!job.x.given() || one_per_window(columns).count() * 4 <= budget);
   if (small) return launch_job(plan, job, caps);
   std::uint32_t dim = columns.shape[0] > 1 ? 0 : 4;
   if (columns.shape[dim] == 1 && !job.backward) {

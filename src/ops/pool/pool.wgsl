@@ -1,7 +1,7 @@
-// A pool (MODE "forward") or its gradient ("backward"), FN "max" or "mean".
+// A pool (MODE "forward"), FN "max" or "mean", or the gradient of a "mean" ("backward"; that of "max" is in gather.wgsl).
 // Tile: 256 invocations, one per CHUNK elements that are neighbours along the last dimension. No workgroup memory.
-// The gradient is gathered: each element goes through the windows that it lies in, and with "max" looks for the first
-// largest element of each. Assumes: with CHUNK 2 rows of the result are even and aligned to words.
+// The gradient is gathered: each element goes through the windows that it lies in.
+// Assumes: with CHUNK 2 rows of the result are even and aligned to words.
 const lowest = -3.4028234663852886e38;
 
 fn size() -> vec3<i32> { return vec3<i32>(p.size_0, p.size_1, p.size_2); }
@@ -11,23 +11,22 @@ fn dilation() -> vec3<i32> { return vec3<i32>(p.dilation_0, p.dilation_1, p.dila
 fn pad() -> vec3<i32> { return vec3<i32>(p.pad_0, p.pad_1, p.pad_2); }
 fn is_inside(at: vec3<i32>) -> bool { return all(at >= vec3<i32>(0)) && all(at < size()); }
 
-#if MODE == "forward" || FN == "max"
+#if MODE == "forward"
 fn x_value(n: u32, c: u32, at: vec3<i32>) -> f32 {
   let u = vec3<u32>(at);
   return x_at(p.x_off + n * p.x_0 + c * p.x_1 + u.x * p.x_2 + u.y * p.x_3 + u.z * p.x_4);
 }
 #endif
 
-// Elements of a window that lie inside, and with a value their sum; or the largest and where it is.
+// Elements of a window that lie inside, and with a value their sum or the largest.
 struct Window {
   value: f32,
   count: f32,
-  at: vec3<i32>,
 }
 fn window(n: u32, c: u32, o: vec3<i32>) -> Window {
   let base = o * stride() - pad();
   let k = kernel();
-  var found = Window({{FN == "max" ? "lowest" : "0.0"}}, 0.0, vec3<i32>(-1));
+  var found = Window({{FN == "max" ? "lowest" : "0.0"}}, 0.0);
   for (var kd = 0; kd < k.x; kd++) {
     for (var kh = 0; kh < k.y; kh++) {
       for (var kw = 0; kw < k.z; kw++) {
@@ -36,10 +35,7 @@ fn window(n: u32, c: u32, o: vec3<i32>) -> Window {
         found.count += 1.0;
 #if FN == "max"
         let v = x_value(n, c, at);
-        if (v > found.value) {
-          found.value = v;
-          found.at = at;
-        }
+        if (v > found.value) { found.value = v; }
 #elif MODE == "forward"
         found.value += x_value(n, c, at);
 #endif
@@ -77,11 +73,7 @@ fn one(n: u32, c: u32, at: vec3<i32>) -> f32 {
         if (any(t < vec3<i32>(0)) || any(o * stride() != t) || any(o >= out)) { continue; }
         let u = vec3<u32>(o);
         let e = e_at(p.e_off + n * p.e_0 + c * p.e_1 + u.x * p.e_2 + u.y * p.e_3 + u.z * p.e_4);
-#if FN == "max"
-        if (all(window(n, c, o).at == at)) { sum += e; }
-#else
         sum += e / window(n, c, o).count;
-#endif
       }
     }
   }
