@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <ranges>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/fft/passes.hpp"
 #include "ops/fields.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -21,20 +23,26 @@ namespace {
 constexpr std::uint64_t longest = 1ULL << 24;  // positions are exact in f32
 
 struct PassVariant {
-  std::uint32_t radix = 2;
-  static constexpr auto fields = std::tuple{field("RADIX", &PassVariant::radix)};
+  std::string_view mode;
+  std::uint64_t stages = 0;  // radices as digits of base 32
+  std::uint32_t together = 1;
+  std::uint32_t size = 256;
+  static constexpr auto fields =
+      std::tuple{field("MODE", &PassVariant::mode), field("STAGES", &PassVariant::stages),
+                 field("TOGETHER", &PassVariant::together), field("SIZE", &PassVariant::size)};
 };
 
 struct PassParams {
   std::uint32_t total = 0;
-  std::uint32_t count = 0;  // elements of a row over the radix
-  std::uint32_t done = 1;   // the product of the radices before
-  float direction = -1;
+  std::uint32_t count = 0;  // elements of a row over those of the pass
+  std::uint32_t done = 1;   // the product of the passes before
+  std::uint32_t n = 0;      // convolve: elements of a row
+  std::uint32_t inverse = 0;
   float scale = 1;
   static constexpr auto fields =
-      std::tuple{field("total", &PassParams::total), field("count", &PassParams::count),
-                 field("done", &PassParams::done), field("direction", &PassParams::direction),
-                 field("scale", &PassParams::scale)};
+      std::tuple{field("total", &PassParams::total),     field("count", &PassParams::count),
+                 field("done", &PassParams::done),       field("n", &PassParams::n),
+                 field("inverse", &PassParams::inverse), field("scale", &PassParams::scale)};
 };
 
 struct ChirpVariant {
@@ -46,21 +54,12 @@ struct ChirpParams {
   std::uint32_t total = 0;
   std::uint32_t n = 0;
   std::uint32_t m = 0;
-  float direction = -1;
+  std::uint32_t inverse = 0;
   float scale = 1;
   static constexpr auto fields = std::tuple{
       field("total", &ChirpParams::total), field("n", &ChirpParams::n), field("m", &ChirpParams::m),
-      field("direction", &ChirpParams::direction), field("scale", &ChirpParams::scale)};
+      field("inverse", &ChirpParams::inverse), field("scale", &ChirpParams::scale)};
 };
-
-/// What a length is a product of, or nothing where a prime factor is larger than 7.
-std::vector<std::uint32_t> radices_of(std::uint64_t n) {
-  std::vector<std::uint32_t> out;
-  for (const std::uint32_t radix : {8U, 4U, 2U, 7U, 5U, 3U}) {
-    for (; n % radix == 0 && n > 1; n /= radix) out.push_back(radix);
-  }
-  return n == 1 ? out : std::vector<std::uint32_t>{};
-}
 
 Operand operand(std::string_view name, const View& view, Access access) {
   return {.name = name, .view = view, .access = access, .unit = view.offset % 8 == 0 ? 2U : 1U};
@@ -77,38 +76,44 @@ View rows_of(const View& view, std::uint64_t first, std::uint64_t count) {
 class Transform {
  public:
   Transform(const Args& args, const Caps& caps, Stages& stages)
-      : caps_(caps), stages_(stages), direction_(args.inverse ? 1.0F : -1.0F), scale_(args.scale) {}
+      : caps_(caps), stages_(stages), inverse_(args.inverse), scale_(args.scale) {}
 
   /// All rows of `x`, dense [rows, n, 2], to those of `y`, as many at a time as bindings hold.
   Status run(const View& x, const View& y) {
     const std::uint64_t rows = x.shape[0];
     const std::uint64_t n = x.shape[1];
-    const bool smooth = n == 1 || !radices_of(n).empty();
+    const bool smooth = n == 1 || !passes_of(n, caps_).empty();
     const std::uint64_t m = smooth ? n : std::bit_ceil(2 * n - 1);
-    const std::uint64_t most = std::min<std::uint64_t>(rows, binding_budget(caps_) / (m * 8));
-    if (most == 0) {
+    const bool at_once = !smooth && passes_of(m, caps_).size() == 1;
+    const std::uint64_t most =
+        std::min<std::uint64_t>(rows, binding_budget(caps_) / ((at_once ? n : m) * 8));
+    if (most == 0 || binding_budget(caps_) < m * 8) {
       return fail(ErrorCode::unsupported,
                   "A transform of {} elements needs {} bytes at a time; bindings of this device "
                   "have {}.",
                   n, m * 8, caps_.max_binding);
     }
-    for (View& view : work_) view = stages_.scratch(DType::f32, {most, m, 2});
+    const std::uint64_t work_rows = at_once ? 1 : most;
+    for (View& view : work_) view = stages_.scratch(DType::f32, {work_rows, m, 2});
     View data;
-    View kernel;
     if (!smooth) {
-      data = stages_.scratch(DType::f32, {most, m, 2});
-      kernel = stages_.scratch(DType::f32, {1, m, 2});
-      chirp("kernel", {operand("a", kernel, Access::write)}, m, n, m);
-      passes(kernel, kernel, -1, 1);
+      if (!at_once) data = stages_.scratch(DType::f32, {most, m, 2});
+      chirps_ = stages_.scratch(DType::f32, {1, m, 2});
+      kernel_ = stages_.scratch(DType::f32, {1, m, 2});
+      chirp("kernel", {operand("c", chirps_, Access::write)}, m, n, m);
+      passes(chirps_, kernel_, false, 1);
     }
     for (std::uint64_t row = 0; row < rows; row += most) {
       const std::uint64_t count = std::min(most, rows - row);
       const View from = rows_of(x, row, count);
       const View to = rows_of(y, row, count);
       if (smooth) {
-        passes(from, to, direction_, scale_);
+        passes(from, to, inverse_, scale_);
+      } else if (at_once) {
+        pass(from, to, passes_of(m, caps_).front(), "convolve", 1, inverse_,
+             scale_ / static_cast<float>(m));
       } else {
-        convolve(from, to, rows_of(data, 0, count), kernel);
+        convolve(from, to, rows_of(data, 0, count));
       }
     }
     return {};
@@ -116,40 +121,54 @@ class Transform {
 
  private:
   /// The transform of dense rows. With more than one pass `to` may be `from`.
-  void passes(const View& from, const View& to, float direction, float scale) {
-    const std::vector<std::uint32_t> radices = radices_of(from.shape[1]);
-    if (radices.empty()) {  // one element
+  void passes(const View& from, const View& to, bool inverse, float scale) {
+    const std::vector<Pass> all = passes_of(from.shape[1], caps_);
+    if (all.empty()) {  // one element
       stages_.add(
           map::plan({.function = "scale", .inputs = {from}, .y = to, .scalars = {scale}}, caps_));
       return;
     }
     View source = from;
     std::uint64_t done = 1;
-    for (std::size_t i = 0; i < radices.size(); ++i) {
-      const bool last = i + 1 == radices.size();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool last = i + 1 == all.size();
       const View target = last ? to : rows_of(work_[i % 2], 0, from.shape[0]);
-      pass(source, target, radices[i], done, direction, last ? scale : 1);
+      pass(source, target, all[i],
+           all.size() == 1 ? "whole"
+           : i == 0        ? "first"
+                           : "later",
+           done, inverse, last ? scale : 1);
       source = target;
-      done *= radices[i];
+      done *= all[i].length;
     }
   }
 
-  void pass(const View& from, const View& to, std::uint32_t radix, std::uint64_t done,
-            float direction, float scale) {
-    const std::uint64_t count = from.shape[1] / radix;
+  void pass(const View& from, const View& to, const Pass& of, std::string_view mode,
+            std::uint64_t done, bool inverse, float scale) {
+    const bool convolves = mode == "convolve";
     PassParams params;
-    params.total = narrow(from.shape[0] * count);
-    params.count = narrow(count);
+    params.count = convolves ? 1 : narrow(from.shape[1] / of.length);
+    params.total = narrow(from.shape[0] * params.count);
     params.done = narrow(done);
-    params.direction = direction;
+    params.n = narrow(from.shape[1]);
+    params.inverse = inverse ? 1 : 0;
     params.scale = scale;
+    PassVariant variant{.mode = mode};
+    for (const std::uint32_t radix : of.radices | std::views::reverse)
+      variant.stages = variant.stages * 32 + radix;
+    variant.together = together(of, params.total, convolves || mode == "whole", caps_);
+    variant.size = size_of_group(of, variant.together);
     Launch launch;
     launch.source = "fft/pass.wgsl";
-    launch.label = formatted("fft pass of {}", radix);
+    launch.label = formatted("fft {} of {}", mode, of.length);
     launch.operands = {operand("x", from, Access::read), operand("y", to, Access::write)};
-    launch.constants = constants_of(PassVariant{radix});
+    if (convolves) {
+      launch.operands.push_back(operand("b", kernel_, Access::read));
+      launch.operands.push_back(operand("c", chirps_, Access::read));
+    }
+    launch.constants = constants_of(variant);
     launch.params = block_of(params);
-    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps_);
+    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, variant.together), caps_);
     stages_.add(make_dispatch(std::move(launch), caps_));
   }
 
@@ -159,7 +178,7 @@ class Transform {
     params.total = narrow(total);
     params.n = narrow(n);
     params.m = narrow(m);
-    params.direction = direction_;
+    params.inverse = inverse_ ? 1 : 0;
     params.scale = scale;
     Launch launch;
     launch.source = "fft/chirp.wgsl";
@@ -172,24 +191,27 @@ class Transform {
   }
 
   /// A transform of any length as the product of two of length m, which are transforms of chirps.
-  void convolve(const View& from, const View& to, const View& data, const View& kernel) {
+  void convolve(const View& from, const View& to, const View& data) {
     const std::uint64_t rows = from.shape[0];
     const std::uint64_t n = from.shape[1];
-    const std::uint64_t m = kernel.shape[1];
+    const std::uint64_t m = kernel_.shape[1];
     const Operand a = operand("a", data, Access::write);
-    chirp("start", {operand("x", from, Access::read), a}, rows * m, n, m);
-    passes(data, data, -1, 1);
-    chirp("multiply", {a, operand("b", kernel, Access::read)}, rows * m, n, m);
-    passes(data, data, 1, 1);
-    chirp("finish", {operand("a", data, Access::read), operand("y", to, Access::write)}, rows * n,
-          n, m, scale_ / static_cast<float>(m));
+    const Operand c = operand("c", chirps_, Access::read);
+    chirp("start", {operand("x", from, Access::read), a, c}, rows * m, n, m);
+    passes(data, data, false, 1);
+    chirp("multiply", {a, operand("b", kernel_, Access::read), c}, rows * m, n, m);
+    passes(data, data, true, 1);
+    chirp("finish", {operand("a", data, Access::read), operand("y", to, Access::write), c},
+          rows * n, n, m, scale_ / static_cast<float>(m));
   }
 
   const Caps& caps_;
   Stages& stages_;
-  float direction_;
+  bool inverse_;
   float scale_;
   std::array<View, 2> work_;
+  View chirps_;  // conjugates, as a convolution kernel of m elements, and its transform
+  View kernel_;
 };
 
 Status check(const Args& args) {

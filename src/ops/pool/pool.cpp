@@ -80,8 +80,8 @@ Status push(Plan& plan, std::string_view source, const Variant& variant, const P
 /// Finding a place takes longer than an element itself, so an invocation takes several rows; small tensors need all
 /// invocations to fill a device.
 std::uint32_t rows_of(const View& y, const Caps& caps) {
-  if (y.shape[3] < 4) return 1;
-  return caps.software || y.count() >= (1ULL << 20) ? 4 : 1;
+  if (caps.software) return y.shape[3] < 4 ? 1 : 4;
+  return y.shape[3] >= 16 && y.count() >= (1ULL << 20) ? 8 : 1;
 }
 
 /// Invocations for the elements of `y`, [N, C, D, H, W].

@@ -133,12 +133,9 @@ Status launch_part(Plan& plan, const Args& args, const Part& part, const Caps& c
       access = Access::atomic;
     }
   }
-  // Small images need every invocation to fill a device, and so do the long texts of the other modes.
-  const bool short_text =
-      args.mode == Mode::nearest || (args.mode == Mode::linear && !args.antialias);
-  const bool large = y.count() >= (1ULL << 20);
-  if (y.shape[2] >= 4 && (large || caps.software)) variant.items = 4;
-  if (short_text && y.shape[2] >= 32 && large && !caps.software) variant.items = 8;
+  // Small images need all invocations to fill a device, and software adapters compile long texts slowly.
+  const bool large = y.count() >= (1ULL << 20) && y.shape[2] >= 32;
+  if (y.shape[2] >= 4) variant.items = caps.software ? 4 : large ? 8 : 1;
   params.total =
       narrow(y.shape[0] * y.shape[1] * ceil_div<std::uint64_t>(y.shape[2], variant.items) *
              y.shape[3] / variant.chunk);

@@ -1,4 +1,4 @@
-// softmax or log_softmax of scale * x along columns: four neighbouring columns at a time, so that rows of 16-bit elements are
+// softmax or log_softmax of z = scale * x along columns: four neighbouring columns at a time, so that rows of 16-bit elements are
 // read and written by whole words. A column's state is its largest logit and the sum of exp(z - largest).
 // Phases: "whole" keeps the columns in registers; "partial" reduces a split of them to the state scratch, [splits, batches *
 // columns, 2] in planes of four; "apply" merges the states and writes its split.
@@ -72,19 +72,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
 #for j in 0..DEPTH
     let i{{j}} = start + {{j * DOWN}}u;
-    var z{{j}} = x_at4(x_start + min(i{{j}}, p.length - 1u) * p.x_step) * p.scale;
+    let z{{j}} = x_at4(x_start + {{EXACT ? "i" + j : "min(i" + j + ", p.length - 1u)"}} * p.x_step) * p.scale;
 #endfor
 #if PHASE != "apply"
     var block = lowest;
 #for j in 0..DEPTH
-    block = select(block, max(block, z{{j}}), i{{j}} < p.length);
+    block = {{EXACT ? "max(block, z" + j + ")" : "select(block, max(block, z" + j + "), i" + j + " < p.length)"}};
 #endfor
 #if PHASE == "partial"
     block = max(block, most);
     sum *= exp(most - block);
 #endif
 #for j in 0..DEPTH
-    let e{{j}} = select(vec4<f32>(0.0), exp(z{{j}} - block), i{{j}} < p.length);
+    let e{{j}} = {{EXACT ? "exp(z" + j + " - block)" : "select(vec4<f32>(0.0), exp(z" + j + " - block), i" + j + " < p.length)"}};
     sum += e{{j}};
 #endfor
     most = block;
@@ -103,7 +103,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
     let y_start = p.y_off + batch * p.y_batch + quad * 4u;
 #for j in 0..DEPTH
-    if (live && i{{j}} < p.length) {
+    if (live{{EXACT ? "" : " && i" + j + " < p.length"}}) {
       y_put4(y_start + i{{j}} * p.y_step, {{LOG ? "(z" + j + " - top) - away" : PHASE == "whole" ? "e" + j + " * (factor * share)" : "exp(z" + j + " - top) * share"}});
     }
 #endfor

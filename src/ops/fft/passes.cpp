@@ -1,0 +1,74 @@
+#include "ops/fft/passes.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/math.hpp"
+
+namespace weft::ops::fft {
+namespace {
+
+/// Bytes of workgroup memory for one transform: see PITCH in pass.wgsl.
+std::uint64_t bytes_of(std::uint64_t length) { return (length + length / 8 + 1) * 8; }
+
+/// Software adapters compile long texts slowly, and have no workgroup memory that would be faster than any other.
+std::uint64_t longest_pass(const Caps& caps) { return caps.software ? 64 : 4096; }
+
+/// The radices of stages: powers of two in as few as can be, of about the same size.
+std::vector<std::uint32_t> stages_of(std::uint64_t length) {
+  std::vector<std::uint32_t> out;
+  auto bits = static_cast<std::uint32_t>(std::countr_zero(length));
+  for (std::uint32_t left = ceil_div(bits, 4U); left > 0; --left) {
+    const std::uint32_t mine = ceil_div(bits, left);
+    out.push_back(1U << mine);
+    bits -= mine;
+  }
+  length >>= std::countr_zero(length);
+  for (const std::uint32_t radix : {7U, 5U, 3U}) {
+    for (; length % radix == 0; length /= radix) out.push_back(radix);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Pass> passes_of(std::uint64_t n, const Caps& caps) {
+  std::vector<std::uint32_t> primes;
+  for (const std::uint32_t prime : {7U, 5U, 3U, 2U}) {
+    for (; n > 1 && n % prime == 0; n /= prime) primes.push_back(prime);
+  }
+  if (n != 1 || primes.empty()) return {};
+  for (std::size_t count = 1;; ++count) {
+    // Passes of several have at least four transforms side by side, for whole sectors of memory.
+    const std::uint64_t side_by_side = count == 1 ? 1 : 4;
+    std::vector<Pass> out(count);
+    for (const std::uint32_t prime : primes) {
+      std::ranges::min_element(out, {}, &Pass::length)->length *= prime;
+    }
+    const std::uint64_t longest = std::ranges::max_element(out, {}, &Pass::length)->length;
+    const bool fits = longest <= longest_pass(caps) &&
+                      bytes_of(longest) * side_by_side <= caps.workgroup_bytes &&
+                      longest / 16 <= caps.workgroup_invocations;
+    if (!fits && count < primes.size()) continue;
+    for (Pass& pass : out) pass.radices = stages_of(pass.length);
+    return out;
+  }
+}
+
+std::uint32_t together(const Pass& pass, std::uint64_t total, bool whole, const Caps& caps) {
+  // Side by side, 16 complex numbers are 128 bytes.
+  const std::uint64_t wanted = whole ? std::max<std::uint64_t>(2048 / pass.length, 1) : 16;
+  const std::uint64_t room =
+      std::max<std::uint64_t>(caps.workgroup_bytes / bytes_of(pass.length), 1);
+  const std::uint64_t invocations =
+      std::max<std::uint64_t>(16ULL * caps.workgroup_invocations / pass.length, 1);
+  const std::uint64_t most = std::min({wanted, room, invocations, std::bit_ceil(total)});
+  return static_cast<std::uint32_t>(std::bit_floor(most));
+}
+
+std::uint32_t size_of_group(const Pass& pass, std::uint32_t together) {
+  const auto all = static_cast<std::uint32_t>(pass.length) * together;
+  return std::max(round_up(ceil_div(all, 16U), 32U), 32U);
+}
+
+}  // namespace weft::ops::fft
