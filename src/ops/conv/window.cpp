@@ -76,29 +76,38 @@ Four steps_of(const View& view) {
   return out;
 }
 
+/// The tensor whose elements invocations go through: the computed one, or that with the gradient of the output.
+const View& gone_through(const Problem& problem, Mode mode) {
+  return mode == Mode::transposed ? problem.image : problem.out;
+}
+
 bool takes(const Problem& problem, Mode mode) {
-  if (mode == Mode::weight || problem.spatial() != 2) return false;
+  if (problem.spatial() != 2) return false;
   const View& w = problem.w;
-  const View& y = mode == Mode::forward ? problem.out : problem.image;
   const Axis& down = problem.axes[0];
   const Axis& across = problem.axes[1];
   return down.stride == across.stride && down.dilation == 1 && across.dilation == 1 &&
-         down.stride <= (mode == Mode::forward ? 2 : 1) && w.shape[2] <= 7 && w.shape[3] <= 7 &&
-         y.shape[2] >= 4;
+         down.stride <= (mode == Mode::transposed ? 1 : 2) && w.shape[2] <= 7 && w.shape[3] <= 7 &&
+         (mode != Mode::weight || w.shape[1] == 1) && gone_through(problem, mode).shape[2] >= 4;
+}
+
+/// Pairs of 16-bit elements lie along the dimension whose elements are neighbours, columns or channels.
+bool in_pairs(const View& y, bool last) {
+  return unfold::in_pairs(y.transpose(last ? 1 : 3, 3).unsqueeze(2));
 }
 
 }  // namespace
 
 std::optional<Result<Plan>> plan_window(const Problem& problem, Mode mode, const Caps& caps) {
   if (!takes(problem, mode)) return std::nullopt;
-  const bool forward = mode == Mode::forward;
-  const View& x = forward ? problem.image : problem.out;
-  const View& y = forward ? problem.out : problem.image;
+  const bool flip = mode == Mode::transposed;
+  const View& x = flip ? problem.out : problem.image;
+  const View& y = gone_through(problem, mode);
   const View& w = problem.w;
   Variant variant{.kernel_h = narrow(w.shape[2]),
                   .kernel_w = narrow(w.shape[3]),
                   .stride = narrow(problem.axes[0].stride),
-                  .flip = !forward,
+                  .flip = flip,
                   .bias = problem.bias.given()};
   Params params;
   params.channels = narrow(y.shape[1]);
@@ -110,48 +119,54 @@ std::optional<Result<Plan>> plan_window(const Problem& problem, Mode mode, const
   params.out_w = narrow(y.shape[3]);
   const auto pad = [&](std::uint32_t i) {
     const auto given = static_cast<std::int32_t>(problem.axes[i].pad);
-    return forward ? given : static_cast<std::int32_t>(w.shape[2 + i]) - 1 - given;
+    return flip ? static_cast<std::int32_t>(w.shape[2 + i]) - 1 - given : given;
   };
   params.pad_h = pad(0);
   params.pad_w = pad(1);
-  params.w_channel = narrow(w.stride[forward ? 0 : 1]);
-  params.w_from = narrow(w.stride[forward ? 1 : 0]);
+  params.w_channel = narrow(w.stride[flip ? 1 : 0]);
+  params.w_from = narrow(w.stride[flip ? 0 : 1]);
   params.w_2 = narrow(w.stride[2]);
   params.w_3 = narrow(w.stride[3]);
   params.x = steps_of(x);
   params.y = steps_of(y);
-  variant.single = params.group_from == 1;
-  variant.last = y.stride[1] < y.stride[3] && y.shape[1] > 1;
-  Access access = Access::write;
-  if (size_of(y.dtype) < 4) {
-    // In both orders pairs lie along the dimension whose elements are neighbours.
-    const std::uint32_t dim = variant.last ? 1 : 3;
-    View pairs = y.transpose(dim, 3).unsqueeze(2);
-    const bool depthwise = variant.single && params.group_to == 1;
-    if (unfold::in_pairs(pairs) && (!variant.last || depthwise)) {
-      variant.chunk = 2;
-      if (variant.last && variant.flip) params.w_channel = params.w_from;
-    } else {
-      access = Access::atomic;
-    }
-  }
   // More rows share more, if the last of them do not lie behind the end. Software adapters compile long texts slowly.
   if (!caps.software && w.shape[2] * w.shape[3] <= 9 && (y.shape[2] + 3) / 4 % 2 == 0)
     variant.items = 8;
   const std::uint64_t rows = ceil_div<std::uint64_t>(y.shape[2], variant.items);
-  params.total = narrow(y.shape[0] * y.shape[1] * rows * y.shape[3] / variant.chunk);
 
   Launch launch;
-  launch.source = "conv/window.wgsl";
-  launch.label = formatted("conv window {} to {}", name(x.dtype), name(y.dtype));
-  launch.operands = {{"x", x}, {"w", w}, {"y", y, access}};
-  if (variant.bias) {
-    params.bias_step = narrow(problem.bias.stride[0]);
-    launch.operands.push_back({"bias", problem.bias});
+  if (mode == Mode::weight) {
+    params.total = narrow(y.shape[0] * rows * y.shape[3]);
+    launch.source = "conv/window_weight.wgsl";
+    launch.label = formatted("conv window weight {} to {}", name(x.dtype), name(w.dtype));
+    launch.operands = {
+        {"x", x}, {"e", y}, {"y", w, size_of(w.dtype) < 4 ? Access::atomic : Access::write}};
+    launch.grid = grid_1d(params.channels, caps);
+  } else {
+    variant.single = params.group_from == 1;
+    variant.last = y.stride[1] < y.stride[3] && y.shape[1] > 1;
+    Access access = Access::write;
+    if (size_of(y.dtype) < 4) {
+      const bool depthwise = variant.single && params.group_to == 1;
+      if (in_pairs(y, variant.last) && (!variant.last || depthwise)) {
+        variant.chunk = 2;
+        if (variant.last && flip) params.w_channel = params.w_from;
+      } else {
+        access = Access::atomic;
+      }
+    }
+    params.total = narrow(y.shape[0] * y.shape[1] * rows * y.shape[3] / variant.chunk);
+    launch.source = "conv/window.wgsl";
+    launch.label = formatted("conv window {} to {}", name(x.dtype), name(y.dtype));
+    launch.operands = {{"x", x}, {"w", w}, {"y", y, access}};
+    if (variant.bias) {
+      params.bias_step = narrow(problem.bias.stride[0]);
+      launch.operands.push_back({"bias", problem.bias});
+    }
+    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
   }
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
   auto dispatch = make_dispatch(std::move(launch), caps);
   if (!dispatch) return std::unexpected(dispatch.error());
   Plan plan;

@@ -80,14 +80,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #for j in 0..COLUMNS
     let x{{r}}_{{j}} = select(V(0.0), x_value(row{{r}} + column{{j}}), here{{r}} && inside{{j}});
 #endfor
-#endfor
 #for i in 0..ITEMS
+#let KH = r - i * STRIDE
+#if KH >= 0 && KH < KERNEL_H
 #for o in 0..OUTS
-#for kh in 0..KERNEL_H
 #for kw in 0..KERNEL_W
-    sum{{i}}_{{o}} += x{{i * STRIDE + kh}}_{{o * STRIDE + kw}} * w{{kh}}_{{kw}};
+    sum{{i}}_{{o}} += x{{r}}_{{o * STRIDE + kw}} * w{{KH}}_{{kw}};
 #endfor
 #endfor
+#endif
 #endfor
 #endfor
   }

@@ -1,5 +1,5 @@
 // The gradient of a pool of largest elements: each element takes what belongs to the windows that it is the first largest of
-// (which.wgsl). The windows that may hold it end at most p.reach steps in front of the last one, along each dimension.
+// (windows.wgsl). The windows that may hold it end at most p.reach steps in front of the last one, along each dimension.
 // Tile: 256 invocations, one per ITEMS rows of CHUNK neighbouring columns. No workgroup memory.
 // Assumes: with CHUNK 2 rows of the result are even and aligned to words.
 @compute @workgroup_size(256)

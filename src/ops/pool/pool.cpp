@@ -97,9 +97,10 @@ Status launch_gradient(Plan& plan, const Job& job, const View& out, Variant vari
   View which = View::dense(DType::u32, out.extents());
   which.slot = plan.add_scratch(round_up<std::uint64_t>(which.bytes().size(), 16));
   params.x = unfold::steps_of(job.x);
+  params.y = unfold::steps_of(which);
   Variant first{.mode = "which", .function = variant.function, .items = rows_of(out, caps)};
   params.total = total_of(out, first);
-  const Status found = push(plan, "pool/which.wgsl", first, params,
+  const Status found = push(plan, "pool/windows.wgsl", first, params,
                             {{"x", job.x}, {"y", which, Access::write}}, caps);
   if (!found) return found;
   params.e = unfold::steps_of(out);
@@ -137,15 +138,17 @@ Status launch_job(Plan& plan, const Job& job, const Caps& caps) {
   params.channels = narrow(y.shape[1]);
   if (job.backward && job.function == Function::max)
     return launch_gradient(plan, job, out, variant, params, access, caps);
-  params.total = total_of(y, variant);
   params.y = unfold::steps_of(y);
   if (job.backward) {
     params.e = unfold::steps_of(out);
-  } else {
-    params.x = unfold::steps_of(image);
+    params.total = total_of(y, variant);
+    return push(plan, "pool/mean_gradient.wgsl", variant, params, {{"e", out}, {"y", y, access}},
+                caps);
   }
-  return push(plan, "pool/pool.wgsl", variant, params,
-              {job.backward ? Operand{"e", out} : Operand{"x", image}, {"y", y, access}}, caps);
+  variant.items = rows_of(y, caps);
+  params.x = unfold::steps_of(image);
+  params.total = total_of(y, variant);
+  return push(plan, "pool/windows.wgsl", variant, params, {{"x", image}, {"y", y, access}}, caps);
 }
 
 /// Cuts between images and channels, and a forward pool also between windows, until everything fits a binding.
