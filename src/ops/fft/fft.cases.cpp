@@ -76,6 +76,9 @@ std::vector<Case> cases(std::uint64_t seed) {
   for (const std::uint64_t n : {16U, 22U, 360U}) {
     out.push_back(make_case(formatted("length_{}", n), {.shape = {2, 2, n, 2}}, {}, true));
   }
+  for (const std::uint64_t n : {3000U, 4096U, 65536U}) {  // one pass or two, by the device
+    out.push_back(make_case(formatted("length_{}", n), {.shape = {1, n, 2}}, {}));
+  }
   out.push_back(make_case("strided", {.shape = {3, 20, 2}, .order = {2, 0, 1}}, {.pad = 3}));
   out.push_back(make_case("odd_offset", {.shape = {26, 2}, .offset = 1}, {.offset = 3}));
   out.push_back(make_case("empty", {.shape = {0, 8, 2}}, {}));
