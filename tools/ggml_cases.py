@@ -1,6 +1,6 @@
 """The cases of llama.cpp's test-backend-ops: which there are, who supports them, and running some of them.
 
-Used by tools/test_ggml and tools/compare_webgpu.py; works with a build folder and with a bundle.
+Used by tools/test_ggml; works with a build folder and with a bundle.
 """
 import collections
 import csv

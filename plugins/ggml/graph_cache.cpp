@@ -95,41 +95,20 @@ struct Slots {
   }
 };
 
-}  // namespace
+/// What a graph launches, and on which buffers.
+struct Planned {
+  ops::Plan plan;
+  std::vector<gpu::Buffer> buffers;
+  std::vector<ggml_op> nodes;  ///< The ops that it computes.
+  std::uint64_t fused = 0;     ///< Nodes that others took along.
+};
 
-Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_cgraph& graph) {
-  const std::span<ggml_tensor* const> nodes(api().graph_nodes(&graph),
-                                            static_cast<std::size_t>(api().graph_n_nodes(&graph)));
-  const std::uint64_t uid = uid_of(graph, nodes.size());
-  const std::lock_guard lock(mutex_);
-  const gpu::HostTime time(executor.device(), "graph");
-  const auto numbered = std::ranges::find_if(
-      entries_, [uid](const Entry& entry) { return uid != 0 && entry.uid == uid; });
-  if (numbered != entries_.end()) {
-    repeats_ = numbered == entries_.begin() ? repeats_ + 1 : 0;
-    entries_.splice(entries_.begin(), entries_, numbered);
-    ++stats_.replayed;
-    return run(*numbered, stream);
-  }
-
-  Key key = key_of(graph, nodes);
-  const std::uint64_t hash = hash_of(key);
-  const auto known = std::ranges::find_if(
-      entries_, [&](const Entry& entry) { return entry.hash == hash && entry.key == key; });
-  if (known != entries_.end()) {
-    repeats_ = known == entries_.begin() ? repeats_ + 1 : 0;
-    entries_.splice(entries_.begin(), entries_, known);
-    known->uid = uid;
-    ++stats_.replayed;
-    return run(*known, stream);
-  }
-
+Result<Planned> plan_graph(const ggml_cgraph& graph, std::span<ggml_tensor* const> nodes,
+                           const Caps& caps) {
+  Planned out;
   Slots slots;
-  const auto place = [&slots](const ggml_tensor& tensor) { return slots.place(tensor); };
-  const Caps& caps = executor.device().caps();
-  ops::Plan all;
   PackedInput packed;
-  Entry entry;
+  const auto place = [&slots](const ggml_tensor& tensor) { return slots.place(tensor); };
   std::vector<const ggml_tensor*> computed;
   std::ranges::copy_if(nodes, std::back_inserter(computed),
                        [](const ggml_tensor* tensor) { return is_computed(*tensor); });
@@ -138,13 +117,13 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
   for (std::span<const ggml_tensor* const> left = computed; !left.empty();) {
     if (auto fusion = fuse(left, uses, place, packed, caps)) {
       for (const ggml_tensor* tensor : left.first(fusion->nodes)) {
-        entry.nodes.push_back(tensor->op);
+        out.nodes.push_back(tensor->op);
         packed.written(*tensor, place);
       }
-      append_shared(all, std::move(fusion->plan));
-      if (fusion->packed.given()) packed.made(fusion->packed_x, fusion->packed, all);
+      append_shared(out.plan, std::move(fusion->plan));
+      if (fusion->packed.given()) packed.made(fusion->packed_x, fusion->packed, out.plan);
       left = left.subspan(fusion->nodes);
-      stats_.fused += fusion->nodes - 1;
+      out.fused += fusion->nodes - 1;
       continue;
     }
     const ggml_tensor* tensor = left.front();
@@ -154,27 +133,65 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
     };
     auto node = make_node(*tensor, place);
     if (!node) return wrap(node.error(), doing());
-    if (Status ok = packed.prepare(*node, all, caps); !ok) return wrap(ok.error(), doing());
+    if (Status ok = packed.prepare(*node, out.plan, caps); !ok) return wrap(ok.error(), doing());
     auto plan = plan_node(*node, caps);
     if (!plan) return wrap(plan.error(), doing());
-    append_shared(all, std::move(*plan));
+    append_shared(out.plan, std::move(*plan));
     packed.written(*tensor, place);
-    entry.nodes.push_back(tensor->op);
+    out.nodes.push_back(tensor->op);
   }
+  out.buffers = std::move(slots.buffers);
+  return out;
+}
 
-  entry.uid = uid;
-  entry.hash = hash;
-  entry.key = std::move(key);
-  for (const gpu::Buffer& buffer : slots.buffers) entry.buffers.push_back(buffer.id());
-  if (!all.dispatches.empty()) {
-    if (Status ok = executor.prepare(all); !ok) return ok;
-    if (Status ok = stream.begin_recording(); !ok) return ok;
-    const Status ran = executor.run(stream, all, slots.buffers);
-    auto recording = stream.end_recording();  // In any case: the stream must not stay recording.
-    if (!ran) return ran;
-    if (!recording) return std::unexpected(recording.error());
-    entry.recording = std::move(*recording);
-  }
+/// The launches of a plan, ready to be replayed; empty where there are none.
+Result<gpu::Recording> record(graph::Executor& executor, gpu::Stream& stream,
+                              const Planned& planned) {
+  if (planned.plan.dispatches.empty()) return gpu::Recording{};
+  if (Status ok = executor.prepare(planned.plan); !ok) return std::unexpected(ok.error());
+  if (Status ok = stream.begin_recording(); !ok) return std::unexpected(ok.error());
+  const Status ran = executor.run(stream, planned.plan, planned.buffers);
+  auto recording = stream.end_recording();  // In any case: the stream must not stay recording.
+  if (!ran) return std::unexpected(ran.error());
+  return recording;
+}
+
+}  // namespace
+
+Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_cgraph& graph) {
+  const std::span<ggml_tensor* const> nodes(api().graph_nodes(&graph),
+                                            static_cast<std::size_t>(api().graph_n_nodes(&graph)));
+  const std::uint64_t uid = uid_of(graph, nodes.size());
+  const std::lock_guard lock(mutex_);
+  const gpu::HostTime time(executor.device(), "graph");
+  const auto replay = [&](std::list<Entry>::iterator known) {
+    repeats_ = known == entries_.begin() ? repeats_ + 1 : 0;
+    entries_.splice(entries_.begin(), entries_, known);
+    known->uid = uid;
+    ++stats_.replayed;
+    return run(*known, stream);
+  };
+  const auto numbered = std::ranges::find_if(
+      entries_, [uid](const Entry& entry) { return uid != 0 && entry.uid == uid; });
+  if (numbered != entries_.end()) return replay(numbered);
+  Key key = key_of(graph, nodes);
+  const std::uint64_t hash = hash_of(key);
+  const auto known = std::ranges::find_if(
+      entries_, [&](const Entry& entry) { return entry.hash == hash && entry.key == key; });
+  if (known != entries_.end()) return replay(known);
+
+  auto planned = plan_graph(graph, nodes, executor.device().caps());
+  if (!planned) return std::unexpected(planned.error());
+  auto recording = record(executor, stream, *planned);
+  if (!recording) return std::unexpected(recording.error());
+  Entry entry{.uid = uid,
+              .hash = hash,
+              .key = std::move(key),
+              .buffers = {},
+              .recording = std::move(*recording),
+              .nodes = std::move(planned->nodes)};
+  for (const gpu::Buffer& buffer : planned->buffers) entry.buffers.push_back(buffer.id());
+  stats_.fused += planned->fused;
   ++stats_.recorded;
   repeats_ = 0;
   entries_.push_front(std::move(entry));

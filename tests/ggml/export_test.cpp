@@ -16,6 +16,7 @@
 #include "formats/unicode_ranges.hpp"
 #include "nn/export.hpp"
 #include "nn/trainer.hpp"
+#include "run_model.hpp"
 
 namespace weft::test {
 namespace {
@@ -101,16 +102,6 @@ std::vector<float> logits_of(llama_model* model, std::span<const std::uint32_t> 
             0);
   const float* logits = llama_get_logits_ith(context.get(), -1);
   return {logits, logits + llama_vocab_n_tokens(llama_model_get_vocab(model))};
-}
-
-double nmse(const std::vector<float>& got, const std::vector<float>& wanted) {
-  double error = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    error += std::pow(static_cast<double>(got[i]) - wanted[i], 2);
-    size += std::pow(static_cast<double>(wanted[i]), 2);
-  }
-  return error / size;
 }
 
 TEST(GgmlTokenizer, TokensAreTheSame) {

@@ -36,8 +36,11 @@ TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
 
   const Transcript cpu = run_model(path, {}, {}, setup.flash_attention);
   ASSERT_EQ(cpu.logits.size(), static_cast<std::size_t>(prompt_tokens + decoded_tokens));
+  forget_log();
   const Transcript weft = run_model(path, {weft_device(0)}, cpu.tokens, setup.flash_attention);
   ASSERT_EQ(weft.logits.size(), cpu.logits.size());
+  // The CPU looks the tokens up, as their vectors stay in the host; all the rest is the device's.
+  EXPECT_TRUE(captured_log().contains(" splits = 2,")) << "part of the graph falls back to the CPU";
 
   // The CPU rounds activations to 8 bits for quantized weights, as the device does where that is faster. The same weights
   // as f32 show how much that is: over all tokens, the device may not be further away from them than the CPU.

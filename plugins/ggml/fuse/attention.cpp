@@ -89,7 +89,7 @@ std::optional<Fusion> fuse_attention(const Candidates& candidates) {
        .v = product->src[0].transpose(2, 3),
        .y = reshape_dense(stored->dst, shape).transpose(1, 2),
        .mask = weights->source(1),
-       .sinks = sinks.given() ? drop_front(drop_front(drop_front(sinks))) : sinks,
+       .sinks = sinks.given() ? drop_front(sinks, 3) : sinks,
        .rules = {.scale = weights->param_f32(0), .max_bias = weights->param_f32(1)}});
 }
 

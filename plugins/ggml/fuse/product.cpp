@@ -19,7 +19,7 @@ using ops::mul_mat::JoinArgs;
 bool is_matrix(const View& view) { return view.shape[0] == 1 && view.shape[1] == 1; }
 
 /// The view of such a tensor with two dimensions.
-View matrix(const View& view) { return drop_front(drop_front(view)); }
+View matrix(const View& view) { return drop_front(view, 2); }
 
 bool all_allow_q8(std::span<const Node> nodes) { return std::ranges::all_of(nodes, allows_q8); }
 
@@ -86,7 +86,7 @@ bool add_biases(const Candidates& candidates, std::size_t count, JoinArgs& args)
       return false;
     }
     const auto at = static_cast<std::size_t>(found - products.begin());
-    biases[at] = drop_front(drop_front(drop_front(node->src[1])));
+    biases[at] = drop_front(node->src[1], 3);
     results[at] = matrix(node->dst);
   }
   args.bias = std::move(biases);

@@ -56,7 +56,7 @@ std::optional<Target> target_of(const Node& set_rows, std::uint64_t heads, std::
     return std::nullopt;
   }
   View split = table.split(3, size);  // [1, 1, rows, heads, size]
-  return Target{drop_front(split), drop_front(drop_front(drop_front(indices)))};
+  return Target{drop_front(split), drop_front(indices, 3)};
 }
 
 /// A stream of the launch: the rope of `node`, or nothing where it is none that goes with others.

@@ -143,14 +143,14 @@ class Walk {
     const auto ids = view_of(*ids_);
     const auto weights = view_of(last);
     if (!logits || !ids || !weights || !weights->is_dense()) return std::nullopt;
-    args_.logits = drop_front(drop_front(*logits));
-    args_.ids = drop_front(drop_front(*ids));
+    args_.logits = drop_front(*logits, 2);
+    args_.ids = drop_front(*ids, 2);
     const std::array<std::uint64_t, 2> shape{args_.ids.shape[0], args_.ids.shape[1]};
     args_.weights = reshape_dense(*weights, shape);
     if (bias_ != nullptr) {
       const auto bias = view_of(*bias_);
       if (!bias || bias->count() != args_.logits.shape[1]) return std::nullopt;
-      args_.bias = drop_front(drop_front(drop_front(*bias)));
+      args_.bias = drop_front(*bias, 3);
     }
     return fusion_of(at_, ops::router::plan(args_, candidates_.caps));
   }

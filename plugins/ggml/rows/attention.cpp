@@ -12,7 +12,7 @@ using ops::View;
 using ops::rope::Mode;
 
 /// A tensor of one dimension as a view of one dimension.
-View flat(const View& view) { return drop_front(drop_front(drop_front(view))); }
+View flat(const View& view) { return drop_front(view, 3); }
 
 Result<Mode> rope_mode(int mode) {
   switch (mode) {

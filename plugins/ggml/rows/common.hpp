@@ -22,13 +22,19 @@ inline void split_repeats(std::span<ops::View* const> full, ops::View& small) {
   }
 }
 
-/// The view without its first dimension, which has extent 1.
-inline ops::View drop_front(ops::View view) {
-  for (std::uint32_t i = 0; i + 1 < view.rank; ++i) {
+/// The view without dimension `dim`, of which only the first element is there.
+inline ops::View drop(ops::View view, std::uint32_t dim) {
+  --view.rank;
+  for (std::uint32_t i = dim; i < view.rank; ++i) {
     view.shape[i] = view.shape[i + 1];
     view.stride[i] = view.stride[i + 1];
   }
-  --view.rank;
+  return view;
+}
+
+/// The view without its first `count` dimensions.
+inline ops::View drop_front(ops::View view, std::uint32_t count = 1) {
+  for (std::uint32_t i = 0; i < count; ++i) view = drop(view, 0);
   return view;
 }
 

@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "node.hpp"
 #include "ops/pool/pool.hpp"
 #include "ops/unfold/unfold.hpp"
+#include "rows/common.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -15,17 +15,6 @@ using ops::Plan;
 using ops::View;
 using ops::unfold::Axis;
 using Axes = std::vector<Axis>;
-
-/// The view without dimension `dim`, whose extent must be 1.
-View drop(const View& view, std::uint32_t dim) {
-  View out = view;
-  for (std::uint32_t i = dim; i + 1 < view.rank; ++i) {
-    out.shape[i] = view.shape[i + 1];
-    out.stride[i] = view.stride[i + 1];
-  }
-  --out.rank;
-  return out;
-}
 
 /// A stride or dilation. Negative ones come out as 0, which ops refuse.
 std::uint64_t positive(std::int32_t value) {
@@ -71,8 +60,8 @@ Axes im2col_axes(const Node& node) {
 
 Result<Plan> im2col(const Node& node, const Caps& caps) {
   const bool is_2d = node.param(6) == 1;
-  const View image = is_2d ? node.source(1) : drop(node.source(1), 0);
-  const View columns = is_2d ? node.dst : drop(node.dst, 0);
+  const View image = is_2d ? node.source(1) : drop_front(node.source(1));
+  const View columns = is_2d ? node.dst : drop_front(node.dst);
   return plan(
       ops::unfold::UnfoldArgs{.image = image,
                               .columns = split_columns(columns, node.source(0), is_2d ? 2 : 1),
@@ -82,8 +71,8 @@ Result<Plan> im2col(const Node& node, const Caps& caps) {
 
 Result<Plan> im2col_back(const Node& node, const Caps& caps) {
   const bool is_2d = node.param(6) == 1;
-  const View image = is_2d ? node.dst : drop(node.dst, 0);
-  const View columns = is_2d ? node.source(0) : drop(node.source(0), 0);
+  const View image = is_2d ? node.dst : drop_front(node.dst);
+  const View columns = is_2d ? node.source(0) : drop_front(node.source(0));
   return plan(
       ops::unfold::FoldArgs{.columns = split_columns(columns, node.source(1), is_2d ? 2 : 1),
                             .image = image,
@@ -107,14 +96,14 @@ Result<Plan> im2col_3d(const Node& node, const Caps& caps) {
 
 Result<Plan> col2im_1d(const Node& node, const Caps& caps) {
   const std::uint64_t channels = positive(node.param(1));
-  const View rows = drop(node.source(0), 0);
+  const View rows = drop_front(node.source(0));
   if (channels == 0 || rows.shape[2] % channels != 0) {
     return fail(ErrorCode::unsupported, "Columns {} do not have {} channels.", describe(rows),
                 channels);
   }
   return plan(
       ops::unfold::FoldArgs{.columns = rows.split(2, rows.shape[2] / channels),
-                            .image = drop(node.dst, 0),
+                            .image = drop_front(node.dst),
                             .axes = {{.stride = positive(node.param(0)), .pad = node.param(2)}}},
       caps);
 }
@@ -151,9 +140,9 @@ Result<Plan> conv_3d(const Node& node, const Caps& caps) {
 }
 
 Result<Plan> conv_transpose_1d(const Node& node, const Caps& caps) {
-  return plan(ops::conv::TransposedArgs{.x = drop(node.source(1), 0),
-                                        .w = drop(node.source(0), 0),
-                                        .y = drop(node.dst, 0),
+  return plan(ops::conv::TransposedArgs{.x = drop_front(node.source(1)),
+                                        .w = drop_front(node.source(0)),
+                                        .y = drop_front(node.dst),
                                         .axes = axes_of(node, 1)},
               caps);
 }

@@ -109,7 +109,7 @@ Result<Plan> fill(const Node& node, const Caps& caps) {
   return map_to("fill", {}, node.dst, caps, {node.param_f32(0)});
 }
 Result<Plan> arange(const Node& node, const Caps& caps) {
-  const View line = drop_front(drop_front(drop_front(node.dst)));
+  const View line = drop_front(node.dst, 3);
   return map_to("arange", {}, line, caps, {node.param_f32(0), node.param_f32(2)});
 }
 

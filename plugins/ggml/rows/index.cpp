@@ -49,9 +49,9 @@ Result<Plan> set_rows(const Node& node, const Caps& caps) {
 
 /// dst = src0 + the rows of src1 that the indices name.
 Result<Plan> add_id(const Node& node, const Caps& caps) {
-  const View x = drop_front(node.source(0));                    // [tokens, experts, columns]
-  const View bias = drop_front(node.source(1));                 // [1, rows, columns]
-  const View indices = drop_front(drop_front(node.source(2)));  // [tokens, experts]
+  const View x = drop_front(node.source(0));           // [tokens, experts, columns]
+  const View bias = drop_front(node.source(1));        // [1, rows, columns]
+  const View indices = drop_front(node.source(2), 2);  // [tokens, experts]
   const View y = drop_front(node.dst);
   if (x.dtype == y.dtype && x.stride == y.stride) {
     return ops::rows::plan(ops::rows::GetArgs{.table = bias, .indices = indices, .y = y, .plus = x},

@@ -36,7 +36,7 @@ ops::mul_mat::Args product_args(const Node& node) {
 ops::mul_mat::IdArgs id_product_args(const Node& node) {
   return {.weights = drop_front(node.source(0)),
           .x = drop_front(node.source(1)),
-          .ids = drop_front(drop_front(node.source(2))),
+          .ids = drop_front(node.source(2), 2),
           .y = drop_front(node.dst),
           .allow_q8 = allows_q8(node),
           .packed = node.packed};

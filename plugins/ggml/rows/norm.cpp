@@ -41,7 +41,7 @@ Result<Plan> soft_max(const Node& node, const Caps& caps) {
     mask = mask.slice(2, 0, x.shape[2]);
   }
   View sinks = node.source(2);
-  if (sinks.given()) sinks = drop_front(drop_front(drop_front(sinks)));
+  if (sinks.given()) sinks = drop_front(sinks, 3);
   return ops::softmax::plan({.x = x,
                              .y = node.dst,
                              .mask = mask,

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "api.hpp"
-#include "node.hpp"
 #include "ops/hyper/hyper.hpp"
 #include "ops/indexer/indexer.hpp"
 #include "ops/recurrence/recurrence.hpp"
@@ -24,20 +23,6 @@ View part(const View& whole, std::uint64_t first, std::initializer_list<std::uin
   out.offset = whole.offset + first * size_of(whole.dtype);
   return out;
 }
-
-/// A view without dimension `dim`, of which only the first element is there.
-View drop(const View& view, std::uint32_t dim) {
-  View out = view;
-  --out.rank;
-  for (std::uint32_t i = dim; i < out.rank; ++i) {
-    out.shape[i] = view.shape[i + 1];
-    out.stride[i] = view.stride[i + 1];
-  }
-  return out;
-}
-
-/// A view without its outermost dimension.
-View inner_dims(const View& view) { return drop(view, 0); }
 
 Status check_dense(const Node& node, std::size_t sources) {
   for (std::size_t i = 0; i < sources; ++i) {
@@ -150,10 +135,10 @@ Result<Plan> ssm_scan(const Node& node, const Caps& caps) {
                                 .q = node.source(5),
                                 .k = node.source(4),
                                 .v = x,
-                                .decay = inner_dims(inner_dims(node.source(3))),
-                                .step = inner_dims(node.source(2)),
+                                .decay = drop_front(node.source(3), 2),
+                                .step = drop_front(node.source(2)),
                                 .state = node.source(0),
-                                .ids = inner_dims(inner_dims(inner_dims(node.source(6)))),
+                                .ids = drop_front(node.source(6), 3),
                                 .y = part(node.dst, 0, {sequences, tokens, heads, values}),
                                 .new_state = part(node.dst, sequences * tokens * heads * values,
                                                   {snapshots, sequences, heads, values, keys}),
@@ -162,18 +147,18 @@ Result<Plan> ssm_scan(const Node& node, const Caps& caps) {
 }
 
 Result<Plan> ssm_conv(const Node& node, const Caps& caps) {
-  return ops::ssm_conv::plan({.x = inner_dims(node.source(0)),
-                              .weight = inner_dims(inner_dims(node.source(1))),
-                              .y = inner_dims(node.dst)},
+  return ops::ssm_conv::plan({.x = drop_front(node.source(0)),
+                              .weight = drop_front(node.source(1), 2),
+                              .y = drop_front(node.dst)},
                              caps);
 }
 
 Result<Plan> hyper_combine(const Node& node, const Caps& caps) {
   return ops::hyper::plan(
-      ops::hyper::CombineArgs{.mixes = inner_dims(inner_dims(node.source(0))),
-                              .scale = inner_dims(inner_dims(inner_dims(node.source(1)))),
-                              .base = inner_dims(inner_dims(inner_dims(node.source(2)))),
-                              .y = inner_dims(node.dst),
+      ops::hyper::CombineArgs{.mixes = drop_front(node.source(0), 2),
+                              .scale = drop_front(node.source(1), 3),
+                              .base = drop_front(node.source(2), 3),
+                              .y = drop_front(node.dst),
                               .eps = node.param_f32(0),
                               .iterations = static_cast<std::uint32_t>(node.param(1))},
       caps);
@@ -181,22 +166,22 @@ Result<Plan> hyper_combine(const Node& node, const Caps& caps) {
 
 Result<Plan> hyper_read(const Node& node, const Caps& caps) {
   const bool gated = node.param(1) != 0;
-  const View weights = inner_dims(node.source(1));
-  return ops::hyper::plan(ops::hyper::ReadArgs{.x = inner_dims(node.source(0)),
-                                               .weights = gated ? View{} : inner_dims(weights),
+  const View weights = drop_front(node.source(1));
+  return ops::hyper::plan(ops::hyper::ReadArgs{.x = drop_front(node.source(0)),
+                                               .weights = gated ? View{} : drop_front(weights),
                                                .gates = gated ? weights : View{},
-                                               .y = inner_dims(inner_dims(node.dst)),
+                                               .y = drop_front(node.dst, 2),
                                                .scale = node.param_f32(0)},
                           caps);
 }
 
 Result<Plan> hyper_write(const Node& node, const Caps& caps) {
   const View mix = node.source(3);
-  return ops::hyper::plan(ops::hyper::WriteArgs{.x = inner_dims(inner_dims(node.source(0))),
-                                                .residual = inner_dims(node.source(1)),
-                                                .share = inner_dims(inner_dims(node.source(2))),
-                                                .mix = mix.given() ? inner_dims(mix) : mix,
-                                                .y = inner_dims(node.dst)},
+  return ops::hyper::plan(ops::hyper::WriteArgs{.x = drop_front(node.source(0), 2),
+                                                .residual = drop_front(node.source(1)),
+                                                .share = drop_front(node.source(2), 2),
+                                                .mix = mix.given() ? drop_front(mix) : mix,
+                                                .y = drop_front(node.dst)},
                           caps);
 }
 

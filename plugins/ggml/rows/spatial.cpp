@@ -68,8 +68,8 @@ Result<Plan> diag(const Node& node, const Caps& caps) {
 }
 
 Result<Plan> timestep_embedding(const Node& node, const Caps& caps) {
-  return plan(ops::sinusoid::Args{.x = drop_front(drop_front(drop_front(node.source(0)))),
-                                  .y = drop_front(drop_front(node.dst)),
+  return plan(ops::sinusoid::Args{.x = drop_front(node.source(0), 3),
+                                  .y = drop_front(node.dst, 2),
                                   .period = static_cast<double>(node.param(1))},
               caps);
 }
