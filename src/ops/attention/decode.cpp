@@ -13,6 +13,7 @@ struct Variant {
   bool shuffle = false;
   std::uint32_t flight = 2;  // loads of an invocation at a time
   bool ahead = false;
+  std::uint32_t held = 0;  // parts of 64 elements of q that invocations hold
   bool turned = false;
   std::uint32_t rounds = 0;  // of 16 columns of turned values
   bool q_vec = false;
@@ -24,13 +25,13 @@ struct Variant {
   bool partial = false;
 
   static constexpr auto fields =
-      std::tuple{field("ROWS", &Variant::rows),      field("SHUFFLE", &Variant::shuffle),
-                 field("FLIGHT", &Variant::flight),  field("AHEAD", &Variant::ahead),
-                 field("TURNED", &Variant::turned),  field("ROUNDS", &Variant::rounds),
-                 field("Q_VEC", &Variant::q_vec),    field("VEC", &Variant::vec),
-                 field("Y_VEC", &Variant::y_vec),    field("MASK", &Variant::mask),
-                 field("SINKS", &Variant::sinks),    field("LSE", &Variant::lse),
-                 field("PARTIAL", &Variant::partial)};
+      std::tuple{field("ROWS", &Variant::rows),     field("SHUFFLE", &Variant::shuffle),
+                 field("FLIGHT", &Variant::flight), field("AHEAD", &Variant::ahead),
+                 field("HELD", &Variant::held),     field("TURNED", &Variant::turned),
+                 field("ROUNDS", &Variant::rounds), field("Q_VEC", &Variant::q_vec),
+                 field("VEC", &Variant::vec),       field("Y_VEC", &Variant::y_vec),
+                 field("MASK", &Variant::mask),     field("SINKS", &Variant::sinks),
+                 field("LSE", &Variant::lse),       field("PARTIAL", &Variant::partial)};
 };
 
 /// Floats that the rows of q have in workgroup memory.
@@ -59,6 +60,12 @@ std::uint32_t rows_of(const Problem& problem, const Caps& caps) {
     rows /= 2;
   }
   return narrow(rows);
+}
+
+/// Parts of 64 elements of q that invocations hold; 0 where they would be too many.
+std::uint32_t held_of(const Problem& problem, const Caps& caps) {
+  const std::uint64_t parts = ceil_div<std::uint64_t>(problem.size(), 64);
+  return caps.software && parts * rows_of(problem, caps) <= 4 ? narrow(parts) : 0;
 }
 
 /// Whether the keys of a column of values are neighbours, as in caches for products without this kernel, and can be read
@@ -100,6 +107,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
                         .shuffle = caps.subgroups && caps.subgroup_min >= 8,
                         .flight = caps.software ? 2U : 4U,
                         .ahead = !caps.software,
+                        .held = held_of(problem, caps),
                         .turned = turned,
                         .rounds = turned ? narrow(problem.value_size() / 16) : 0,
                         .q_vec = rows_aligned(problem.q, 4),

@@ -5,6 +5,8 @@
 // AHEAD the first values are loaded before the weights are known. A launch is short, so that waiting is most of it.
 // With TURNED the keys of a column of values are neighbours: an invocation has 8 of the keys, all values of which are loaded
 // before the weights are known, and columns 16 apart, ROUNDS of them; `outs` then has the rows.
+// With HELD > 0 heads have at most 64 * HELD elements, and invocations hold their parts of q: software adapters read
+// workgroup memory lane by lane.
 // Workgroup memory: the rows of q in f32, later sums (9,216 bytes), 64 weights per row, a few numbers per row.
 #include "attention/score.wgsl"
 #include "attention/load8.wgsl" with NAME="k" SIZE="size"
@@ -122,6 +124,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let key_begin = max(seen.x, split * p.split_keys) / 64u * 64u;
   let key_end = min(seen.y, (split + 1u) * p.split_keys);
   workgroupBarrier();
+#for h in 0..HELD
+#for r in 0..ROWS
+  let low{{r}}_{{h}} = q_rows[{{r}}u * q_row + min(lane + {{8 * h}}u, q_row / 2u - 1u) * 2u];
+  let high{{r}}_{{h}} = q_rows[{{r}}u * q_row + min(lane + {{8 * h}}u, q_row / 2u - 1u) * 2u + 1u];
+#endfor
+#endfor
   for (var j0 = key_begin; j0 < key_end; j0 += 64u) {
     let j_last = min(64u, p.keys - j0) - 1u;
 #if TURNED
@@ -143,6 +151,18 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       var s{{r}}_{{i}} = 0.0;
 #endfor
 #endfor
+#if HELD > 0
+#for h in 0..HELD
+      if (lane + {{8 * h}}u < q_row / 2u) {
+#for i in 0..FLIGHT
+        let k{{i}} = k_load8(k_row{{i}}, lane * 8u + {{64 * h}}u);
+#for r in 0..ROWS
+        s{{r}}_{{i}} += dot(low{{r}}_{{h}}, k{{i}}[0]) + dot(high{{r}}_{{h}}, k{{i}}[1]);
+#endfor
+#endfor
+      }
+#endfor
+#else
       for (var c = lane; c < q_row / 2u; c += 8u) {
 #for i in 0..FLIGHT
         let k{{i}} = k_load8(k_row{{i}}, c * 8u);
@@ -157,6 +177,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         }
 #endfor
       }
+#endif
 #for i in 0..FLIGHT
       {
         var product = 0.0;
