@@ -2,6 +2,7 @@
 #include <ggml-backend.h>
 #include <gtest/gtest.h>
 #include <llama.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,13 +25,17 @@ struct Variant {
   bool flash_attention = false;
 };
 
+/// A file that no other process uses: the tests run several times side by side, under different masks.
+std::filesystem::path temporary_model(const std::string& name) {
+  return std::filesystem::path(testing::TempDir()) / formatted("weft-{}-{}.gguf", name, getpid());
+}
+
 class GgmlModels : public testing::TestWithParam<Variant> {};
 
 TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
   const Variant& setup = GetParam();
   load_backends();
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
-                                     formatted("weft-{}-{}.gguf", setup.architecture, setup.type);
+  const std::filesystem::path path = temporary_model(setup.architecture + "-" + setup.type);
   const Status written = write_random_model(path, {setup.architecture, setup.type});
   ASSERT_TRUE(written) << written.error().message;
 
@@ -70,7 +75,7 @@ TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
 /// Nothing may fall back to the CPU unseen: the ops of a transformer are counted on the device.
 TEST(GgmlModel, OpsRunOnTheDevice) {
   load_backends();
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "weft-guard.gguf";
+  const std::filesystem::path path = temporary_model("guard");
   ASSERT_TRUE(write_random_model(path, {"llama", "q4_0"}));
   ggml_backend_dev_t device = weft_device(0);
   for (const bool flash : {false, true}) {
@@ -93,7 +98,7 @@ TEST(GgmlModel, OpsRunOnTheDevice) {
 
 TEST(GgmlModel, SplitsOverTwoDevices) {
   load_backends();
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "weft-split.gguf";
+  const std::filesystem::path path = temporary_model("split");
   ASSERT_TRUE(write_random_model(path, {.architecture = "llama", .layers = 4}));
   const Transcript cpu = run_model(path, {}, {}, false);
   const std::uint64_t first = device_stats(weft_device(0), GGML_OP_MUL_MAT).nodes;
