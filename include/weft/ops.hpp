@@ -80,7 +80,7 @@ Tensor greater_equal(In a, const Tensor& b);
 Tensor where(In condition, const Tensor& a, const Tensor& b);
 
 /// A reduction by name ("sum", "mean", "max", "min", "prod", "argmax", "argmin", "norm", …) over some dimensions, or
-/// over all of them when none are named. argmax and argmin give i32.
+/// over all of them when none are named. argmax and argmin give i32, mean and norm of integers f32.
 Tensor reduce(std::string_view function, In x, const Dims& dims = {}, bool keep_dims = false);
 Tensor sum(In x, const Dims& dims = {}, bool keep_dims = false);
 Tensor mean(In x, const Dims& dims = {}, bool keep_dims = false);
@@ -203,7 +203,7 @@ Tensor argsort(In x, bool descending = false);
 /// The first `count` of sort(): the largest, or the smallest elements.
 Sorted top_k(In x, std::uint64_t count, bool largest = true);
 
-/// Rows of a table [N, C] by i32 indices […, R]: the result is […, R, C]. An index outside the table gives zeros.
+/// Rows of a table [N, C] by i32 or i64 indices […, R]: the result is […, R, C]. An index outside the table gives zeros.
 Tensor embedding(In table, const Tensor& indices);
 
 /// A table [N, C] with table[indices[r]] = source[r] for rows [R, C]. Where an index appears twice, each element comes from

@@ -84,8 +84,12 @@ Tensor reduce(std::string_view function, In x, const Dims& dims, bool keep_dims)
   const auto* found = std::ranges::find_if(
       ops::reduce::all_functions, [&](Function f) { return ops::reduce::name(f) == function; });
   if (found == ops::reduce::all_functions.end()) {
-    throw Error(ErrorCode::not_found, formatted("There is no reduction named `{}`. ({})", function,
-                                                graph::describe_place("reduce", x.where)));
+    std::string known;
+    for (const Function f : ops::reduce::all_functions)
+      known += formatted(" {}", ops::reduce::name(f));
+    throw Error(ErrorCode::not_found,
+                formatted("There is no reduction named `{}`; there are{}. ({})", function, known,
+                          graph::describe_place("reduce", x.where)));
   }
   const Shape& shape = x.tensor.shape();
   std::uint32_t axes = dims.empty() ? (1U << shape.size()) - 1U : 0;
@@ -99,7 +103,11 @@ Tensor reduce(std::string_view function, In x, const Dims& dims, bool keep_dims)
     }
     axes |= 1U << dim;
   }
-  return make(kinds::reduce, graph::ReduceAttributes{*found, axes, keep_dims}, {x.tensor}, x.where);
+  // A mean or a norm of integers is seldom a whole number.
+  const bool fraction = *found == Function::mean || *found == Function::norm;
+  const Tensor input =
+      fraction && !is_float(x.tensor.dtype()) ? x.tensor.to(DType::f32, x.where) : x.tensor;
+  return make(kinds::reduce, graph::ReduceAttributes{*found, axes, keep_dims}, {input}, x.where);
 }
 
 Tensor sum(In x, const Dims& dims, bool keep_dims) { return reduce("sum", x, dims, keep_dims); }

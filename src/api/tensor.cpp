@@ -1,6 +1,7 @@
 #include "weft/tensor.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -79,22 +80,29 @@ void Tensor::read(DType as, std::span<std::byte> bytes) const {
 
 namespace {
 
-/// Brackets round each dimension, at most eight elements of it.
-void print(std::string& out, const ops::View& view, std::span<const double> values,
-           std::uint32_t dim, std::uint64_t first) {
-  constexpr std::uint64_t shown = 8;
+/// How many elements of a dimension are printed.
+constexpr std::uint64_t shown = 8;
+
+std::string number(DType dtype, double value) {
+  if (std::isnan(value)) return "nan";
+  return is_float(dtype) ? formatted("{:.6g}", value) : formatted("{:.0f}", value);
+}
+
+/// Brackets round each dimension of a view, which has the first elements of a tensor of this shape.
+void print(std::string& out, const Shape& shape, const ops::View& view,
+           std::span<const double> values, std::uint32_t dim, std::uint64_t first) {
   if (dim == view.rank) {
-    out += formatted("{:.6g}", values[first]);
+    out += number(view.dtype, values[first]);
     return;
   }
   std::uint64_t below = 1;
   for (std::uint32_t i = dim + 1; i < view.rank; ++i) below *= view.shape[i];
   out += "[";
-  for (std::uint64_t i = 0; i < std::min(view.shape[dim], shown); ++i) {
+  for (std::uint64_t i = 0; i < view.shape[dim]; ++i) {
     if (i > 0) out += ", ";
-    print(out, view, values, dim + 1, first + i * below);
+    print(out, shape, view, values, dim + 1, first + i * below);
   }
-  out += view.shape[dim] > shown ? ", …]" : "]";
+  out += shape[dim] > shown ? ", …]" : "]";
 }
 
 }  // namespace
@@ -103,11 +111,16 @@ std::string Tensor::to_string() const {
   if (is_quantized(dtype())) {
     return formatted("{} as {}", ::weft::name(dtype()), to(DType::f32).to_string());
   }
-  const ops::View view = ops::View::dense(dtype(), shape());
+  eval();
+  Tensor part = *this;  // Only what is printed comes back from the device.
+  for (std::uint32_t dim = 0; dim < shape().size(); ++dim) {
+    if (shape()[dim] > shown) part = part.slice(dim, 0, shown);
+  }
+  const ops::View view = ops::View::dense(dtype(), part.shape());
   std::vector<std::byte> bytes(view.bytes().size());
-  read(dtype(), bytes);
-  std::string out = ops::describe(view) + " ";
-  print(out, view, ops::load_values(view, bytes), 0, 0);
+  part.read(dtype(), bytes);
+  std::string out = formatted("{}{} ", ::weft::name(dtype()), ops::describe(shape()));
+  print(out, shape(), view, ops::load_values(view, bytes), 0, 0);
   return out;
 }
 

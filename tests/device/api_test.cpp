@@ -120,8 +120,8 @@ TEST(DeviceApi, ComparisonsAndMasks) {
 }
 
 TEST(DeviceApi, QuantizedWeightsAreJoinedAndCutInWholeBlocks) {
-  const Tensor values = sin(api_device().arange(6 * 64)).reshape({6, 64});
-  const Tensor x = cos(api_device().arange(2 * 64)).reshape({2, 64});
+  const Tensor values = sin(api_device().arange(384)).reshape({6, 64});
+  const Tensor x = cos(api_device().arange(128)).reshape({2, 64});
   for (const DType dtype : {DType::q4_0, DType::q8_0, DType::mxfp4}) {
     const Tensor all = values.to(dtype);
     const Tensor rows = concat({all.slice(0, 0, 2), all.slice(0, 2, 4)}, 0);
@@ -134,6 +134,25 @@ TEST(DeviceApi, QuantizedWeightsAreJoinedAndCutInWholeBlocks) {
     const std::vector<float> rounded = matmul_rows(x, rows, {.allow_q8 = true}).to_vector();
     for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_NEAR(rounded[i], exact[i], 0.1) << i;
   }
+}
+
+TEST(DeviceApi, TextsShowIntegersWholeAndReadOnlyWhatTheyShow) {
+  const Tensor whole = api_device().arange(3, 123456788, 1, DType::i32);
+  EXPECT_EQ(whole.to_string(), "i32[3] [123456788, 123456789, 123456790]");
+  EXPECT_EQ(api_device().full({1}, std::nan("")).to_string(), "f32[1] [nan]");
+  EXPECT_EQ(api_device().arange(20).reshape({2, 10}).to_string(),
+            "f32[2,10] [[0, 1, 2, 3, 4, 5, 6, 7, …], [10, 11, 12, 13, 14, 15, 16, 17, …]]");
+  EXPECT_EQ(api_device().full({0, 2}, 0).to_string(), "f32[0,2] []");
+  const Tensor huge = api_device().full({1ULL << 44}, 0);
+  EXPECT_NE(message_of([&] { (void)huge.to_string(); }).find("17592186044416"), std::string::npos);
+}
+
+TEST(DeviceApi, MeansOfIntegersAreFractions) {
+  const Tensor x = api_device().arange(4, 0, 1, DType::i32);
+  EXPECT_EQ(mean(x).item(), 1.5F);
+  EXPECT_EQ(reduce("norm", api_device().arange(2, 3, 1, DType::i32)).item(), 5.0F);
+  EXPECT_EQ(sum(x).item<std::int32_t>(), 6);
+  EXPECT_NE(message_of([&] { (void)reduce("median", x); }).find("sum mean max"), std::string::npos);
 }
 
 TEST(DeviceApi, UsersKernelsRun) {

@@ -89,7 +89,7 @@ WEFT_API weft_status weft_tensor_map(const char* function, const weft_tensor* in
                                      uint32_t count, const double* parameters, weft_tensor* y);
 
 /// A reduction by name ("sum", "mean", "max", "min", "prod", "argmax", "argmin", "norm", …) over `count` dimensions, or
-/// over all when `count` is 0. argmax and argmin give i32.
+/// over all when `count` is 0. argmax and argmin give i32, mean and norm of integers f32.
 WEFT_API weft_status weft_tensor_reduce(const char* function, weft_tensor x, const uint32_t* dims,
                                         uint32_t count, bool keep_dims, weft_tensor* y);
 
