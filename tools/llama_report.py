@@ -41,6 +41,7 @@ OPS = [
     ("q4_0 x f32, m=4096 n=512 k=14336", "MUL_MAT", "type_a=q4_0,type_b=f32,m=4096,n=512,k=14336", "TFLOP/s", 100),
     ("q4_K x f32, m=4096 n=512 k=14336", "MUL_MAT", "type_a=q4_K,type_b=f32,m=4096,n=512,k=14336", "TFLOP/s", 100),
     ("f16 x f32, m=4096 n=512 k=14336", "MUL_MAT", "type_a=f16,type_b=f32,m=4096,n=512,k=14336", "TFLOP/s", None),
+    ("bf16 x f32, m=4096 n=512 k=14336", "MUL_MAT", "type_a=bf16,type_b=f32,m=4096,n=512,k=14336", "TFLOP/s", None),
     ("q4_0 x f32, n=8", "MUL_MAT", "type_a=q4_0,type_b=f32,m=4096,n=8,k=14336", "TFLOP/s", 12),
     ("q4_K x f32, n=8", "MUL_MAT", "type_a=q4_K,type_b=f32,m=4096,n=8,k=14336", "TFLOP/s", 12),
     ("q4_0 matrix times vector", "MUL_MAT", "type_a=q4_0,type_b=f32,m=4096,n=1,k=14336", "weights GB/s", 2000),
