@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <limits>
+#include <mutex>
+#include <string_view>
+#include <vector>
 
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
@@ -22,24 +25,62 @@ Tensor pad(In x, const Shape& low, const Shape& high, double value) {
   return make(kinds::pad, graph::PadAttributes{low, high, value}, {x.tensor}, x.where);
 }
 
+namespace {
+
+template <class T>
+void check_values(std::string_view what, const Tensor& indices, std::uint64_t count, Where where) {
+  const std::vector<T> values = indices.to_vector<T>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] >= 0 && static_cast<std::uint64_t>(values[i]) < count) continue;
+    throw Error(ErrorCode::invalid_argument,
+                formatted("Index {}, element {} of {} in shape {}, is not below {}. ({})",
+                          values[i], i, values.size(), ops::describe(indices.shape()), count,
+                          graph::describe_place(what, where)));
+  }
+}
+
+/// On a device in safe mode, an index that is known already and lies outside is an error. In fast mode nothing waits for the
+/// device: such an index gives zeros, or goes nowhere.
+void check_indices(std::string_view what, const Tensor& indices, std::uint64_t count, Where where) {
+  const Node& node = *Access::value(indices).node;
+  if (node.device->device.mode() != gpu::Mode::safe) return;
+  const std::scoped_lock lock(node.device->mutex);
+  if (!node.computed()) return;
+  if (indices.dtype() == DType::i64) {
+    check_values<std::int64_t>(what, indices, count, where);
+  } else {
+    check_values<std::int32_t>(what, indices, count, where);
+  }
+}
+
+}  // namespace
+
 Tensor embedding(In table, const Tensor& indices) {
   Shape shape = indices.shape();
   const Tensor flat = indices.reshape({indices.size()}, table.where);
   const Tensor rows = make(kinds::get_rows, {}, {table.tensor, flat}, table.where);
+  check_indices("embedding", indices, table.tensor.shape()[0], table.where);
   shape.push_back(rows.shape().back());
   return rows.reshape(shape, table.where);
 }
 
 Tensor gather(In x, const Tensor& index, std::uint32_t dim) {
-  return make(kinds::gather, graph::AxisAttributes{dim}, {x.tensor, index}, x.where);
+  Tensor y = make(kinds::gather, graph::AxisAttributes{dim}, {x.tensor, index}, x.where);
+  check_indices("gather", index, x.tensor.shape()[dim], x.where);
+  return y;
 }
 
 Tensor scatter_add(In x, const Tensor& index, const Tensor& source, std::uint32_t dim) {
-  return make(kinds::scatter_add, graph::AxisAttributes{dim}, {x.tensor, index, source}, x.where);
+  Tensor y =
+      make(kinds::scatter_add, graph::AxisAttributes{dim}, {x.tensor, index, source}, x.where);
+  check_indices("scatter_add", index, x.tensor.shape()[dim], x.where);
+  return y;
 }
 
 Tensor set_rows(In table, const Tensor& indices, const Tensor& source) {
-  return make(kinds::set_rows, {}, {table.tensor, indices, source}, table.where);
+  Tensor y = make(kinds::set_rows, {}, {table.tensor, indices, source}, table.where);
+  check_indices("set_rows", indices, table.tensor.shape()[0], table.where);
+  return y;
 }
 
 Tensor pad(In x, const Shape& low, const Shape& high, Edge edge) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -153,6 +154,33 @@ TEST(DeviceApi, MeansOfIntegersAreFractions) {
   EXPECT_EQ(reduce("norm", api_device().arange(2, 3, 1, DType::i32)).item(), 5.0F);
   EXPECT_EQ(sum(x).item<std::int32_t>(), 6);
   EXPECT_NE(message_of([&] { (void)reduce("median", x); }).find("sum mean max"), std::string::npos);
+}
+
+TEST(DeviceApi, SafeModeReportsIndicesOutside) {
+  const Device safe({.safe = true});
+  const Tensor table = safe.arange(12).reshape({4, 3});
+  const Tensor good = safe.tensor({2}, std::vector<std::int64_t>{3, 0});
+  const Tensor bad = safe.tensor({2}, std::vector<std::int32_t>{1, 4});
+  const Tensor negative = safe.tensor({1, 3}, std::vector<std::int64_t>{0, 1, -1});
+  EXPECT_EQ(embedding(table, good).to_vector(), (std::vector<float>{9, 10, 11, 0, 1, 2}));
+  EXPECT_NE(message_of([&] {
+              (void)embedding(table, bad);
+            }).find("Index 4, element 1 of 2 in shape [2], is not below 4. (embedding at "),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { (void)set_rows(table, bad, safe.full({2, 3}, 0)); }).find("Index 4"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { (void)gather(table, negative, 0); }).find("Index -1, element 2"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              (void)scatter_add(table, negative, safe.full({1, 3}, 0), 0);
+            }).find("Index -1"),
+            std::string::npos);
+  // In fast mode nothing waits: no row, and zeros.
+  const Tensor fast = api_device().arange(12).reshape({4, 3});
+  const Tensor outside = api_device().tensor({1}, std::vector<std::int32_t>{4});
+  if (std::getenv("WEFT_MODE") == nullptr) {
+    EXPECT_EQ(embedding(fast, outside).to_vector(), (std::vector<float>{0, 0, 0}));
+  }
 }
 
 TEST(DeviceApi, UsersKernelsRun) {
