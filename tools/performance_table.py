@@ -201,7 +201,7 @@ def webgpu_lines(report: dict) -> list[str]:
     lines = ["", "## Beside llama.cpp's own WebGPU backend", "",
              f"`{report['command']}` at commit {report['commit']}, {report['date']}, on {report['adapter']}: every op that the other "
              "backend supports, in its types, as a token and as a prompt have it. Both backends with the same Dawn, in one process, in "
-             "turns; the best run of each counts. Processor time decides, which other work on the machine disturbs least; time on the "
+             "turns of some milliseconds; the best turn of each counts. Processor time decides, which other work on the machine disturbs least; time on the "
              "clock stands beside it. All cases are in performance-webgpu.json.", "",
              f"Weft is no slower in {len(both) - len(slower)} of {len(both)} cases"
              f"{'' if len(report['results']) == report['cases'] else ' (of ' + str(report['cases']) + ' in the list, those measured so far)'}.",
