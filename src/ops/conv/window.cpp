@@ -1,6 +1,7 @@
 #include "ops/conv/window.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 #include <utility>
 
@@ -20,14 +21,15 @@ struct Variant {
   bool last = false;        // channels are the last dimension
   bool flip = false;
   bool bias = false;
-  bool single = false;  // input channels of an output
+  bool single = false;       // input channels of an output
+  std::uint32_t size = 256;  // invocations of a workgroup, for gradients of weights
 
   static constexpr auto fields =
       std::tuple{field("KERNEL_H", &Variant::kernel_h), field("KERNEL_W", &Variant::kernel_w),
                  field("STRIDE", &Variant::stride),     field("ITEMS", &Variant::items),
                  field("CHUNK", &Variant::chunk),       field("LAST", &Variant::last),
                  field("FLIP", &Variant::flip),         field("BIAS", &Variant::bias),
-                 field("SINGLE", &Variant::single)};
+                 field("SINGLE", &Variant::single),     field("SIZE", &Variant::size)};
 };
 
 using Four = std::array<std::uint32_t, 4>;
@@ -136,6 +138,7 @@ std::optional<Result<Plan>> plan_window(const Problem& problem, Mode mode, const
 
   Launch launch;
   if (mode == Mode::weight) {
+    if (!caps.software) variant.size = std::min(512U, std::bit_floor(caps.workgroup_invocations));
     params.total = narrow(y.shape[0] * rows * y.shape[3]);
     launch.source = "conv/window_weight.wgsl";
     launch.label = formatted("conv window weight {} to {}", name(x.dtype), name(w.dtype));

@@ -1,12 +1,12 @@
 // The gradient of the weights of a convolution whose outputs come from one channel each (see window.wgsl for the windows): all
 // KERNEL_H x KERNEL_W of an output channel per workgroup, so that elements that windows share are read once.
-// Tile: 256 invocations go through all images, ITEMS rows of one column at a time; their sums are added up as a tree, four
-// weights at a time. x is the image, e the gradient of the output, y that of the weights. Workgroup memory: 4 KiB.
+// Tile: SIZE invocations go through all images, ITEMS rows of one column at a time; their sums are added up as a tree, four
+// weights at a time. x is the image, e the gradient of the output, y that of the weights. Workgroup memory: 16 bytes per invocation.
 #let ROWS = (ITEMS - 1) * STRIDE + KERNEL_H
 #let TAPS = KERNEL_H * KERNEL_W
-var<workgroup> sums: array<vec4<f32>, 256>;
+var<workgroup> sums: array<vec4<f32>, {{SIZE}}>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{SIZE}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let channel = group_index(group, groups);
@@ -17,7 +17,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #for tap in 0..TAPS
   var sum{{tap}} = 0.0;
 #endfor
-  for (var g = lane; g < p.total; g += 256u) {
+  for (var g = lane; g < p.total; g += {{SIZE}}u) {
     let line = g / p.out_w;
     let w = g - line * p.out_w;
     let n = line / height;
@@ -50,7 +50,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #for four in 0..(TAPS + 3) / 4
   sums[lane] = vec4<f32>(sum{{four * 4}}, {{four * 4 + 1 < TAPS ? "sum" + (four * 4 + 1) : "0.0"}}, {{four * 4 + 2 < TAPS ? "sum" + (four * 4 + 2) : "0.0"}}, {{four * 4 + 3 < TAPS ? "sum" + (four * 4 + 3) : "0.0"}});
   workgroupBarrier();
-  for (var step = 128u; step > 0u; step /= 2u) {
+  for (var step = {{SIZE / 2}}u; step > 0u; step /= 2u) {
     if (lane < step) { sums[lane] += sums[lane + step]; }
     workgroupBarrier();
   }

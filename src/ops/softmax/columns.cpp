@@ -96,6 +96,9 @@ std::optional<Result<Plan>> plan_columns(const Args& args, const Caps& caps) {
   const View& x = views[1];
   if (y.rank != 3 || y.shape[2] == 1 || !in_fours(x) || !in_fours(y)) return std::nullopt;
   const std::uint64_t budget = binding_budget(caps);
+  // Single elements of 32 bits do well on software adapters, where invocations are lanes of vectors already.
+  if (caps.software && y.shape[1] >= 512 && size_of(x.dtype) == 4 && size_of(y.dtype) == 4)
+    return std::nullopt;
   if (x.bytes().size() > budget || y.bytes().size() > budget || y.count() >= (1ULL << 31))
     return std::nullopt;
 
