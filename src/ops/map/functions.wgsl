@@ -60,8 +60,7 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return erf4(a); }
 #elif FN == "sigmoid"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return sigmoid4(a); }
 #elif FN == "relu"
-// Here and below a comparison chooses where max or min would turn NaN into a number.
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a, V(0), a < V(0)); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, max(a, V(0.0)))" : "max(a, V(0))"}}; }
 #elif FN == "leaky_relu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a * {{S_NAME}}0(), a, a > V(0.0)); }
 #elif FN == "elu"
@@ -102,8 +101,8 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return trunc(a); }
 #elif FN == "clamp"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
-  let raised = select(a, V({{S_NAME}}0()), a < V({{S_NAME}}0()));
-  return select(raised, V({{S_NAME}}1()), raised > V({{S_NAME}}1()));
+  let inside = min(max(a, V({{S_NAME}}0())), V({{S_NAME}}1()));
+  return {{DOMAIN == "f32" ? "or_nan(a, inside)" : "inside"}};
 }
 #elif FN == "scale"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * {{S_NAME}}0() + V({{S_NAME}}1()); }
@@ -166,7 +165,7 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a >= b); }
 #elif FN == "where"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(c, b, a != V(0)); }
 #elif FN == "reglu"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a, V(0.0), a < V(0.0)) * b; }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return or_nan(a, max(a, V(0.0))) * b; }
 #elif FN == "geglu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu4(a) * b; }
 #elif FN == "geglu_erf"

@@ -3,6 +3,11 @@
 alias T = {{DOMAIN}};
 alias V = vec4<{{DOMAIN}}>;
 #if DOMAIN == "f32"
+// `result`, or x where that is NaN. Drivers may take it that there is no NaN, and make max and min of comparisons; its bits
+// they have to look at.
+fn or_nan(x: V, result: V) -> V {
+  return select(result, x, (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u));
+}
 fn sigmoid4(x: V) -> V { return V(1.0) / (V(1.0) + exp(-x)); }
 // The builtin may overflow for large arguments, where the result is 1 to every digit anyway. NaN stays NaN.
 fn tanh4(x: V) -> V { return select(tanh(x), sign(x), abs(x) > V(15.0)); }

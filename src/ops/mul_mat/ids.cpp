@@ -162,9 +162,9 @@ bool can_vector(const IdProblem& problem, const Caps& caps) {
          (is_quantized(weights.dtype) || quant::rows_in_chunks(weights, 8));
 }
 
-/// Few rows meet few matrices twice.
-bool is_few(const IdArgs& args) {
-  return args.ids.count() <= std::max<std::uint64_t>(16, args.weights.shape[0] / 2);
+/// Few rows meet few matrices twice. Software devices gain nothing from rows that share a tile: its barriers cost more.
+bool is_few(const IdArgs& args, const Caps& caps) {
+  return caps.software || args.ids.count() <= std::max<std::uint64_t>(16, args.weights.shape[0] / 2);
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ bool is_few(const IdArgs& args) {
 bool wants_packed(const IdArgs& args, const Caps& caps) {
   if (args.weights.rank != 3 || args.y.empty() || args.weights.empty()) return false;
   const std::uint64_t matrix = args.weights.bytes().size() / args.weights.shape[0];
-  const bool open = args.kernel.empty() && args.allow_q8 && is_few(args) &&
+  const bool open = args.kernel.empty() && args.allow_q8 && is_few(args, caps) &&
                     (args.packed.given() || pays_to_pack(matrix, args.ids.count(), caps));
   return (open || args.kernel == "packed") && args.ids.count() <= caps.max_workgroups &&
          args.y.bytes().size() <= binding_budget(caps) && can_pack(args.weights, args.x, caps);
@@ -256,7 +256,7 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
   const std::uint64_t rows = problem.ids.count();
   std::string_view kernel = args.kernel;
   if (kernel.empty()) {
-    const bool few = is_few(args);
+    const bool few = is_few(args, caps);
     const bool matrices = !caps.software && matrix_width(problem, caps) != 0;
     kernel = matrices ? "matrix" : "grouped";
     if ((few && can_vector(problem, caps)) || problem.all_experts > most_experts) kernel = "vector";
