@@ -164,7 +164,8 @@ bool can_vector(const IdProblem& problem, const Caps& caps) {
 
 /// Few rows meet few matrices twice. Software devices gain nothing from rows that share a tile: its barriers cost more.
 bool is_few(const IdArgs& args, const Caps& caps) {
-  return caps.software || args.ids.count() <= std::max<std::uint64_t>(16, args.weights.shape[0] / 2);
+  return caps.software ||
+         args.ids.count() <= std::max<std::uint64_t>(16, args.weights.shape[0] / 2);
 }
 
 }  // namespace
