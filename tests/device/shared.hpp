@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <type_traits>
 #include <weft/device.hpp>
 
@@ -17,13 +16,11 @@ void after_tests(std::function<void()> action);
 template <class Make>
 auto& shared(Make make) {
   using Object = std::invoke_result_t<Make>;
-  static std::mutex mutex;
-  static std::unique_ptr<Object> object;
-  const std::scoped_lock lock(mutex);
-  if (!object) {
-    object.reset(new Object(make()));
+  static std::unique_ptr<Object> object = [&] {
+    std::unique_ptr<Object> made(new Object(make()));
     after_tests([] { object.reset(); });
-  }
+    return made;
+  }();
   return *object;
 }
 
