@@ -18,8 +18,6 @@ struct HalveParams {
                  field("rows", &HalveParams::rows), field("chunks", &HalveParams::chunks)};
 };
 
-}  // namespace
-
 Result<Dispatch> launch_halve(const View& x, const View& halves, const View& scales,
                               const Caps& caps) {
   HalveParams params;
@@ -40,6 +38,16 @@ Result<Dispatch> launch_halve(const View& x, const View& halves, const View& sca
                   {.name = "scales", .view = scales, .access = Access::write}};
   out.grid = grid_1d(rows, caps);
   return make_dispatch(std::move(out), caps);
+}
+
+}  // namespace
+
+View add_halved(Stages& stages, const View& rows, const View& halves, const Caps& caps) {
+  View firsts = rows;
+  firsts.shape[5] = 1;
+  const View scales = stages.scratch(DType::f32, firsts.extents());
+  stages.add(launch_halve(rows, halves, scales, caps));
+  return scales;
 }
 
 }  // namespace weft::ops::mul_mat

@@ -287,13 +287,10 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
                   "Weights {} cannot be multiplied by matrix units of this device.",
                   describe(args.weights));
     }
-    View firsts = problem.x;
-    firsts.shape[2] = 1;
     const View halves = stages.scratch(DType::f16, problem.x.extents());
-    const View scales = stages.scratch(DType::f32, firsts.extents());
     View x = problem.x;
     while (x.rank < 6) x = x.unsqueeze(0);
-    stages.add(launch_halve(x, halves, scales, caps));
+    const View scales = add_halved(stages, x, halves, caps);
     const Assignment assignment = add_assignment(stages, problem, width, caps);
     ok = for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
       stages.add(launch_grouped_matrix(part, assignment, halves, scales, caps));

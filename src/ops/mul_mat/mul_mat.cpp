@@ -97,15 +97,6 @@ View once(View view) {
   return view;
 }
 
-/// Rounds rows to `halves` of f16, for matrix units; the result has the factors that they were divided by.
-View add_halved(Stages& stages, const View& rows, const View& halves, const Caps& caps) {
-  View firsts = rows;
-  firsts.shape[5] = 1;
-  const View scales = stages.scratch(DType::f32, firsts.extents());
-  stages.add(launch_halve(rows, halves, scales, caps));
-  return scales;
-}
-
 /// The product of a problem, with these for its weights and the factors of their rows.
 gemm::Args product_of(const Problem& problem, const View& weights, const View& scales = {}) {
   return {.a = problem.x,

@@ -82,9 +82,9 @@ View add_pack(Stages& stages, const View& x, const Caps& caps);
 /// The launch of the kernel for packed x and at most `vector_columns` columns; problem.x is packed.
 Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const Join& join = {});
 
-/// halves · scales = x row by row: x [.., K] of rank 6 with contiguous rows, dense `halves` of f16, one scale per row.
-Result<Dispatch> launch_halve(const View& x, const View& halves, const View& scales,
-                              const Caps& caps);
+/// Adds what rounds rows to dense `halves` of f16, for matrix units, and returns the factors that they were divided by: halves ·
+/// factors = rows, one for each; rows [.., K] have rank 6 and are contiguous.
+View add_halved(Stages& stages, const View& rows, const View& halves, const Caps& caps);
 
 /// One row of x at a time with the matrix that the ids name; weights [E, M, K], x [T, U or 1, K], y [T, U, M].
 struct IdProblem {

@@ -9,16 +9,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   if (g >= p.total) { return; }
   let extent = vec3<u32>(vec3<i32>(p.size_0, p.size_1, p.size_2));
   let out = vec3<u32>(vec3<i32>(p.out_0, p.out_1, p.out_2));
-  let width = extent.z / {{CHUNK}}u;
-  let height = (extent.y + {{ITEMS - 1}}u) / {{ITEMS}}u;
-  let line = g / width;
-  let w = (g - line * width) * {{CHUNK}}u;
-  let plane = line / height;
-  let h = (line - plane * height) * {{ITEMS}}u;
-  let volume = plane / extent.x;
-  let d = plane - volume * extent.x;
-  let n = volume / p.channels;
-  let c = volume - n * p.channels;
+#include "pool/place.wgsl"
   let start = p.e_off + n * p.e_0 + c * p.e_1;
   let which_start = p.which_off + volume * out.x * out.y * out.z;
 
@@ -68,16 +59,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
   }
 
-  let to = p.y_off + n * p.y_0 + c * p.y_1 + d * p.y_2 + h * p.y_3 + w * p.y_4;
-#for k in 0..ITEMS
-  if (h + {{k}}u < extent.y) {
-#if CHUNK == 2
-    y_put2(to + {{k}}u * p.y_3, vec2<f32>(sum{{k}}_0, sum{{k}}_1));
-#else
-    y_put(to + {{k}}u * p.y_3, sum{{k}}_0);
-#endif
-  }
-#endfor
+#include "pool/store.wgsl" with RESULT="sum"
 }
 
 fn floor_div(a: i32, b: i32) -> i32 {

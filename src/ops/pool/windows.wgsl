@@ -11,16 +11,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   if (g >= p.total) { return; }
   let extent = vec3<u32>(vec3<i32>(p.out_0, p.out_1, p.out_2));
   let size = vec3<u32>(vec3<i32>(p.size_0, p.size_1, p.size_2));
-  let width = extent.z / {{CHUNK}}u;
-  let height = (extent.y + {{ITEMS - 1}}u) / {{ITEMS}}u;
-  let line = g / width;
-  let w = (g - line * width) * {{CHUNK}}u;
-  let plane = line / height;
-  let h = (line - plane * height) * {{ITEMS}}u;
-  let volume = plane / extent.x;
-  let d = plane - volume * extent.x;
-  let n = volume / p.channels;
-  let c = volume - n * p.channels;
+#include "pool/place.wgsl"
   let start = p.x_off + n * p.x_0 + c * p.x_1;
   let base = vec3<i32>(vec3<u32>(d, h, w)) * vec3<i32>(p.stride_0, p.stride_1, p.stride_2) - vec3<i32>(p.pad_0, p.pad_1, p.pad_2);
 #for k in 0..ITEMS
@@ -76,15 +67,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #endfor
 #endif
-#let RESULT = PLACES ? "at" : "value"
-  let to = p.y_off + n * p.y_0 + c * p.y_1 + d * p.y_2 + h * p.y_3 + w * p.y_4;
-#for k in 0..ITEMS
-  if (h + {{k}}u < extent.y) {
-#if CHUNK == 2
-    y_put2(to + {{k}}u * p.y_3, vec2<f32>({{RESULT}}{{k}}_0, {{RESULT}}{{k}}_1));
-#else
-    y_put(to + {{k}}u * p.y_3, {{RESULT}}{{k}}_0);
-#endif
-  }
-#endfor
+#include "pool/store.wgsl" with RESULT=PLACES ? "at" : "value"
 }
