@@ -32,6 +32,12 @@ int Plan::add_scratch(std::uint64_t bytes) {
   return first_scratch_slot + static_cast<int>(scratch.size()) - 1;
 }
 
+Status Plan::add(Result<Dispatch> dispatch) {
+  if (!dispatch) return std::unexpected(dispatch.error());
+  dispatches.push_back(std::move(*dispatch));
+  return {};
+}
+
 void Plan::append(Plan other) {
   const int shift = static_cast<int>(scratch.size());
   for (Dispatch& dispatch : other.dispatches) {

@@ -112,6 +112,8 @@ struct Plan {
 
   /// Reserves scratch and returns its slot.
   int add_scratch(std::uint64_t bytes);
+  /// Appends a launch, or says why there is none.
+  Status add(Result<Dispatch> dispatch);
   /// Appends another plan's launches; its scratch is renumbered behind this one's, and lent views become this plan's.
   void append(Plan other);
 };

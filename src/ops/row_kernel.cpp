@@ -321,12 +321,7 @@ class Planner {
     return push(std::move(launch));
   }
 
-  Status push(Launch launch) {
-    auto dispatch = make_dispatch(std::move(launch), caps_);
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan_.dispatches.push_back(std::move(*dispatch));
-    return {};
-  }
+  Status push(Launch launch) { return plan_.add(make_dispatch(std::move(launch), caps_)); }
 
   const RowKernel& kernel_;
   const Caps& caps_;

@@ -125,11 +125,7 @@ class Planner {
     return push(combine(problem, splits, packed_ ? args_.packed : View{}, caps_));
   }
 
-  Status push(Result<Dispatch> dispatch) {
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan_.dispatches.push_back(std::move(*dispatch));
-    return {};
-  }
+  Status push(Result<Dispatch> dispatch) { return plan_.add(std::move(dispatch)); }
 
   const Args& args_;
   const Caps& caps_;

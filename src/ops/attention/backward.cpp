@@ -99,11 +99,7 @@ class Planner {
         .and_then([&] { return push((*kernel)->launch_q(gradient, caps_)); });
   }
 
-  Status push(Result<Dispatch> dispatch) {
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan_.dispatches.push_back(std::move(*dispatch));
-    return {};
-  }
+  Status push(Result<Dispatch> dispatch) { return plan_.add(std::move(dispatch)); }
 
   const BackwardArgs& args_;
   const Caps& caps_;

@@ -118,10 +118,7 @@ Status launch_part(Plan& plan, const Job& job, const Part& part, const Caps& cap
   launch.params = block_of(params);
   launch.operands = {{"x", part.x}, {"y", y, access}};
   launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return plan.add(make_dispatch(std::move(launch), caps));
 }
 
 /// True when y and x have the same places along a dimension, so that both can be cut.

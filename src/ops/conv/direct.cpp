@@ -145,10 +145,9 @@ Result<Plan> plan_direct(const Problem& problem, Mode mode, const Caps& caps) {
   launch.label = formatted("conv {} {} to {}", variant.mode, name(image.dtype), name(y.dtype));
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
   Plan plan;
-  plan.dispatches.push_back(std::move(*dispatch));
+  if (const Status ok = plan.add(make_dispatch(std::move(launch), caps)); !ok)
+    return std::unexpected(ok.error());
   return plan;
 }
 

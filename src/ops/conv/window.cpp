@@ -185,10 +185,9 @@ std::optional<Result<Plan>> plan_window(const Problem& problem, Mode mode, const
   }
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
   Plan plan;
-  plan.dispatches.push_back(std::move(*dispatch));
+  if (const Status ok = plan.add(make_dispatch(std::move(launch), caps)); !ok)
+    return std::unexpected(ok.error());
   return plan;
 }
 

@@ -149,10 +149,7 @@ Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::stri
   launch.label = formatted("cumsum {} {}", mode, name(x.dtype));
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return plan.add(make_dispatch(std::move(launch), caps));
 }
 
 Status emit(Plan& plan, Job job, const Caps& caps) {

@@ -121,10 +121,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   const View number = View::dense(DType::u8, args.x.extents());
   const Status done =
       for_each_piece({args.y, args.x, number}, caps, [&](std::span<const View> piece) -> Status {
-        auto dispatch = launch_piece(args, piece, caps);
-        if (!dispatch) return std::unexpected(dispatch.error());
-        plan.dispatches.push_back(std::move(*dispatch));
-        return {};
+        return plan.add(launch_piece(args, piece, caps));
       });
   if (!done) return wrap(done.error(), doing);
   return plan;

@@ -125,10 +125,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   const Status done = for_each_piece(views, caps, [&](std::span<const View> given) -> Status {
     std::vector<View> piece(given.begin(), given.end());
     collapse(piece);
-    auto dispatch = launch_piece(chain, piece, caps);
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan.dispatches.push_back(std::move(*dispatch));
-    return {};
+    return plan.add(launch_piece(chain, piece, caps));
   });
   if (!done) return wrap(done.error(), formatted("planning `{}`", label_of(chain)));
   return plan;

@@ -110,10 +110,7 @@ Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
       grid_1d(groups ? params.total : ceil_div<std::uint64_t>(params.total, group_size), caps);
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return plan.add(make_dispatch(std::move(launch), caps));
 }
 
 std::uint64_t spread(std::uint64_t extent, std::uint64_t stride) { return (extent - 1) * stride; }

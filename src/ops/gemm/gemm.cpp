@@ -63,12 +63,6 @@ Status emit(Plan& plan, const Problem& problem, const Context& context) {
   const auto kernel = choose_kernel(problem, context, parts);
   if (!kernel) return std::unexpected(kernel.error());
   if (context.args.parts != 0) parts = context.args.parts;
-
-  const auto add = [&](Result<Dispatch> dispatch) -> Status {
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan.dispatches.push_back(std::move(*dispatch));
-    return {};
-  };
   const std::uint64_t slice = problem.c.count();
   const std::uint64_t most = std::min(binding_budget(context.caps) / (slice * sizeof(float)),
                                       context.caps.max_workgroups / problem.batches());
@@ -83,13 +77,13 @@ Status emit(Plan& plan, const Problem& problem, const Context& context) {
     partial.c = View::dense(DType::f32, problem.c.extents(),
                             plan.add_scratch(parts * slice * sizeof(float)));
     if (parts > 1) {
-      if (const Status ok = add((*kernel)->launch(partial, context)); !ok) return ok;
+      if (const Status ok = plan.add((*kernel)->launch(partial, context)); !ok) return ok;
       const View slices = View::dense(DType::f32, {parts * slice}, partial.c.slot);
-      return add(launch_reduce(problem, slices, context.caps));
+      return plan.add(launch_reduce(problem, slices, context.caps));
     }
     plan.scratch.pop_back();
   }
-  return add((*kernel)->launch(problem, context));
+  return plan.add((*kernel)->launch(problem, context));
 }
 
 Status emit_pieces(Plan& plan, const Problem& problem, const Context& context);
@@ -119,10 +113,7 @@ Status emit_halves_of_k(Plan& plan, const Problem& problem, const Context& conte
   if (const Status ok = emit_pieces(plan, back, context); !ok) return ok;
   if (direct) return {};
   const View sums = View::dense(DType::f32, {problem.c.count()}, target.c.slot);
-  auto dispatch = launch_reduce(problem, sums, context.caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return plan.add(launch_reduce(problem, sums, context.caps));
 }
 
 /// Cuts a problem until every operand fits one binding and the grid fits the device.

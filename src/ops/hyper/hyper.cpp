@@ -89,9 +89,8 @@ Result<Plan> launch_tokens(const std::vector<Tensor>& tensors, const Caps& caps,
                                  .access = tensor.output ? Access::write : Access::read});
     }
     finish(launch, count);
-    auto dispatch = make_dispatch(std::move(launch), caps);
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan.dispatches.push_back(std::move(*dispatch));
+    if (const Status ok = plan.add(make_dispatch(std::move(launch), caps)); !ok)
+      return std::unexpected(ok.error());
   }
   return plan;
 }

@@ -373,10 +373,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
     launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, group_size), caps);
     launch.constants = constants_of(mine);
     launch.params = block_of(params);
-    auto dispatch = make_dispatch(std::move(launch), caps);
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan.dispatches.push_back(std::move(*dispatch));
-    return {};
+    return plan.add(make_dispatch(std::move(launch), caps));
   });
   if (!done) return wrap(done.error(), formatted("planning `{}`", args.function));
   return plan;

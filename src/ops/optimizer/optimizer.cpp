@@ -145,9 +145,8 @@ Result<Plan> plan_step(const std::vector<Tensor>& tensors, StepVariant variant, 
     launch.params = block_of(StepParams{.count = static_cast<std::uint32_t>(n)});
     launch.grid = grid_1d(ceil_div<std::uint64_t>(n, group_size * variant.block), caps);
     launch.label = variant.adam ? "adamw" : "sgd";
-    auto dispatch = make_dispatch(std::move(launch), caps);
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan.dispatches.push_back(std::move(*dispatch));
+    if (const Status ok = plan.add(make_dispatch(std::move(launch), caps)); !ok)
+      return std::unexpected(ok.error());
   }
   return plan;
 }

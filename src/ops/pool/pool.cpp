@@ -71,10 +71,7 @@ Status push(Plan& plan, std::string_view source, const Variant& variant, const P
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return plan.add(make_dispatch(std::move(launch), caps));
 }
 
 /// Finding a place takes longer than an element itself, so an invocation takes several rows; small tensors need all

@@ -137,12 +137,8 @@ Result<Plan> plan(const DecodeArgs& args, const Caps& caps) {
   const auto job = make_job(args.y, args.table, args.indices, "y");
   if (!job) return std::unexpected(job.error());
   Plan plan;
-  const Status ok = for_each_job(*job, caps, [&](const Job& part) -> Status {
-    auto dispatch = launch(part, caps);
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan.dispatches.push_back(std::move(*dispatch));
-    return {};
-  });
+  const Status ok = for_each_job(
+      *job, caps, [&](const Job& part) -> Status { return plan.add(launch(part, caps)); });
   if (!ok) return std::unexpected(ok.error());
   return plan;
 }

@@ -73,12 +73,8 @@ Result<Plan> plan(const EncodeArgs& args, const Caps& caps) {
                 name(args.table.dtype));
   }
   Plan plan;
-  const Status ok = for_each_job(*job, caps, [&](const Job& part) -> Status {
-    auto dispatch = launch(part, caps);
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan.dispatches.push_back(std::move(*dispatch));
-    return {};
-  });
+  const Status ok = for_each_job(
+      *job, caps, [&](const Job& part) -> Status { return plan.add(launch(part, caps)); });
   if (!ok) return std::unexpected(ok.error());
   return plan;
 }

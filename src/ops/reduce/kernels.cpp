@@ -263,9 +263,8 @@ Status finish(Plan& plan, const Problem& problem, Variant variant, Params params
   launch.features.subgroups = variant.shuffle;
   launch.grid = grid_1d(params.groups, caps);
   launch.constants.merge(constants_of(variant));
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
+  if (const Status ok = plan.add(make_dispatch(std::move(launch), caps)); !ok)
+    return std::unexpected(ok.error());
   if (params.parts > 1) return emit(plan, from_partials(problem, partials), caps);
   return {};
 }

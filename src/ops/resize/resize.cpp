@@ -146,10 +146,7 @@ Status launch_part(Plan& plan, const Args& args, const Part& part, const Caps& c
   launch.params = block_of(params);
   launch.operands = {{"x", part.x}, {"y", y, access}};
   launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return plan.add(make_dispatch(std::move(launch), caps));
 }
 
 /// Cuts between planes that x and y both have, then between rows of y, until both fit a binding.

@@ -217,10 +217,7 @@ bool fits(const Args& args, const Caps& caps) {
 /// Halves batches, tokens or heads until the tensors fit bindings and jobs fit 31 bits.
 Status add(Plan& plan, const Args& args, const Caps& caps) {
   if (fits(args, caps)) {
-    auto dispatch = launch(std::span(&args, 1), caps);
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan.dispatches.push_back(std::move(*dispatch));
-    return {};
+    return plan.add(launch(std::span(&args, 1), caps));
   }
   if (args.rows.given()) {
     return fail(ErrorCode::unsupported,

@@ -130,10 +130,7 @@ Status add(Plan& plan, const Args& args, const Caps& caps) {
   const bool fits = args.logits.bytes().size() <= budget && args.ids.bytes().size() <= budget &&
                     args.weights.bytes().size() <= budget;
   if (fits || tokens < 2) {
-    auto dispatch = launch(args, caps);
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan.dispatches.push_back(std::move(*dispatch));
-    return {};
+    return plan.add(launch(args, caps));
   }
   const auto part = [&](std::uint64_t first, std::uint64_t count) {
     Args piece = args;

@@ -198,10 +198,7 @@ Status launch_job(Plan& plan, Job job, const Caps& caps) {
   launch.grid = grid_1d(ceil_div(chunks, std::uint64_t{group_size} * variant.items), caps);
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return plan.add(make_dispatch(std::move(launch), caps));
 }
 
 /// Splits a job until every binding fits: along rows, along columns, and along the rows of the table.

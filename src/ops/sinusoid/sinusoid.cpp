@@ -86,10 +86,7 @@ Status split(Plan& plan, const Args& args, const Caps& caps) {
   launch.operands = {{"x", args.x},
                      {"y", y, size_of(y.dtype) < 4 ? Access::atomic : Access::write}};
   launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return plan.add(make_dispatch(std::move(launch), caps));
 }
 
 }  // namespace

@@ -144,10 +144,7 @@ std::optional<Result<Plan>> plan_columns(const Args& args, const Caps& caps) {
                               .unit = 4});
     }
     out.grid = grid_1d(params.groups, caps);
-    auto dispatch = make_dispatch(std::move(out), caps);
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan.dispatches.push_back(std::move(*dispatch));
-    return {};
+    return plan.add(make_dispatch(std::move(out), caps));
   };
   Status ok;
   if (params.splits == 1 && params.rounds == 1) {

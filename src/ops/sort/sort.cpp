@@ -126,10 +126,7 @@ struct Sorter {
     launch.constants = constants_of(variant);
     launch.grid = grid_1d(params.groups, caps);
     launch.params = block_of(params);
-    auto dispatch = make_dispatch(std::move(launch), caps);
-    if (!dispatch) return std::unexpected(dispatch.error());
-    plan.dispatches.push_back(std::move(*dispatch));
-    return {};
+    return plan.add(make_dispatch(std::move(launch), caps));
   }
 
   /// Sorts tiles; `first` is the index of the first column, `keep` how many elements of each are written.

@@ -144,10 +144,7 @@ Status emit(Plan& plan, const Args& args, const Caps& caps) {
   if (args.bias.given()) launch.operands.push_back({.name = "bias", .view = args.bias});
   launch.grid = grid_1d(ceil_div<std::uint64_t>(params.count, 256), caps);
   launch.label = "ssm_conv";
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return plan.add(make_dispatch(std::move(launch), caps));
 }
 
 }  // namespace

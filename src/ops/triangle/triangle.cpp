@@ -131,10 +131,7 @@ Status launch_problem(Plan& plan, const Problem& problem, const Caps& caps) {
   launch.params = block_of(params);
   launch.operands = {{"a", problem.a}, {"b", problem.b}, {"x", problem.x, Access::write}};
   launch.grid = grid_1d(params.groups, caps);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return plan.add(make_dispatch(std::move(launch), caps));
 }
 
 /// Cuts between systems, then between columns, until everything fits a binding.

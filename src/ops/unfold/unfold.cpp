@@ -78,10 +78,7 @@ Status emit(Plan& plan, std::string_view source, const Variant& variant, const P
   launch.params = block_of(params);
   launch.operands = {from, to};
   launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, group_size), caps);
-  auto dispatch = make_dispatch(std::move(launch), caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  plan.dispatches.push_back(std::move(*dispatch));
-  return {};
+  return plan.add(make_dispatch(std::move(launch), caps));
 }
 
 /// The widest chunks of dimensions [first, first + 4) of the columns that one store can take.
