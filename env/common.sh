@@ -23,6 +23,43 @@ die() {
   exit 1
 }
 
+# The folders of a system, of which the environment has its own (or, dev, proc and sys, those of the kernel).
+system_names="bin boot dev etc lib lib32 lib64 libx32 proc run sbin sys usr var"
+
+# is_system PATH: whether a path is / or lies in one of them, other than where people keep their own files.
+is_system() {
+  local name
+  case $1/ in
+    // | /lost+found/*) return 0 ;;
+    /usr/src/?* | /usr/local/src/?* | /var/tmp/* | /var/home/?* | /run/media/?* | /run/user/?*) return 1 ;;
+  esac
+  for name in $system_names; do
+    case $1/ in "/$name"/*) return 0 ;; esac
+  done
+  return 1
+}
+
+user=$(id -un 2>/dev/null) || user=$(id -u)  # A number may have no name.
+three_ways="Three ways lead on: root rights (sudo), a container (build the image of the Dockerfile), or Debian 14 / Ubuntu 26.10 and later with the packages of env/packages.txt installed."
+no_namespaces="the build environment needs mount namespaces, and the kernel gives none to user $user."
+
+# namespace_options [whole]: how this user gets a mount namespace, as options for unshare: root directly, others in a user
+# namespace. With `whole`, only one that has more than one user number will do, which packages need to be installed.
+namespace_options() {
+  local way ways=("--user --map-root-user --map-auto --mount" "--user --map-root-user --mount")
+  [ "$(id -u)" != 0 ] || ways=(--mount "${ways[@]}")
+  [ -z "${1-}" ] || unset 'ways[-1]'
+  for way in "${ways[@]}"; do
+    # Some kernels give the namespace and then refuse every mount in it.
+    # shellcheck disable=SC2086
+    if unshare $way mount -t tmpfs weft /mnt 2>/dev/null; then
+      echo "$way"
+      return
+    fi
+  done
+  return 1
+}
+
 # step LOG TEXT COMMAND…: one line per step; the output goes to LOG, whose end is shown on failure.
 step() {
   local log=$1 text=$2 start=$SECONDS
