@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "commands.hpp"
 
@@ -34,6 +35,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("weft: this machine has not enough memory for that\n", stderr);
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "weft: %s\n", error.what());
     return 1;

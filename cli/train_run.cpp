@@ -1,8 +1,10 @@
 #include "train_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -10,6 +12,7 @@
 
 #include "base/format.hpp"
 #include "commands.hpp"
+#include "formats/file_lock.hpp"
 #include "formats/file_writer.hpp"
 #include "formats/mapped_file.hpp"
 #include "formats/tokenizer.hpp"
@@ -19,6 +22,7 @@
 #include "nn/schedule.hpp"
 #include "processes.hpp"
 #include "progress_line.hpp"
+#include "stop_signal.hpp"
 
 namespace weft::cli {
 namespace {
@@ -89,6 +93,7 @@ class Run {
   Run(const TrainOptions& options, const Device& device, const Processes& processes,
       nn::CheckpointHead head, std::vector<std::uint32_t> tokens, bool resume)
       : options_(options),
+        processes_(processes),
         speaks_(processes.rank() == 0),
         progress_(std::move(head.progress)),
         tokenizer_(std::move(head.tokenizer)),
@@ -116,7 +121,8 @@ class Run {
     if (speaks_) line_.print(text);
   }
 
-  void run() {
+  /// The signal that ended it early, or 0.
+  int run() {
     start_ = Clock::now();
     first_step_ = progress_.step;
     Clock::time_point saved = Clock::now();
@@ -128,6 +134,14 @@ class Run {
                                            : std::max<std::uint64_t>(1, options_.steps / 5);
     while (progress_.step < options_.steps) {
       step();
+      if (const int signal = stopped(); signal != 0) {
+        if (speaks_) {
+          save();
+          print(formatted("stopped by {} after step {}; the same command goes on from there",
+                          signal == SIGINT ? "SIGINT" : "SIGTERM", progress_.step));
+        }
+        return signal;
+      }
       if (!speaks_) continue;
       const bool last = progress_.step == options_.steps;
       if (last || progress_.step % validate_every == 0) validate();
@@ -139,6 +153,7 @@ class Run {
     }
     read_losses();
     if (speaks_) finish();
+    return 0;
   }
 
  private:
@@ -148,6 +163,15 @@ class Run {
   [[nodiscard]] std::uint64_t tokens_per_step() const {
     const nn::TrainerConfig& config = options_.trainer;
     return config.replicas * config.batch * config.accumulate * config.model.context;
+  }
+
+  /// The signal that any of the processes got, which all of them stop at, after the same step.
+  int stopped() {
+    if (processes_.count() == 1) return stop_.number();
+    std::array<float, 2> got{stop_.number() == SIGINT ? 1.0F : 0.0F,
+                             stop_.number() == SIGTERM ? 1.0F : 0.0F};
+    processes_.sum(got);
+    return got[0] > 0 ? SIGINT : got[1] > 0 ? SIGTERM : 0;
   }
 
   void step() {
@@ -282,6 +306,8 @@ class Run {
   }
 
   TrainOptions options_;
+  const Processes& processes_;
+  StopSignal stop_;
   bool speaks_;
   nn::Progress progress_;
   Tokenizer tokenizer_;
@@ -311,12 +337,20 @@ void divide(nn::TrainerConfig& config, const Processes& processes) {
   config.sum_over_replicas = [&processes](std::span<float> values) { processes.sum(values); };
 }
 
-void train(TrainOptions options, const Device& device, const Processes& processes) {
+int train(TrainOptions options, const Device& device, const Processes& processes) {
   std::error_code error;
   std::filesystem::create_directories(options.output, error);
   if (error) {
     throw CommandError(
         formatted("The folder {} cannot be made: {}.", options.output.string(), error.message()));
+  }
+  // The first of the processes keeps others from writing there.
+  std::optional<FileLock> lock;
+  if (processes.rank() == 0) {
+    lock = value_or_exit(FileLock::take(options.output));
+    for (const char* name : {"checkpoint.gguf", "model.gguf", "loss.svg", "loss.csv"}) {
+      FileWriter::remove_leftovers(options.output / name);
+    }
   }
   const MappedFile file = value_or_exit(MappedFile::open(options.text));
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
@@ -341,15 +375,16 @@ void train(TrainOptions options, const Device& device, const Processes& processe
   std::vector<std::uint32_t> tokens = head.tokenizer.encode(text, true);
   options.trainer.model.vocabulary = head.tokenizer.size();
   divide(options.trainer, processes);
-  Run(options, device, processes, std::move(head), std::move(tokens), resume).run();
+  return Run(options, device, processes, std::move(head), std::move(tokens), resume).run();
 }
 
 }  // namespace
 
-void run_training(const TrainOptions& options, const Device& device) {
+int run_training(const TrainOptions& options, const Device& device) {
   const Processes processes = Processes::join();
   try {
-    train(options, device, processes);
+    const int signal = train(options, device, processes);
+    return signal == 0 ? 0 : 128 + signal;
   } catch (const std::exception& error) {
     // An error of one process ends all of them, at once: main() would come too late to print it.
     if (processes.count() > 1) std::fprintf(stderr, "weft: %s\n", error.what());

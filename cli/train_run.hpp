@@ -35,7 +35,8 @@ struct TrainOptions {
 void add_model_options(CLI::App& command, nn::LlamaConfig& model);
 
 /// Trains on a device, together with the other processes that mpirun started, and leaves checkpoint.gguf, model.gguf,
-/// loss.svg and loss.csv in the output folder. Goes on from a checkpoint that is there.
-void run_training(const TrainOptions& options, const Device& device);
+/// loss.svg and loss.csv in the output folder. Goes on from a checkpoint that is there. Ends with 0, or after SIGINT or
+/// SIGTERM, which leave a checkpoint, with 128 and the signal's number.
+int run_training(const TrainOptions& options, const Device& device);
 
 }  // namespace weft::cli

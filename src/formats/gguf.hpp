@@ -90,4 +90,13 @@ class File {
 Status write(const std::filesystem::path& path, const Metadata& metadata,
              std::span<const TensorView> tensors);
 
+/// What a file has in front of the padding before its tensors, without the first 8 bytes.
+std::string head_bytes(const Metadata& metadata, std::span<const TensorView> tensors,
+                       std::uint64_t alignment);
+
+/// Adds two values: a hash of every tensor's bytes, and one of all keys, values, names, types and shapes.
+void add_hashes(Metadata& metadata, std::span<const TensorView> tensors);
+/// Whether a file still is what add_hashes() saw, with an error that names the part that is not.
+Status check_hashes(const File& file);
+
 }  // namespace weft::gguf

@@ -13,7 +13,7 @@ namespace {
 /// The part of a file in front of the tensor data.
 class Head {
  public:
-  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+  [[nodiscard]] std::string bytes() && { return std::move(bytes_); }
 
   template <class T>
     requires std::is_arithmetic_v<T>
@@ -92,13 +92,8 @@ Status check(const Metadata& metadata, std::span<const TensorView> tensors) {
 
 }  // namespace
 
-Status write(const std::filesystem::path& path, const Metadata& metadata,
-             std::span<const TensorView> tensors) {
-  const auto alignment = alignment_of(metadata);
-  if (!alignment) return std::unexpected(alignment.error());
-  if (auto fine = check(metadata, tensors); !fine) {
-    return wrap(fine.error(), "writing " + path.string());
-  }
+std::string head_bytes(const Metadata& metadata, std::span<const TensorView> tensors,
+                       std::uint64_t alignment) {
   Head head;
   head.put(std::uint64_t{tensors.size()});
   head.put(std::uint64_t{metadata.size()});
@@ -113,13 +108,24 @@ Status write(const std::filesystem::path& path, const Metadata& metadata,
     for (std::size_t i = tensor.shape.size(); i-- > 0;) head.put(tensor.shape[i]);
     head.put(tensor.type);
     head.put(offset);
-    offset = round_up(offset + tensor.bytes.size(), *alignment);
+    offset = round_up(offset + tensor.bytes.size(), alignment);
   }
+  return std::move(head).bytes();
+}
+
+Status write(const std::filesystem::path& path, const Metadata& metadata,
+             std::span<const TensorView> tensors) {
+  const auto alignment = alignment_of(metadata);
+  if (!alignment) return std::unexpected(alignment.error());
+  if (auto fine = check(metadata, tensors); !fine) {
+    return wrap(fine.error(), "writing " + path.string());
+  }
+  const std::string head = head_bytes(metadata, tensors, *alignment);
   FileWriter file(path);
   file.write("GGUF");
   constexpr std::uint32_t version = 3;
   file.write(std::as_bytes(std::span(&version, 1)));
-  file.write(head.bytes());
+  file.write(head);
   file.pad_to(*alignment);
   for (const TensorView& tensor : tensors) {
     file.write(tensor.bytes);

@@ -6,9 +6,10 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <unordered_set>
 #include <utility>
 
+#include "base/format.hpp"
 #include "formats/file_writer.hpp"
 
 namespace weft::safetensors {
@@ -39,24 +40,53 @@ const TypeRow* find_row(std::string_view name) {
 constexpr std::string_view metadata_key = "__metadata__";
 constexpr std::uint64_t largest_header = 100'000'000;
 
-/// Parses JSON, but refuses objects that name a key twice (parsers differ in which one they take).
-Result<nlohmann::json> parse_strictly(std::string_view text) {
-  std::vector<std::set<std::string>> keys;
-  std::string twice;
-  const auto watch = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-    if (event == nlohmann::json::parse_event_t::object_start) keys.emplace_back();
-    if (event == nlohmann::json::parse_event_t::object_end) keys.pop_back();
-    if (event == nlohmann::json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys.back().insert(key).second) twice = key;
-    }
-    return true;
-  };
-  auto json = nlohmann::json::parse(text.begin(), text.end(), watch, false);
-  if (json.is_discarded() || !json.is_object()) {
-    return fail(ErrorCode::io, "The header is not a JSON object.");
+/// Watches a JSON text for objects that name a key twice (parsers differ in which one they take).
+class TwiceFinder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  const std::string& found() const { return found_; }
+
+  bool key(string_t& name) override {
+    if (!keys_.back().insert(name).second) found_ = name;
+    return found_.empty();
   }
-  if (!twice.empty()) return fail(ErrorCode::io, "The header names '{}' twice.", twice);
+  bool start_object(std::size_t /*size*/) override {
+    keys_.emplace_back();
+    return true;
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    return true;
+  }
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(number_integer_t /*value*/) override { return true; }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return true; }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
+  bool string(string_t& /*value*/) override { return true; }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool start_array(std::size_t /*size*/) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
+                   const nlohmann::json::exception& /*error*/) override {
+    return false;
+  }
+
+ private:
+  std::vector<std::unordered_set<std::string>> keys_;
+  std::string found_;
+};
+
+/// Parses JSON, but refuses objects that name a key twice. In two passes: the library's own way to watch a parse goes through
+/// all elements of an object after each of them.
+Result<nlohmann::json> parse_strictly(std::string_view text) {
+  TwiceFinder twice;
+  const bool whole = nlohmann::json::sax_parse(text.begin(), text.end(), &twice);
+  if (!twice.found().empty()) {
+    return fail(ErrorCode::io, "The header names '{}' twice.", twice.found());
+  }
+  auto json = whole ? nlohmann::json::parse(text.begin(), text.end(), nullptr, false)
+                    : nlohmann::json(nlohmann::json::value_t::discarded);
+  if (!json.is_object()) return fail(ErrorCode::io, "The header is not a JSON object.");
   return json;
 }
 
@@ -178,6 +208,7 @@ Result<File> File::parse(std::span<const std::byte> bytes) {
   if (expected != data.data() + data.size()) {
     return fail(ErrorCode::io, "Some of the {} data bytes belong to no tensor.", data.size());
   }
+  for (std::size_t i = 0; i < file.tensors_.size(); ++i) file.index_[file.tensors_[i].name] = i;
   return file;
 }
 
@@ -191,36 +222,40 @@ Result<File> File::open(const std::filesystem::path& path) {
 }
 
 const TensorView* File::tensor(std::string_view name) const {
-  const auto found = std::ranges::find(tensors_, name, &TensorView::name);
-  return found != tensors_.end() ? &*found : nullptr;
+  const auto found = index_.find(std::string(name));
+  return found != index_.end() ? &tensors_[found->second] : nullptr;
 }
 
 Status write(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
              std::span<const TensorView> tensors) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header[std::string(metadata_key)] = metadata;
-  std::uint64_t offset = 0;
-  for (const TensorView& tensor : tensors) {
-    const TypeRow* row = find_row(tensor.type);
-    if (row == nullptr || byte_count(tensor.shape, row->bytes) != tensor.bytes.size()) {
-      return fail(ErrorCode::invalid_argument,
-                  "Tensor '{}' of type '{}' has {} bytes, which its shape and type do not give.",
-                  tensor.name, tensor.type, tensor.bytes.size());
-    }
-    if (header.contains(tensor.name) || tensor.name == metadata_key) {
-      return fail(ErrorCode::invalid_argument, "The name '{}' is taken.", tensor.name);
-    }
-    const std::uint64_t end = offset + tensor.bytes.size();
-    header[tensor.name] = {
-        {"dtype", tensor.type}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
-    offset = end;
-  }
-  std::string text;
+  // Put together by hand: an ordered object of the library looks through all its keys for each new one.
+  std::string text = "{";
+  std::unordered_set<std::string_view> names{metadata_key};
   try {
-    text = header.dump();
+    if (!metadata.empty())
+      text += formatted("\"{}\":{},", metadata_key, nlohmann::json(metadata).dump());
+    std::uint64_t offset = 0;
+    for (const TensorView& tensor : tensors) {
+      const TypeRow* row = find_row(tensor.type);
+      if (row == nullptr || byte_count(tensor.shape, row->bytes) != tensor.bytes.size()) {
+        return fail(ErrorCode::invalid_argument,
+                    "Tensor '{}' of type '{}' has {} bytes, which its shape and type do not give.",
+                    tensor.name, tensor.type, tensor.bytes.size());
+      }
+      if (!names.insert(tensor.name).second) {
+        return fail(ErrorCode::invalid_argument, "The name '{}' is taken.", tensor.name);
+      }
+      const std::uint64_t end = offset + tensor.bytes.size();
+      const nlohmann::ordered_json entry{
+          {"dtype", tensor.type}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+      text += formatted("{}:{},", nlohmann::json(tensor.name).dump(), entry.dump());
+      offset = end;
+    }
   } catch (const nlohmann::json::exception& error) {  // texts that are not UTF-8
     return fail(ErrorCode::invalid_argument, "The header cannot be written: {}.", error.what());
   }
+  if (text.ends_with(',')) text.pop_back();
+  text += '}';
   text.resize((text.size() + 7) / 8 * 8, ' ');  // tensors start at a multiple of 8
   const std::uint64_t size = text.size();
   FileWriter file(path);

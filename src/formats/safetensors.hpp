@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/dtype.hpp"
@@ -52,6 +53,7 @@ class File {
   MappedFile mapping_;
   std::map<std::string, std::string> metadata_;
   std::vector<TensorView> tensors_;
+  std::unordered_map<std::string, std::size_t> index_;  ///< Of tensors_, by name.
 };
 
 /// Writes a file atomically; tensors keep their order.

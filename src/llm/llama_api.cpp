@@ -31,9 +31,12 @@ fs::path program_folder() {
   return error ? fs::path(".") : self.parent_path();
 }
 
+/// Empty where nothing names one; relative paths count as nothing, so that the current folder is never searched.
 fs::path user_cache() {
-  const std::string cache = variable("XDG_CACHE_HOME");
-  return cache.empty() ? fs::path(variable("HOME")) / ".cache" : fs::path(cache);
+  const fs::path cache = variable("XDG_CACHE_HOME");
+  if (cache.is_absolute()) return cache;
+  const fs::path home = variable("HOME");
+  return home.is_absolute() ? home / ".cache" : fs::path();
 }
 
 Result<fs::path> first_that_exists(const std::vector<fs::path>& candidates, std::string_view what) {
@@ -52,7 +55,11 @@ Result<Libraries> find_libraries() {
   const fs::path here = program_folder();
   std::vector<fs::path> folders;
   if (const std::string given = variable("WEFT_LLAMA_LIB"); !given.empty()) folders = {given};
-  if (folders.empty()) folders = {here, here / "../lib", user_cache() / cache_folder};
+  if (folders.empty()) {
+    folders = {here, here / "../lib"};
+    if (const fs::path cache = user_cache(); !cache.empty())
+      folders.push_back(cache / cache_folder);
+  }
   for (fs::path& folder : folders) folder /= llama_library;
   const auto llama = first_that_exists(folders, "library of llama.cpp (env/llama fetches it)");
   if (!llama) return std::unexpected(llama.error());

@@ -56,11 +56,26 @@ void save_checkpoint(const std::filesystem::path& path, const Progress& progress
     tensors.push_back(
         {name, {values.back().size()}, f32_type, std::as_bytes(std::span(values.back()))});
   }
+  gguf::add_hashes(metadata, tensors);
   value_or_throw(gguf::write(path, metadata, tensors));
 }
 
+namespace {
+
+/// A checkpoint that is what was saved: the training would go on with a damaged one as if nothing had happened.
+gguf::File open_checked(const std::filesystem::path& path) {
+  gguf::File file = value_or_throw(gguf::File::open(path));
+  if (const Status whole = gguf::check_hashes(file); !whole) {
+    throw Error(ErrorCode::io, formatted("The checkpoint {} cannot be used. {}", path.string(),
+                                         whole.error().message));
+  }
+  return file;
+}
+
+}  // namespace
+
 CheckpointHead load_checkpoint_head(const std::filesystem::path& path) {
-  const gguf::File file = value_or_throw(gguf::File::open(path));
+  const gguf::File file = open_checked(path);
   Progress progress{.settings = value_or_throw(file.get<std::string>("weft.settings")),
                     .step = value_or_throw(file.get<std::uint64_t>("weft.step")),
                     .seconds = value_or_throw(file.get<double>("weft.seconds")),
@@ -70,7 +85,7 @@ CheckpointHead load_checkpoint_head(const std::filesystem::path& path) {
 }
 
 void load_checkpoint(const std::filesystem::path& path, Trainer& trainer) {
-  const gguf::File file = value_or_throw(gguf::File::open(path));
+  const gguf::File file = open_checked(path);
   for (const auto& [name, tensor] : trainer.state()) {
     const gguf::TensorView* saved = file.tensor(name);
     if (saved == nullptr || saved->type != f32_type) {
