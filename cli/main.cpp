@@ -6,6 +6,9 @@
 
 namespace {
 
+/// The exit status of a command line that was not understood, as of other programs.
+constexpr int usage_error = 2;
+
 int run(int argc, char** argv) {
   CLI::App app("Weft: one tensor engine for every GPU that WebGPU reaches", "weft");
   app.require_subcommand(1);
@@ -21,12 +24,17 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::RequiredError& error) {
-    if (!app.get_subcommands().empty() || app.remaining().empty()) return app.exit(error);
+    if (!app.get_subcommands().empty() || app.remaining().empty()) {
+      app.exit(error);
+      return usage_error;
+    }
     std::fprintf(stderr, "weft: there is no command \"%s\"; `weft --help` lists them\n",
                  app.remaining().front().c_str());
-    return 1;
+    return usage_error;
+  } catch (const CLI::RuntimeError& error) {  // a command that ends with a status of its own
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    return app.exit(error) == 0 ? 0 : usage_error;  // 0: help was asked for
   }
 }
 

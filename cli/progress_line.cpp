@@ -37,15 +37,23 @@ void ProgressLine::clear() {
 
 void ProgressLine::show(double share, const std::string& text, bool last) {
   const auto now = std::chrono::steady_clock::now();
-  const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::seconds(5);
-  if (!last && now - last_ < pause) return;
+  if (!terminal_) {  // A log: a plain line for each tenth of the way, or each minute.
+    if (!last && share - logged_share_ < 0.1 && now - last_ < std::chrono::minutes(1)) return;
+    if (text == logged_) return;
+    logged_ = text;
+    logged_share_ = share;
+    last_ = now;
+    std::fputs((text + "\n").c_str(), stderr);
+    return;
+  }
+  if (!last && now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
   constexpr int width = 24;
   const int filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * width);
   std::string bar;
   for (int i = 0; i < width; ++i) bar += i < filled ? "█" : "░";
   clear();
-  std::fputs(formatted("{} {}{}", bar, text, terminal_ ? "" : "\n").c_str(), stderr);
+  std::fputs(formatted("{} {}", bar, text).c_str(), stderr);
   std::fflush(stderr);
   shown_ = true;
 }

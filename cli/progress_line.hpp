@@ -11,7 +11,7 @@ std::string clock_text(double seconds);
 /// 12345678 as "12,345,678".
 std::string grouped(std::uint64_t number);
 
-/// One line on stderr that is written over and over on a terminal; elsewhere a line every few seconds.
+/// One line on stderr that is written over and over on a terminal; elsewhere (a log) a line for each tenth of the way.
 class ProgressLine {
  public:
   ProgressLine();
@@ -28,6 +28,8 @@ class ProgressLine {
   void clear();
   bool terminal_;
   bool shown_ = false;
+  std::string logged_;
+  double logged_share_ = -1;
   std::chrono::steady_clock::time_point last_;
 };
 

@@ -16,6 +16,7 @@
 #include "formats/file_writer.hpp"
 #include "formats/mapped_file.hpp"
 #include "formats/tokenizer.hpp"
+#include "late_notice.hpp"
 #include "nn/checkpoint.hpp"
 #include "nn/export.hpp"
 #include "nn/sampling.hpp"
@@ -124,7 +125,8 @@ class Run {
   /// The signal that ended it early, or 0.
   int run() {
     start_ = Clock::now();
-    first_step_ = progress_.step;
+    pace_start_ = start_;
+    pace_step_ = progress_.step;
     Clock::time_point saved = Clock::now();
     const std::uint64_t validate_every = options_.validate_every > 0
                                              ? options_.validate_every
@@ -175,6 +177,9 @@ class Run {
   }
 
   void step() {
+    std::optional<LateNotice> notice;
+    if (speaks_ && !paced_)
+      notice.emplace("compiling kernels for this device (kept for the next time)");
     const nn::TrainerConfig& config = options_.trainer;
     std::vector<nn::Batch> batches;
     for (std::uint64_t i = 0; i < config.accumulate; ++i) {
@@ -196,6 +201,11 @@ class Run {
     for (const Tensor& loss : pending_) progress_.training.push_back({++step, loss.item()});
     pending_.clear();
     read_ = Clock::now();
+    if (!paced_) {
+      paced_ = true;
+      pace_start_ = read_;
+      pace_step_ = step;
+    }
     progress_.seconds = started_seconds_ + seconds_since(start_);
     if (!progress_.training.empty() && !std::isfinite(progress_.training.back().loss)) {
       throw CommandError(
@@ -206,11 +216,12 @@ class Run {
   void show(bool last = false) {
     if (progress_.training.empty() || !speaks_) return;
     const double done = static_cast<double>(progress_.training.back().step);
-    const double seconds = seconds_since(start_);
-    const double steps = done - static_cast<double>(first_step_);
+    // The first steps of a run compile kernels, which says nothing about those that follow.
+    const double seconds = seconds_since(pace_start_);
+    const double steps = done - static_cast<double>(pace_step_);
     const double rate = steps > 0 ? steps * static_cast<double>(tokens_per_step()) / seconds : 0;
     const double left =
-        steps > 0 ? seconds / steps * (static_cast<double>(options_.steps) - done) : 0;
+        seconds / std::max(steps, 1.0) * (static_cast<double>(options_.steps) - done);
     const std::size_t recent = std::min<std::size_t>(progress_.training.size(), 20);
     double mean = 0;
     for (const nn::Point& point : std::span(progress_.training).last(recent)) mean += point.loss;
@@ -221,7 +232,8 @@ class Run {
     line_.show(done / static_cast<double>(options_.steps),
                formatted("{}/{}  loss {:.4f}{}  {} tokens/s  {} left", done, options_.steps,
                          mean / static_cast<double>(recent), held,
-                         grouped(static_cast<std::uint64_t>(rate)), clock_text(left)),
+                         steps > 0 ? grouped(static_cast<std::uint64_t>(rate)) : "…",
+                         steps > 0 ? clock_text(left) : "…"),
                last);
   }
 
@@ -318,8 +330,10 @@ class Run {
   nn::Windows windows_;
   std::optional<nn::Windows> validation_;
   double started_seconds_;
-  std::uint64_t first_step_ = 0;
   Clock::time_point start_;
+  bool paced_ = false;  ///< The first losses were read: what follows shows the pace.
+  Clock::time_point pace_start_;
+  std::uint64_t pace_step_ = 0;
   Clock::time_point read_;
   std::vector<Tensor> pending_;  ///< Losses that were not read yet.
   ProgressLine line_;

@@ -123,8 +123,15 @@ std::string draw_curve(std::string_view title, std::span<const Point> training,
       "<text x=\"{}\" y=\"22\" font-size=\"15\">{}</text>\n",
       width, height, left, escape(title));
   out += grid(axes);
-  out += path(axes, thin_out(training, 4000), "stroke=\"#9cc3e6\" stroke-width=\"1\"");
-  out += path(axes, thin_out(training, 120), "stroke=\"#1f6fb2\" stroke-width=\"2\"");
+  // A smoothed line only where there is something to smooth: in a short run it would hide the losses themselves.
+  constexpr std::size_t smooth_points = 120;
+  const bool smooth = training.size() >= 4 * smooth_points;
+  out += path(
+      axes, thin_out(training, 4000),
+      smooth ? "stroke=\"#9cc3e6\" stroke-width=\"1\"" : "stroke=\"#1f6fb2\" stroke-width=\"1.5\"");
+  if (smooth) {
+    out += path(axes, thin_out(training, smooth_points), "stroke=\"#1f6fb2\" stroke-width=\"2\"");
+  }
   out += path(axes, validation, "stroke=\"#d9622b\" stroke-width=\"2\"");
   for (const Point& point : validation) {
     if (!std::isfinite(point.loss)) continue;
@@ -133,9 +140,11 @@ std::string draw_curve(std::string_view title, std::span<const Point> training,
   }
   out += formatted(
       "<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">step</text>\n"
+      "<text x=\"14\" y=\"{3}\" text-anchor=\"middle\" "
+      "transform=\"rotate(-90 14 {3})\">loss</text>\n"
       "<text x=\"{2}\" y=\"22\" text-anchor=\"end\"><tspan fill=\"#1f6fb2\">training</tspan> "
       "<tspan fill=\"#d9622b\">validation</tspan></text>\n</svg>\n",
-      (left + width - right) / 2, height - 8, width - right);
+      (left + width - right) / 2, height - 8, width - right, (top + height - bottom) / 2);
   return out;
 }
 
