@@ -77,9 +77,7 @@ class Compiled {
   /// Runs the function. It is traced again when the inputs have new shapes or types.
   [[nodiscard]] std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const;
   /// The same for a function with one result.
-  [[nodiscard]] Tensor one(const std::vector<Tensor>& inputs) const {
-    return (*this)(inputs).at(0);
-  }
+  [[nodiscard]] Tensor one(const std::vector<Tensor>& inputs) const;
   /// What the last call ran.
   [[nodiscard]] CompileReport report() const;
   /// The graph that the last call ran, as text with one line per operation.

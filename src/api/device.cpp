@@ -1,8 +1,12 @@
 #include "weft/device.hpp"
 
+#include <cmath>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "base/format.hpp"
+#include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 
@@ -35,6 +39,16 @@ Tensor Device::empty(const Shape& shape, DType dtype) const {
 }
 
 Tensor Device::full(const Shape& shape, double value, DType dtype, Where where) const {
+  if (!is_float(dtype) && !is_quantized(dtype)) {
+    const int bits = static_cast<int>(size_of(dtype)) * 8;
+    const bool is_signed = dtype != DType::u32 && dtype != DType::u8;
+    const double end = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+    if (!(std::trunc(value) >= (is_signed ? -end : 0.0) && std::trunc(value) < end)) {
+      throw Error(ErrorCode::invalid_argument,
+                  formatted("{} does not hold the value {} ({}).", ::weft::name(dtype), value,
+                            graph::describe_place("full", where)));
+    }
+  }
   return graph::make(
       graph::kinds::map,
       graph::MapAttributes{.function = "fill", .scalars = {value}, .dtype = dtype, .shape = shape},
@@ -80,6 +94,14 @@ void Kernel::run(std::span<const Tensor> tensors, std::array<std::uint32_t, 3> w
                 formatted("Kernel `{}` takes {} tensors and {} scalars; {} and {} were given.",
                           data_->kernel.label(), data_->writes.size(), data_->scalars,
                           tensors.size(), scalars.size()));
+  }
+  // Expressions written before see the values of before.
+  const std::lock_guard lock(data_->device->mutex);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!data_->writes[i]) continue;
+    std::shared_ptr<Node> node = Access::value(tensors[i]).node;
+    while (node->rule->view != nullptr && !node->inputs.empty()) node = node->inputs.front().node;
+    graph::finish_readers(*node);
   }
   std::vector<gpu::Slice> bindings;
   for (std::size_t i = 0; i < tensors.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "weft/image.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/format.hpp"
@@ -81,6 +82,18 @@ Tensor pool(ops::pool::Function function, In x, const Numbers& kernel, const Win
   auto attributes = window_attributes(kernel, following, spatial_of(x), x);
   attributes.function = function;
   attributes.count_outside = count_outside;
+  // A window has to hold an element: more padding than half of it could leave one without any.
+  for (std::size_t i = 0; i < attributes.kernel.size(); ++i) {
+    const auto low = static_cast<std::uint64_t>(attributes.axes[i].pad);
+    if (std::max(low, attributes.high[i]) * 2 <= attributes.kernel[i]) continue;
+    throw Error(
+        ErrorCode::invalid_argument,
+        formatted("The padding of a pool is at most half of its window; dimension {} has a "
+                  "window of {} and paddings of {} and {} ({}).",
+                  i, attributes.kernel[i], low, attributes.high[i],
+                  graph::describe_place(
+                      function == ops::pool::Function::max ? "max_pool" : "mean_pool", x.where)));
+  }
   return make(kinds::pool, attributes, {x.tensor}, x.where);
 }
 

@@ -101,6 +101,11 @@ Tensor reduce(std::string_view function, In x, const Dims& dims, bool keep_dims)
                     "{}. ({})",
                     dim, function, ops::describe(shape), graph::describe_place("reduce", x.where)));
     }
+    if ((axes >> dim & 1U) != 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  formatted("Dimension {} is named twice in the reduction `{}`. ({})", dim,
+                            function, graph::describe_place("reduce", x.where)));
+    }
     axes |= 1U << dim;
   }
   // A mean or a norm of integers is seldom a whole number.

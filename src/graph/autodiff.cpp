@@ -202,6 +202,11 @@ std::vector<float> alibi_slopes(std::uint64_t heads, float max_bias) {
 
 Tensor checkpoint(const std::function<Tensor(const std::vector<Tensor>&)>& f,
                   const std::vector<Tensor>& inputs, Where where) {
+  if (!f) throw Error(ErrorCode::invalid_argument, "checkpoint needs a function; it is empty.");
+  if (inputs.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "checkpoint needs at least one tensor that the function works on.");
+  }
   std::vector<Tensor> all{f(inputs)};
   all.insert(all.end(), inputs.begin(), inputs.end());
   return graph::make(

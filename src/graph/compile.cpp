@@ -240,6 +240,13 @@ std::vector<Tensor> Compiled::operator()(const std::vector<Tensor>& inputs) cons
   return graph::replay(*variants.back(), inputs);
 }
 
+Tensor Compiled::one(const std::vector<Tensor>& inputs) const {
+  const std::vector<Tensor> results = (*this)(inputs);
+  if (!results.empty()) return results.front();
+  throw Error(ErrorCode::invalid_argument,
+              "one() needs a function with a result; this one only updates variables.");
+}
+
 CompileReport Compiled::report() const {
   const auto last = data_ ? data_->last() : nullptr;
   if (!last) return {};

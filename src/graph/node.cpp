@@ -104,7 +104,7 @@ void check_types(const std::vector<Type>& types, std::string_view what, const Wh
 
 void note_reader(const std::shared_ptr<Node>& node) {
   for (const Value& in : node->inputs) {
-    if (!in.node || !in.node->aliases_variable) continue;
+    if (!in.node) continue;
     auto& readers = in.node->readers;
     if (readers.size() >= 64 && std::has_single_bit(readers.size())) {
       std::erase_if(readers, [](const auto& r) { return r.expired(); });

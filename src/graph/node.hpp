@@ -60,7 +60,7 @@ struct Node : std::enable_shared_from_this<Node> {
   bool aliases_variable = false;        ///< A variable or a view of one.
   std::vector<graph::Storage> storage;  ///< Per output; empty until computed.
   std::vector<std::weak_ptr<Node>>
-      readers;  ///< Of a variable and its views: who must run before an update.
+      readers;  ///< Who must run before the values change, by an update or a kernel of the user's own.
 
   Node() = default;
   Node(const Node&) = delete;

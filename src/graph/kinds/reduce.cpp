@@ -23,6 +23,17 @@ Result<std::vector<Type>> infer_reduce(const Signature& s) {
     if (!reduced) shape.push_back(x.shape[i]);
     if (reduced && a.keep_dims) shape.push_back(1);
   }
+  const bool extreme =
+      a.function == Function::max || a.function == Function::min || picks(a.function);
+  std::uint64_t count = 1;
+  std::uint64_t results = 1;
+  for (std::size_t i = 0; i < x.shape.size(); ++i) {
+    ((a.axes >> i & 1U) != 0 ? count : results) *= x.shape[i];
+  }
+  if (extreme && count == 0 && results > 0) {
+    return fail(ErrorCode::invalid_argument, "`{}` of no elements has no result; the tensor is {}.",
+                name(a.function), describe(x));
+  }
   if (a.axes >> x.shape.size() != 0) {
     return fail(ErrorCode::invalid_argument,
                 "A dimension of the reduction `{}` is not one of a tensor of shape {}.",
@@ -37,15 +48,29 @@ Result<ops::Plan> lower_reduce(const LowerArgs& l) {
       {.function = a.function, .x = l.inputs[0], .axes = a.axes, .y = l.outputs[0]}, l.caps);
 }
 
+/// 1 where x is 0, else 0.
+Tensor is_zero(const Tensor& x) { return weft::map("eq", x, full_like(x, {}, x.dtype())); }
+
+/// The product of all others, for each element: the whole product divided by it where none is 0; else only a single 0 has
+/// a product of others that is not.
+Tensor product_gradient(const Tensor& x, const Tensor& dy, const Dims& dims) {
+  const Tensor zero = is_zero(x);
+  const Tensor safe = x + zero;
+  const Tensor counts = weft::map("eq", sum(zero, dims, true), zero);
+  return dy * prod(safe, dims, true) / safe * counts;
+}
+
 std::vector<Tensor> gradient_reduce(const GradientArgs& g) {
   const auto& a = as<ReduceAttributes>(g.attributes);
   const Tensor& x = g.inputs[0];
   Shape kept = x.shape();
+  Dims dims;
   std::uint64_t count = 1;
-  for (std::size_t i = 0; i < kept.size(); ++i) {
+  for (std::uint32_t i = 0; i < kept.size(); ++i) {
     if ((a.axes >> i & 1U) == 0) continue;
     count *= kept[i];
     kept[i] = 1;
+    dims.push_back(i);
   }
   const Tensor dy = g.dy[0].reshape(kept);
   const Tensor y = g.outputs[0].reshape(kept);
@@ -55,14 +80,11 @@ std::vector<Tensor> gradient_reduce(const GradientArgs& g) {
     case Function::max:
     case Function::min: {  // equals share
       const Tensor hit = weft::map("eq", x, y);
-      Dims dims;
-      for (std::uint32_t i = 0; i < kept.size(); ++i) {
-        if ((a.axes >> i & 1U) != 0) dims.push_back(i);
-      }
       return {hit * (dy / sum(hit, dims, true))};
     }
-    case Function::prod: return {dy * y / x};
-    case Function::norm: return {x * (dy / y)};
+    case Function::prod: return {product_gradient(x, dy, dims)};
+    // The length has a corner at 0, where 0 is one of its slopes: divided by 1, x is that.
+    case Function::norm: return {x * (dy / (y + is_zero(y)))};
     case Function::sum_squares: return {x * (dy * 2)};
     case Function::argmax:
     case Function::argmin:

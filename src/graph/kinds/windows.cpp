@@ -81,7 +81,8 @@ Result<ops::Plan> lower_pool(const LowerArgs& l) {
                                          .y = l.outputs[0],
                                          .kernel = a.kernel,
                                          .axes = a.axes,
-                                         .count_outside = a.count_outside},
+                                         .count_outside = a.count_outside,
+                                         .propagates_nan = true},
                          l.caps);
 }
 
@@ -109,7 +110,8 @@ Result<ops::Plan> lower_pool_back(const LowerArgs& l) {
                                                  .dx = l.outputs[0],
                                                  .kernel = a.kernel,
                                                  .axes = a.axes,
-                                                 .count_outside = a.count_outside},
+                                                 .count_outside = a.count_outside,
+                                                 .propagates_nan = true},
                          l.caps);
 }
 

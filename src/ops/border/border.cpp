@@ -126,6 +126,56 @@ bool goes_along(const Job& job, const View& x, const View& y, std::uint32_t dim)
   return job.mode == "band" || (job.low[dim] == 0 && x.shape[dim] == y.shape[dim]);
 }
 
+Status split(Plan& plan, const Job& job, const Part& part, const Caps& caps);
+
+/// The place in x (of `size` elements along a dimension) that an element `at` places from its start comes from.
+std::int64_t source_of(std::string_view mode, std::int64_t at, std::int64_t size) {
+  if (mode == "edge") return std::clamp<std::int64_t>(at, 0, size - 1);
+  const std::int64_t period = mode == "wrap" ? size : std::max<std::int64_t>(2 * size - 2, 1);
+  const std::int64_t within = ((at % period) + period) % period;
+  return within < size ? within : period - within;
+}
+
+/// Cuts a dimension where y does not go along with x into runs in which it does, or in which one slice of x repeats.
+Status split_runs(Plan& plan, const Job& job, const Part& part, std::uint32_t dim,
+                  const Caps& caps) {
+  constexpr std::uint64_t most_runs = 4096;
+  const auto size = static_cast<std::int64_t>(part.x.shape[dim]);
+  const auto start = part.first[dim] - job.low[dim];
+  std::uint64_t runs = 0;
+  Job whole = job;
+  whole.low[dim] = 0;
+  for (std::uint64_t at = 0; at < part.y.shape[dim];) {
+    const auto from = source_of(job.mode, start + static_cast<std::int64_t>(at), size);
+    std::uint64_t count = 1;
+    std::int64_t step = 0;
+    for (; at + count < part.y.shape[dim]; ++count) {
+      const auto next = source_of(job.mode, start + static_cast<std::int64_t>(at + count), size);
+      const std::int64_t moved = next - (from + step * static_cast<std::int64_t>(count - 1));
+      if (count == 1 && (moved == 0 || moved == 1)) step = moved;
+      if (moved != step || moved < 0) break;
+    }
+    if (++runs > most_runs) {
+      return fail(
+          ErrorCode::unsupported,
+          "{} is moved along dimension {} in more than {} parts, because it needs more than "
+          "the {} bytes that this device binds.",
+          describe(part.x), dim, most_runs, caps.max_binding);
+    }
+    Part run = part;
+    run.y = part.y.slice(dim, at, count);
+    run.x = part.x.slice(dim, static_cast<std::uint64_t>(from), step == 0 ? 1 : count);
+    run.first[dim] = 0;
+    if (step == 0) {
+      run.x.shape[dim] = count;
+      run.x.stride[dim] = 0;
+    }
+    if (const Status ok = split(plan, whole, run, caps); !ok) return ok;
+    at += count;
+  }
+  return {};
+}
+
 /// Cuts y, and x where it goes along, until both fit a binding.
 Status split(Plan& plan, const Job& job, const Part& part, const Caps& caps) {
   const std::uint64_t budget = binding_budget(caps);
@@ -140,6 +190,15 @@ Status split(Plan& plan, const Job& job, const Part& part, const Caps& caps) {
     if (part.y.shape[i] < 2 || spread <= widest) continue;
     if (wide_x && !goes_along(job, part.x, part.y, i)) continue;
     std::tie(dim, widest) = std::tuple{i, spread};
+  }
+  if (dim == part.y.rank && wide_x && job.mode != "value") {
+    std::uint64_t spread = 0;
+    for (std::uint32_t i = 0; i < part.y.rank; ++i) {
+      const std::uint64_t mine = part.x.stride[i] * (part.x.shape[i] - 1);
+      if (goes_along(job, part.x, part.y, i) || mine <= spread) continue;
+      std::tie(dim, spread) = std::tuple{i, mine};
+    }
+    if (dim < part.y.rank) return split_runs(plan, job, part, dim, caps);
   }
   if (dim == part.y.rank) {
     return fail(ErrorCode::unsupported,

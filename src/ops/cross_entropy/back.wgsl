@@ -20,8 +20,11 @@ fn row_of(row: u32) -> Row {
 #endif
 #if !PROBABILITIES
   r.right = classes_at(p.classes_off + row);
-  if (r.right < 0i || bitcast<u32>(r.right) >= p.columns || (p.has_ignored != 0u && r.right == p.ignored)) {
+  if (r.right < 0i || (p.has_ignored != 0u && r.right == p.ignored)) {
     r.factor = 0.0;
+  } else if (bitcast<u32>(r.right) >= p.columns) {
+    var nan_bits = 0x7fc00000u;  // no such class
+    r.factor = bitcast<f32>(nan_bits);
   }
 #endif
   return r;

@@ -43,8 +43,7 @@ RowLoss loss_of(const Setup& setup, const HostTensor& x, const HostTensor& t, st
     return out;
   }
   const double right = t.values[row];
-  out.counts = right >= 0 && right < static_cast<double>(columns) &&
-               !(setup.ignored && right == static_cast<double>(*setup.ignored));
+  out.counts = right >= 0 && !(setup.ignored && right == static_cast<double>(*setup.ignored));
   if (out.counts) out.loss = out.lse - v[static_cast<std::uint64_t>(right)];
   return out;
 }
@@ -97,7 +96,7 @@ Case make_case(std::string name, Setup setup) {
   } else {
     // Some rows have a class that does not exist.
     setup.targets.low = -1;
-    setup.targets.high = static_cast<double>(columns);
+    setup.targets.high = static_cast<double>(columns) - 1;
   }
   Shape rows = setup.logits.shape;
   rows.pop_back();

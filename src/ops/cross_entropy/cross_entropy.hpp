@@ -15,7 +15,7 @@ enum class Reduction : std::uint8_t {
 };
 
 /// What forward and backward take alike. The targets are either class numbers or probabilities. A row whose class number
-/// is `ignored`, or is no class at all (negative, say), has the loss 0 and the gradient 0.
+/// is `ignored` or negative has the loss 0 and the gradient 0; one past the last class has NaN for both.
 struct Problem {
   View logits;           ///< […, classes]: f32, f16 or bf16.
   View classes{};        ///< […] of i32 or i64: the right class of each row.

@@ -33,6 +33,7 @@ struct StatesParams {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;  // of this launch
   std::uint32_t first_column = 0;
+  std::uint32_t all_columns = 0;
   std::uint32_t x_row = 0;
   std::uint32_t x_inner = 1;
   std::uint32_t t_row = 0;
@@ -43,6 +44,7 @@ struct StatesParams {
   static constexpr auto fields = std::tuple{field("rows", &StatesParams::rows),
                                             field("columns", &StatesParams::columns),
                                             field("first_column", &StatesParams::first_column),
+                                            field("all_columns", &StatesParams::all_columns),
                                             field("x_row", &StatesParams::x_row),
                                             field("x_inner", &StatesParams::x_inner),
                                             field("t_row", &StatesParams::t_row),
@@ -261,6 +263,7 @@ void Launches::launch_states(const View& x, const View& t, const View& state, st
   launch.params = block_of(StatesParams{.rows = narrow(x.shape[0]),
                                         .columns = narrow(x.shape[1]),
                                         .first_column = narrow(column),
+                                        .all_columns = narrow(columns_),
                                         .x_row = narrow(x.stride[0]),
                                         .x_inner = narrow(x.stride[1]),
                                         .t_row = narrow(t.stride[0]),

@@ -7,7 +7,7 @@ fn main(@builtin(local_invocation_index) lane: u32) {
   var count = 0u;
   for (var row = lane; row < p.rows; row += 256u) {
     let right = classes_at(p.classes_off + row);
-    count += select(0u, 1u, right >= 0i && bitcast<u32>(right) < p.columns && !(p.has_ignored != 0u && right == p.ignored));
+    count += select(0u, 1u, right >= 0i && !(p.has_ignored != 0u && right == p.ignored));
   }
   counts[lane] = count;
   for (var step = 128u; step > 0u; step /= 2u) {

@@ -89,6 +89,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (right >= 0i && column < p.columns && !(p.has_ignored != 0u && right == p.ignored)) {
       targets = vec2<f32>(1.0, x_at(first + column * p.x_inner));
     }
+    // There is no such class: NaN, so that the mistake is seen. (As a variable, because WGSL has no constant for it.)
+    var nan_bits = 0x7fc00000u;
+    let counts = p.has_ignored == 0u || right != p.ignored;
+    if (p.first_column == 0u && right >= 0i && bitcast<u32>(right) >= p.all_columns && counts) {
+      targets = vec2<f32>(1.0, bitcast<f32>(nan_bits));
+    }
   }
 #endif
   var state = row_reduce(vec4<f32>(most, sum, targets), lane);

@@ -62,7 +62,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let begin = segment * p.span;
   let end = min(begin + p.span, p.count);
   let sum_at = {{MODE == "sums" || CARRIED ? "p.sums_off + row * " + CHUNK + "u * p.sum_row + segment * p.sum_segment" : "0u"}};
-  var sum = V(neutral);
+  var sum = V(neutral());
 #if CARRIED
 #if PAIR
   sum = V(sums_at(sum_at), sums_at(sum_at + p.sum_row));

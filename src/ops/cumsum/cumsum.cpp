@@ -152,6 +152,20 @@ Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::stri
   return plan.add(make_dispatch(std::move(launch), caps));
 }
 
+Status emit(Plan& plan, Job job, const Caps& caps);
+
+/// Both halves of the sequences, along a dimension.
+Status emit_halves(Plan& plan, const Job& job, std::uint32_t dim, const Caps& caps) {
+  const std::uint64_t extent = job.kept[0].shape[dim];
+  const std::uint64_t half = extent >= 16 ? round_down<std::uint64_t>(extent / 2, 8) : extent / 2;
+  Job front = job;
+  Job back = job;
+  for (View& view : front.kept) view = view.slice(dim, 0, half);
+  for (View& view : back.kept) view = view.slice(dim, half, extent - half);
+  if (const Status ok = emit(plan, front, caps); !ok) return ok;
+  return emit(plan, back, caps);
+}
+
 Status emit(Plan& plan, Job job, const Caps& caps) {
   collapse(job.kept);
   const std::uint64_t budget = binding_budget(caps);
@@ -165,15 +179,11 @@ Status emit(Plan& plan, Job job, const Caps& caps) {
       const std::uint64_t spread = (job.kept[k].shape[i] - 1) * job.kept[k].stride[i];
       if (spread > widest) std::tie(dim, widest) = std::tuple{i, spread};
     }
-    if (widest == 0 || widest < (job.count - 1) * (k == 0 ? job.scan_x : job.scan_y)) continue;
-    const std::uint64_t extent = job.kept[k].shape[dim];
-    const std::uint64_t half = extent >= 16 ? round_down<std::uint64_t>(extent / 2, 8) : extent / 2;
-    Job front = job;
-    Job back = job;
-    for (View& view : front.kept) view = view.slice(dim, 0, half);
-    for (View& view : back.kept) view = view.slice(dim, half, extent - half);
-    if (const Status ok = emit(plan, front, caps); !ok) return ok;
-    return emit(plan, back, caps);
+    // One element of each sequence has to fit with room to spare, however far apart the next ones are.
+    const bool across = job.kept[k].bytes().size() > budget / 2;
+    const bool along = widest < (job.count - 1) * (k == 0 ? job.scan_x : job.scan_y);
+    if (widest == 0 || (along && !across)) continue;
+    return emit_halves(plan, job, dim, caps);
   }
   if (too_many) {
     return fail(
@@ -184,6 +194,11 @@ Status emit(Plan& plan, Job job, const Caps& caps) {
 
   const Shape shape = choose_shape(job, budget, caps);
   const std::uint64_t rows = job.kept[0].count();
+  if (shape.segments > 1 && rows > 1 && rows * shape.segments * 4 > budget) {
+    const auto extents = job.kept[0].extents();
+    const auto longest = std::ranges::max_element(extents) - extents.begin();
+    return emit_halves(plan, job, static_cast<std::uint32_t>(longest), caps);
+  }
   if (shape.segments == 1) return launch_segments(plan, job, shape, "scan", 0, 1, {}, caps);
   // Sums of the segments, running sums of those, and then every segment on top of the ones before it.
   const DType type = job.domain == "f32"   ? DType::f32

@@ -16,7 +16,7 @@ alias V = T;
 alias Chunk = array<V, {{HALVES}}>;
 #let JOIN = CHUNK == 1 ? "join1" : "join4"
 
-fn nothing() -> Chunk { return Chunk({{HALVES == 2 ? "V(neutral), V(neutral)" : "V(neutral)"}}); }
+fn nothing() -> Chunk { return Chunk({{HALVES == 2 ? "V(neutral()), V(neutral())" : "V(neutral())"}}); }
 
 struct Kept { x: u32, y: u32 }
 
@@ -64,7 +64,7 @@ fn load(base: u32, c: u32) -> Chunk {
     var v = nothing();
     let last = p.count - 1u - element;
 #for k in 0..(CHUNK - 1)
-    v[{{k / 4}}][{{k % 4}}] = select(neutral, T(x_at(at + min({{k}}u, last))), {{k}}u <= last);
+    v[{{k / 4}}][{{k % 4}}] = select(neutral(), T(x_at(at + min({{k}}u, last))), {{k}}u <= last);
 #endfor
     return turned(v);
   }
@@ -126,9 +126,9 @@ fn before(v: Chunk) -> Chunk {
 #if CHUNK == 1
   return nothing();
 #elif CHUNK == 4
-  return Chunk(V(neutral, v[0].xyz));
+  return Chunk(V(neutral(), v[0].xyz));
 #else
-  return Chunk(V(neutral, v[0].xyz), V(v[0].w, v[1].xyz));
+  return Chunk(V(neutral(), v[0].xyz), V(v[0].w, v[1].xyz));
 #endif
 }
 #endif
@@ -159,11 +159,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let at = kept_place(min(row, p.rows - 1u));
   let begin = segment * p.span;
   let end = min(begin + p.span, p.chunks);
-  var carry = neutral;
+  var carry = neutral();
 #let CARRY = LANES == 1 ? "near" : "carry"
 #if LANES == 1
   // One lane goes through many blocks: the carry of the last few is one of its own, so that fewer roundings add up.
-  var near = neutral;
+  var near = neutral();
   var blocks = 0u;
 #endif
 #if CARRIED
@@ -224,7 +224,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
 #endfor
     let total = shared_sums[lane | {{LANES - 1}}u];
-    ahead = vec4<T>(neutral);
+    ahead = vec4<T>(neutral());
     if (me > 0u) { ahead = shared_sums[lane - 1u]; }
 #endif
 #if MODE == "scan"
@@ -246,7 +246,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     blocks++;
     if (blocks % 16u == 0u) {
       carry = join1(carry, near);
-      near = neutral;
+      near = neutral();
     }
 #endif
   }

@@ -19,12 +19,12 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return -0.5 * b * inverseSqrt(a) / a; }
 #elif FN == "reciprocal_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return -b / (a * a); }
 #elif FN == "sin_back"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * cos(angle4(a)); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * cos4(a); }
 #elif FN == "cos_back"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return -b * sin(angle4(a)); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return -b * sin4(a); }
 #elif FN == "tan_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
-  let slope = cos(angle4(a));
+  let slope = cos4(a);
   return b / (slope * slope);
 }
 #elif FN == "tanh_back"

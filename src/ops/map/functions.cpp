@@ -15,7 +15,7 @@ double gelu_tanh(double x) {
   return 0.5 * x *
          (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
 }
-double gelu_erf(double x) { return 0.5 * x * (1.0 + std::erf(x / std::numbers::sqrt2)); }
+double gelu_erf(double x) { return 0.5 * x * std::erfc(-x / std::numbers::sqrt2); }
 double gelu_quick(double x) { return x * sigmoid(1.702 * x); }
 double xielu(double x, S s) {
   if (x > 0) return s[1] * x * x + s[2] * x;

@@ -27,7 +27,7 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return -a; }
 #if DOMAIN == "u32"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return min(a, V(1u)); }
 #else
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return sign(a); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, sign(a))" : "sign(a)"}}; }
 #endif
 #elif FN == "step"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a > V(0)); }
@@ -38,7 +38,7 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return exp(a); }
 #elif FN == "expm1"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return expm14(a); }
 #elif FN == "log"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return log(a); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return log4(a); }
 #elif FN == "log1p"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return log1p4(a); }
 #elif FN == "sqrt"
@@ -48,9 +48,9 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return inverseSqrt(a); }
 #elif FN == "reciprocal"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return V(1.0) / a; }
 #elif FN == "sin"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return sin(angle4(a)); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return sin4(a); }
 #elif FN == "cos"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return cos(angle4(a)); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return cos4(a); }
 #elif FN == "tan"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return tan4(a); }
 #elif FN == "tanh"
@@ -135,9 +135,9 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
 }
 #endif
 #elif FN == "max"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return max(a, b); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, or_nan(b, max(a, b)))" : "max(a, b)"}}; }
 #elif FN == "min"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return min(a, b); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, or_nan(b, min(a, b)))" : "min(a, b)"}}; }
 #elif FN == "pow"
 // The builtin takes positive bases. With a whole exponent the sign follows from its parity; the root of a negative number
 // is NaN, which the square root gives.
@@ -150,20 +150,13 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
 }
 #elif FN == "atan2"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(atan2(a, b), V(0.0), (a == V(0.0)) & (b == V(0.0))); }
-#elif FN == "eq"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a == b); }
+#elif FN == "eq" || FN == "lt" || FN == "le" || FN == "gt" || FN == "ge"
+#let SIGN = FN == "eq" ? "==" : FN == "lt" ? "<" : FN == "le" ? "<=" : FN == "gt" ? ">" : ">="
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), {{DOMAIN == "f32" ? "ordered(a, b) & " : ""}}(a {{SIGN}} b)); }
 #elif FN == "ne"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a != b); }
-#elif FN == "lt"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a < b); }
-#elif FN == "le"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a <= b); }
-#elif FN == "gt"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a > b); }
-#elif FN == "ge"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a >= b); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(1), V(0), {{DOMAIN == "f32" ? "ordered(a, b) & " : ""}}(a == b)); }
 #elif FN == "where"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(c, b, a != V(0)); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(c, b, truth(a)); }
 #elif FN == "reglu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return or_nan(a, max(a, V(0.0))) * b; }
 #elif FN == "geglu"

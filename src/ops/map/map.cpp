@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <string>
 #include <tuple>
 
@@ -86,9 +87,15 @@ std::string_view domain_of(const Function& function, std::span<const View> input
   return domain;
 }
 
-/// A scalar as the bits of its domain type; what an integer type cannot hold becomes its nearest limit.
-std::uint32_t scalar_bits(double value, std::string_view domain) {
+/// A scalar as the bits of its domain type. Arithmetic of integers goes round their range, so -1 is a number to add to u32;
+/// the limits of `clamp` stop at the range's ends.
+std::uint32_t scalar_bits(double value, std::string_view domain, bool round) {
   if (domain == "f32") return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  constexpr double most = 9007199254740992.0;  // whole numbers up to here are exact
+  if (round && std::abs(value) <= most) {
+    return static_cast<std::uint32_t>(static_cast<std::int64_t>(value));
+  }
+  if (std::isnan(value)) return 0;
   if (domain == "i32") {
     return static_cast<std::uint32_t>(
         static_cast<std::int32_t>(std::clamp(value, -2147483648.0, 2147483647.0)));
@@ -105,7 +112,9 @@ std::array<std::uint32_t, 4> scalars_of(const Args& args, const View& y, const V
     scalars[0] += static_cast<double>(first) * scalars[1];
   }
   std::array<std::uint32_t, 4> bits{};
-  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = scalar_bits(scalars[i], variant.domain);
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    bits[i] = scalar_bits(scalars[i], variant.domain, variant.function != "clamp");
+  }
   return bits;
 }
 

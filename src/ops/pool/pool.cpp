@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -19,13 +20,14 @@ struct Variant {
   std::string_view mode;
   std::string_view function;
   bool outside = false;
+  bool nan = false;
   std::uint32_t chunk = 1;
   std::uint32_t items = 1;  // rows of an invocation
 
   static constexpr auto fields =
-      std::tuple{field("MODE", &Variant::mode), field("FN", &Variant::function),
-                 field("OUTSIDE", &Variant::outside), field("CHUNK", &Variant::chunk),
-                 field("ITEMS", &Variant::items)};
+      std::tuple{field("MODE", &Variant::mode),       field("FN", &Variant::function),
+                 field("OUTSIDE", &Variant::outside), field("NAN", &Variant::nan),
+                 field("CHUNK", &Variant::chunk),     field("ITEMS", &Variant::items)};
 };
 
 using unfold::Steps;
@@ -51,6 +53,7 @@ struct Job {
   View x{};  // what went in, for the gradient of `max`: [N, C, D, H, W]
   Function function = Function::max;
   bool outside = false;
+  bool nan = false;
   bool backward = false;
 };
 
@@ -95,7 +98,8 @@ Status launch_gradient(Plan& plan, const Job& job, const View& out, Variant vari
   which.slot = plan.add_scratch(round_up<std::uint64_t>(which.bytes().size(), 16));
   params.x = unfold::steps_of(job.x);
   params.y = unfold::steps_of(which);
-  Variant first{.mode = "which", .function = variant.function, .items = rows_of(out, caps)};
+  Variant first{
+      .mode = "which", .function = variant.function, .nan = job.nan, .items = rows_of(out, caps)};
   params.total = total_of(out, first);
   const Status found = push(plan, "pool/windows.wgsl", first, params,
                             {{"x", job.x}, {"y", which, Access::write}}, caps);
@@ -123,7 +127,8 @@ Status launch_job(Plan& plan, const Job& job, const Caps& caps) {
   }
   Variant variant{.mode = job.backward ? "backward" : "forward",
                   .function = job.function == Function::max ? "max" : "mean",
-                  .outside = job.outside && job.function == Function::mean};
+                  .outside = job.outside && job.function == Function::mean,
+                  .nan = job.nan && !job.backward && job.function == Function::max};
   Access access = Access::write;
   if (size_of(y.dtype) < 4) {
     if (unfold::in_pairs(y)) {
@@ -223,8 +228,8 @@ Result<Plan> plan_job(Job job, const View& image, const View& out,
   }
   if (image.empty() || out.empty()) {
     const bool lowest = !job.backward && job.function == Function::max;
-    return map::plan(
-        {.function = "fill", .y = y, .scalars = {lowest ? -3.4028234663852886e38 : 0.0}}, caps);
+    const double low = job.nan ? -std::numeric_limits<double>::infinity() : -3.4028234663852886e38;
+    return map::plan({.function = "fill", .y = y, .scalars = {lowest ? low : 0.0}}, caps);
   }
   Plan plan;
   if (const Status ok = split(plan, job, caps); !ok) return wrap(ok.error(), "planning a pool");
@@ -234,12 +239,16 @@ Result<Plan> plan_job(Job job, const View& image, const View& out,
 }  // namespace
 
 Result<Plan> plan(const Args& args, const Caps& caps) {
-  return plan_job({.function = args.function, .outside = args.count_outside}, args.x, args.y,
-                  args.kernel, args.axes, caps);
+  return plan_job(
+      {.function = args.function, .outside = args.count_outside, .nan = args.propagates_nan},
+      args.x, args.y, args.kernel, args.axes, caps);
 }
 
 Result<Plan> plan(const BackwardArgs& args, const Caps& caps) {
-  Job job{.function = args.function, .outside = args.count_outside, .backward = true};
+  Job job{.function = args.function,
+          .outside = args.count_outside,
+          .nan = args.propagates_nan,
+          .backward = true};
   if (args.function == Function::max) {
     if (const Status ok = validate(args.x, "x"); !ok) return std::unexpected(ok.error());
     if (!std::ranges::equal(args.x.extents(), args.dx.extents()) || !is_float(args.x.dtype)) {

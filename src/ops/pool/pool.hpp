@@ -24,6 +24,9 @@ struct Args {
   std::vector<Axis> axes;             ///< One per spatial dimension.
   bool count_outside =
       false;  ///< The mean divides by the elements of the window, not by those inside.
+  /// The largest of a window with a NaN is NaN, and of one with nothing above it -infinity. Without it NaN is passed over,
+  /// and nothing is lower than the lowest f32.
+  bool propagates_nan = false;
 };
 
 /// The gradient of Args with respect to x. With `max` each dy goes to the first largest element of its window.
@@ -35,6 +38,7 @@ struct BackwardArgs {
   std::vector<std::uint64_t> kernel;  ///< As for Args.
   std::vector<Axis> axes;             ///< As for Args.
   bool count_outside = false;         ///< As for Args.
+  bool propagates_nan = false;        ///< As for Args.
 };
 
 /// The launches for `args`, or why there are none.

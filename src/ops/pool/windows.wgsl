@@ -1,9 +1,18 @@
 // What a pool takes of each window. MODE "forward": the largest element or the mean (FN); "which": the number of the first
-// largest one, counted inside of [D, H, W], or none where no element is larger than the lowest float. The gradient needs that
-// once, however many elements share a window.
+// largest one, counted inside of [D, H, W], or none where there is no element (without NAN: none larger than the lowest
+// float). The gradient needs that once, however many elements share a window. NAN: a NaN is larger than every number.
 // Tile: 256 invocations, one per ITEMS rows of windows in CHUNK neighbouring columns. No workgroup memory.
 // Assumes: with CHUNK 2 rows of the result are even and aligned to words.
 #let PLACES = MODE == "which"
+#if NAN
+// Made of bits that are not known ahead: WGSL has no constant for infinity.
+var<private> lowest_bits = 0xff800000u;
+// By bits: drivers may take it that there is no NaN.
+fn beyond(v: f32, best: f32) -> bool {
+  let nan = (bitcast<u32>(v) & 0x7fffffffu) > 0x7f800000u;
+  return (v > best || nan) && (bitcast<u32>(best) & 0x7fffffffu) <= 0x7f800000u;
+}
+#endif
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
@@ -16,7 +25,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let base = vec3<i32>(vec3<u32>(d, h, w)) * vec3<i32>(p.stride_0, p.stride_1, p.stride_2) - vec3<i32>(p.pad_0, p.pad_1, p.pad_2);
 #for k in 0..ITEMS
 #for o in 0..CHUNK
-  var value{{k}}_{{o}} = {{FN == "max" ? "-3.4028234663852886e38" : "0.0"}};
+  var value{{k}}_{{o}} = {{FN == "mean" ? "0.0" : NAN ? "bitcast<f32>(lowest_bits)" : "-3.4028234663852886e38"}};
 #if PLACES
   var at{{k}}_{{o}} = 0xffffffffu;
 #elif FN == "mean"
@@ -44,7 +53,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #for k in 0..ITEMS
 #for o in 0..CHUNK
-        if ({{FN == "max" ? "v" + k + "_" + o + " > value" + k + "_" + o + " && " : ""}}y{{k}} < size.y && x{{o}} < size.z) {
+#let V = "v" + k + "_" + o
+#let BEST = "value" + k + "_" + o
+#let FIRST = PLACES && NAN ? "at" + k + "_" + o + " == 0xffffffffu || " : ""
+#let LARGER = FN == "mean" ? "true" : NAN ? FIRST + "beyond(" + V + ", " + BEST + ")" : V + " > " + BEST
+        if (({{LARGER}}) && y{{k}} < size.y && x{{o}} < size.z) {
 #if FN == "max"
           value{{k}}_{{o}} = v{{k}}_{{o}};
 #else

@@ -16,6 +16,8 @@ alias I = u32;
 const lane_numbers = 0u;
 #endif
 const no_index = 0xffffffffu;
+// Extremes of floats may be NaN; of any() and all() they are 0 or 1.
+#let NAN = DOMAIN == "f32" && (COMBINE == "max" || COMBINE == "min") && PRE != "nonzero"
 
 // Comes as bits, because WGSL has no constant for infinity.
 fn identity() -> T { return bitcast<T>(p.identity); }
@@ -24,7 +26,12 @@ fn prepare(v: W) -> W {
 #if PRE == "square"
   return v * v;
 #elif PRE == "nonzero"
+#if DOMAIN == "f32"
+  // By bits: NaN and numbers too small for a float unit are not 0 either.
+  return select(W(0.0), W(1.0), (bitcast<I>(v) & I(0x7fffffffu)) != I(0u));
+#else
   return select(W(T(0)), W(T(1)), v != W(T(0)));
+#endif
 #else
   return v;
 #endif
@@ -34,6 +41,7 @@ fn prepare(v: W) -> W {
 #let A = wide == 1 ? "Acc" : "One"
 #let TV = wide == 1 ? "vec4<T>" : "T"
 #let TI = wide == 1 ? "vec4<u32>" : "u32"
+#let TB = wide == 1 ? "vec4<bool>" : "bool"
 struct {{A}} {
   v: {{TV}},
 #if ARG
@@ -49,11 +57,25 @@ fn make_{{A}}(v: {{TV}}, i: {{TI}}) -> {{A}} {
 #endif
 }
 
+#if DOMAIN == "f32" && NAN
+// By bits: drivers may take it that there is no NaN.
+fn is_nan_{{A}}(v: {{TV}}) -> {{TB}} { return (bitcast<{{TI}}>(v) & {{TI}}(0x7fffffffu)) > {{TI}}(0x7f800000u); }
+#endif
 fn join_{{A}}(a: {{A}}, b: {{A}}) -> {{A}} {
-#if ARG
+#if ARG && DOMAIN == "f32"
+  // The lowest index among equals wins, in whatever order values are joined; NaN is further out than every number.
+  let nan_a = is_nan_{{A}}(a.v);
+  let nan_b = is_nan_{{A}}(b.v);
+  let beyond = !nan_a & (nan_b | (b.v {{COMBINE == "max" ? ">" : "<"}} a.v));
+  let same = (nan_a & nan_b) | (!nan_a & !nan_b & (b.v == a.v));
+  let better = beyond | (same & (b.i < a.i));
+  return {{A}}(select(a.v, b.v, better), select(a.i, b.i, better));
+#elif ARG
   // The lowest index among equals wins, in whatever order values are joined.
   let better = (b.v {{COMBINE == "max" ? ">" : "<"}} a.v) | ((b.v == a.v) & (b.i < a.i));
   return {{A}}(select(a.v, b.v, better), select(a.i, b.i, better));
+#elif NAN
+  return {{A}}(select(select({{COMBINE}}(a.v, b.v), b.v, is_nan_{{A}}(b.v)), a.v, is_nan_{{A}}(a.v)));
 #elif COMBINE == "sum"
   return {{A}}(a.v + b.v);
 #elif COMBINE == "prod"
@@ -96,8 +118,7 @@ fn fold(a: Acc) -> One {
 #let TY = wide == 1 ? "vec4<y_t>" : "y_t"
 fn result_{{A}}(a: {{A}}) -> {{TY}} {
 #if ARG && !PARTIAL
-  // Nothing was ever chosen when all elements are NaN.
-  return {{TY}}(select(a.i, {{wide == 1 ? "vec4<u32>()" : "0u"}}, a.i == {{wide == 1 ? "vec4<u32>(no_index)" : "no_index"}}));
+  return {{TY}}(a.i);
 #elif POST == "scale"
   return {{TY}}(a.v * p.scale);
 #elif POST == "sqrt"

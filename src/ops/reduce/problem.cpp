@@ -175,14 +175,19 @@ Status emit(Plan& plan, Problem problem, const Caps& caps) {
     const bool by_count = bytes <= budget;
     const Widest kept = widest(problem.x(), by_count);
     const Widest reduced = widest(problem.reduced[0], by_count);
-    if (kept.spread > 0 && kept.spread >= reduced.spread)
+    const std::uint64_t pieces = by_count ? 2 : ceil_div(bytes, budget * 3 / 4) + 1;
+    // Partial results that do not fit a binding themselves would have to be split in the same way, without end.
+    const std::uint64_t partial_bytes =
+        std::min(pieces, problem.reduced[0].shape[reduced.dim]) * problem.x().count() * 4;
+    if (kept.spread > 0 && (kept.spread >= reduced.spread || partial_bytes > budget))
       return split_kept(plan, problem, kept.dim, caps);
+    if (partial_bytes > budget && problem.x().count() > 1)  // kept dimensions that repeat
+      return split_kept(plan, problem, widest(problem.x(), true).dim, caps);
     if (reduced.spread == 0) {
       return fail(ErrorCode::unsupported,
                   "One element of {} needs more than the {} bytes that this device binds.",
                   describe(problem.x()), caps.max_binding);
     }
-    const std::uint64_t pieces = by_count ? 2 : ceil_div(bytes, budget * 3 / 4) + 1;
     return split_reduced(plan, problem, reduced.dim, pieces, caps);
   }
   if (problem.y().bytes().size() > budget) {

@@ -317,8 +317,16 @@ Status add_sort(Plan& plan, const Args& args, const Caps& caps) {
       std::min({rows_that_fit(x, budget), rows_that_fit(y, budget), x.shape[0]});
   if (count > tile) together = std::min(together, budget / (count * 4));
   if (together == 0) {
+    // Launches take whole tiles of a row, and merges of a whole order two chunks at once.
+    const bool selects = keep <= tile / 2;
+    const std::uint64_t least = count <= tile ? count : selects ? tile : 2 * tile;
+    if (least * 4 > budget) {
+      return fail(ErrorCode::unsupported,
+                  "Rows of {} elements cannot be sorted in bindings of {} bytes.", count,
+                  caps.max_binding);
+    }
     together = 1;
-    sorter.chunk = std::bit_floor(budget / 8);
+    sorter.chunk = std::max(tile, std::bit_floor(budget / 8));
   }
   if (count > tile) {
     const std::uint64_t left = keep <= tile / 2 ? ceil_div(count, tile) * keep : count;

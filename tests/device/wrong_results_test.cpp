@@ -1,0 +1,219 @@
+// Results that were wrong once, and calls that crashed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+#include <weft/weft.hpp>
+
+#include "shared.hpp"
+#include "small_bindings.hpp"
+
+namespace weft::test {
+namespace {
+
+using Floats = std::vector<float>;
+using Ints = std::vector<std::int32_t>;
+using Unsigned = std::vector<std::uint32_t>;
+using Bytes = std::vector<std::uint8_t>;
+constexpr float inf = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+Tensor row(const Floats& values) { return api_device().tensor({values.size()}, values); }
+
+void expect_same(const Floats& got, const Floats& wanted, const char* what) {
+  ASSERT_EQ(got.size(), wanted.size()) << what;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    EXPECT_TRUE(std::isnan(wanted[i]) ? std::isnan(got[i]) : got[i] == wanted[i])
+        << what << ", element " << i << ": got " << got[i] << ", expected " << wanted[i];
+  }
+}
+
+TEST(DeviceWrongResults, ReductionsOfOuterDimensionsEndWhereRowsFillABinding) {
+  const Device device = with_binding("4096");
+  for (const std::uint64_t columns : {701U, 1100U, 5000U}) {
+    const Tensor x = device.arange(2 * columns).reshape({2, columns});
+    const Floats sums = sum(x, {0}).to_vector();
+    const Floats most = max(x, {0}).to_vector();
+    for (std::uint64_t i = 0; i < columns; ++i) {
+      ASSERT_EQ(sums[i], static_cast<float>(2 * i + columns));
+      ASSERT_EQ(most[i], static_cast<float>(i + columns));
+    }
+  }
+  const Tensor wide = device.full({3, 1}, 2).broadcast_to({3, 3000});
+  EXPECT_EQ(sum(wide, {0}).to_vector(), Floats(3000, 6));
+  EXPECT_EQ(sum(wide, {1}).to_vector(), Floats(3, 6000));
+}
+
+TEST(DeviceWrongResults, RunningSumsRollsAndPadsPassOneBinding) {
+  const Device device = with_binding("4096");
+  const std::uint64_t columns = 1500;
+  const Tensor x = device.arange(3 * columns).reshape({3, columns});
+  const auto f = [&](std::uint64_t i, std::uint64_t j) {
+    return static_cast<float>(i * columns + j);
+  };
+  const Floats sums = cumsum(x, 0).to_vector();
+  const Floats rolled = roll(x, {1, 700}).to_vector();
+  const Floats edge = pad(x, {1, 0}, {2, 0}, Edge::repeat).to_vector();
+  const Floats mirrored = pad(x, {2, 0}, {1, 0}, Edge::reflect).to_vector();
+  for (std::uint64_t j = 0; j < columns; ++j) {
+    ASSERT_EQ(sums[2 * columns + j], f(0, j) + f(1, j) + f(2, j));
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      ASSERT_EQ(rolled[((i + 1) % 3) * columns + (j + 700) % columns], f(i, j));
+    }
+    ASSERT_EQ(edge[j], f(0, j));
+    ASSERT_EQ(edge[2 * columns + j], f(1, j));
+    ASSERT_EQ(edge[5 * columns + j], f(2, j));
+    ASSERT_EQ(mirrored[j], f(2, j));
+    ASSERT_EQ(mirrored[1 * columns + j], f(1, j));
+    ASSERT_EQ(mirrored[4 * columns + j], f(2, j));
+    ASSERT_EQ(mirrored[5 * columns + j], f(1, j));
+  }
+}
+
+TEST(DeviceWrongResults, SortsAreRightOrRefusedInSmallBindings) {
+  std::vector<std::int32_t> values(9001);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<std::int32_t>(i * 7919 % 9001);
+  }
+  for (const char* bytes : {"4096", "8192", "16384", "32768"}) {
+    const Device device = with_binding(bytes);
+    for (const std::uint64_t count : {9001U, 3000U, 1200U}) {
+      const Ints part(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
+      Ints sorted = part;
+      std::ranges::sort(sorted, std::greater<>());
+      const Tensor x = device.tensor({count}, part);
+      for (const std::uint64_t keep : {std::uint64_t{5}, count}) {
+        try {
+          const Ints got = top_k(x, keep).values.to_vector<std::int32_t>();
+          EXPECT_TRUE(std::equal(got.begin(), got.end(), sorted.begin())) << bytes << " " << count;
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+        }
+      }
+    }
+  }
+}
+
+TEST(DeviceWrongResults, IntegersGoRoundTheirRange) {
+  const Tensor u = api_device().tensor({3}, Unsigned{5, 0, 4294967295U});
+  EXPECT_EQ((u - 1).to_vector<std::uint32_t>(), (Unsigned{4, 4294967295U, 4294967294U}));
+  EXPECT_EQ((-u).to_vector<std::uint32_t>(), (Unsigned{4294967291U, 0, 1}));
+  EXPECT_EQ((u * -1).to_vector<std::uint32_t>(), (Unsigned{4294967291U, 0, 1}));
+  EXPECT_EQ((3 - u).to_vector<std::uint32_t>(), (Unsigned{4294967294U, 3, 4}));
+  const Tensor b = api_device().tensor({3}, Bytes{5, 0, 255});
+  EXPECT_EQ((b - 1).to_vector<std::uint8_t>(), (Bytes{4, 255, 254}));
+  EXPECT_EQ((-b).to_vector<std::uint8_t>(), (Bytes{251, 0, 1}));
+  EXPECT_EQ((b * -1).to_vector<std::uint8_t>(), (Bytes{251, 0, 1}));
+  EXPECT_EQ((b + b).to_vector<std::uint8_t>(), (Bytes{10, 0, 254}));
+  EXPECT_EQ(clamp(u, -1, 4).to_vector<std::uint32_t>(), (Unsigned{4, 0, 4}));
+}
+
+TEST(DeviceWrongResults, GradientsAtZeroes) {
+  const auto derived = [](const Tensor& x, const Tensor& y) {
+    return grad(sum(y), {x}).front().to_vector();
+  };
+  const Tensor zero = row({0, 0, 0});
+  expect_same(derived(zero, reduce("norm", zero)), {0, 0, 0}, "norm at 0");
+  const Tensor x = row({3, 0, 4});
+  expect_same(derived(x, reduce("norm", x)), {0.6F, 0, 0.8F}, "norm");
+  expect_same(derived(x, prod(x)), {0, 12, 0}, "prod with one 0");
+  const Tensor two = row({3, 0, 0});
+  expect_same(derived(two, prod(two)), {0, 0, 0}, "prod with two 0");
+  const Tensor none = row({3, 2, 4});
+  expect_same(derived(none, prod(none)), {8, 12, 6}, "prod");
+}
+
+TEST(DeviceWrongResults, NanIsLargerAndSmallerThanEveryNumber) {
+  for (const std::uint64_t count : {5U, 3000U}) {
+    for (const DType type : {DType::f32, DType::f16}) {
+      Floats values(count);
+      for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 97) - 40;
+      const std::uint64_t at = count * 2 / 3;
+      values[at] = nan;
+      const Tensor x = row(values).to(type);
+      const Tensor columns = x.reshape({count, 1}).broadcast_to({count, 3});
+      for (const char* f : {"max", "min"}) {
+        EXPECT_TRUE(std::isnan(reduce(f, x).item())) << f << " " << count;
+        EXPECT_TRUE(std::isnan(reduce(f, columns, {0}).to_vector()[2])) << f << " " << count;
+      }
+      for (const char* f : {"argmax", "argmin"}) {
+        EXPECT_EQ(reduce(f, x).item<std::int32_t>(), static_cast<std::int32_t>(at)) << f;
+        EXPECT_EQ(reduce(f, columns, {0}).to_vector<std::int32_t>()[1],
+                  static_cast<std::int32_t>(at));
+      }
+      EXPECT_EQ(reduce("any", x * 0).item(), 1.0F);
+      EXPECT_TRUE(std::isnan(cummax(x, 0).to_vector()[count - 1])) << count;
+      EXPECT_FALSE(std::isnan(cummax(x, 0).to_vector()[at - 1]));
+      EXPECT_TRUE(std::isnan(cummin(columns, 0).to_vector()[3 * count - 1])) << count;
+    }
+  }
+  EXPECT_EQ(reduce("all", row({nan, 1})).item(), 1.0F);
+  expect_same(cummax(row({-inf, -inf, 3}), 0).to_vector(), {-inf, -inf, 3}, "cummax of -inf");
+  const Tensor image = row({1, nan, 3, 4, -inf, -inf}).reshape({1, 1, 6});
+  expect_same(max_pool(image, {2}).to_vector(), {nan, 4, -inf}, "max_pool");
+}
+
+TEST(DeviceWrongResults, ElementwiseFunctionsOfNan) {
+  const Tensor a = row({nan, 1, nan, 2});
+  const Tensor b = row({1, nan, nan, 3});
+  expect_same(maximum(a, b).to_vector(), {nan, nan, nan, 3}, "maximum");
+  expect_same(minimum(a, b).to_vector(), {nan, nan, nan, 2}, "minimum");
+  expect_same(map("sign", a).to_vector(), {nan, 1, nan, 1}, "sign");
+  const auto numbers = [](const Tensor& mask) { return mask.to(DType::f32).to_vector(); };
+  expect_same(numbers(not_equal(a, a)), {1, 0, 1, 0}, "not_equal");
+  expect_same(numbers(equal(a, a)), {0, 1, 0, 1}, "equal");
+  expect_same(numbers(less_equal(a, b)), {0, 0, 0, 1}, "less_equal");
+  expect_same(numbers(greater_equal(a, b)), {0, 0, 0, 0}, "greater_equal");
+  expect_same(where(a, row({1, 1, 1, 1}), row({0, 0, 0, 0})).to_vector(), {1, 1, 1, 1}, "where");
+  expect_same(where(row({0, -0.0F, 1e-42F, -2}), row({1, 1, 1, 1}), row({0, 0, 0, 0})).to_vector(),
+              {0, 0, 1, 1}, "where of small numbers");
+}
+
+TEST(DeviceWrongResults, WhatHasNoResultIsAnError) {
+  const Device& device = api_device();
+  const Tensor none = device.empty({0, 3}, DType::f32);
+  for (const char* f : {"max", "min", "argmax", "argmin"}) {
+    EXPECT_THROW((void)reduce(f, none, {0}), Error) << f;
+    EXPECT_EQ(reduce(f, none, {1}).size(), 0U) << f;
+  }
+  EXPECT_EQ(sum(none, {0}).to_vector(), (Floats{0, 0, 0}));
+  EXPECT_EQ(prod(none).item(), 1.0F);
+  EXPECT_THROW((void)sum(device.full({2, 2}, 1), {0, 0}), Error);
+  EXPECT_THROW((void)device.full({2}, 300, DType::u8), Error);
+  EXPECT_THROW((void)device.full({2}, -1, DType::u32), Error);
+  EXPECT_THROW((void)device.full({2}, nan, DType::i32), Error);
+  EXPECT_THROW((void)device.full({2}, inf, DType::i8), Error);
+  EXPECT_EQ(device.full({2}, 255, DType::u8).to_vector<std::uint8_t>(), (Bytes{255, 255}));
+  const Tensor image = device.full({1, 1, 4}, 1);
+  EXPECT_THROW((void)max_pool(image, {2}, {.pad = {2}}), Error);
+  const Tensor logits = device.full({2, 3}, 0);
+  EXPECT_TRUE(std::isnan(cross_entropy(logits, device.tensor({2}, Ints{1, 3})).item()));
+  EXPECT_NEAR(cross_entropy(logits, device.tensor({2}, Ints{1, -1})).item(), std::log(3.0F), 1e-6);
+  EXPECT_THROW((void)checkpoint([](const std::vector<Tensor>& in) { return in[0]; }, {}), Error);
+  const Tensor variable_one = variable(device.full({1}, 1));
+  const Compiled updates = compile([&](const std::vector<Tensor>& in) -> Outputs {
+    return {std::vector<Tensor>{}, {{variable_one, in[0]}}};
+  });
+  EXPECT_THROW((void)updates.one({device.full({1}, 2)}), Error);
+}
+
+TEST(DeviceWrongResults, KernelsDoNotChangeWhatWasWrittenBefore) {
+  const Tensor x = api_device().tensor({4}, Floats{1, 2, 3, 4});
+  const Tensor before = x * 10;
+  const Tensor view = x.reshape({2, 2}).transpose() + 0;
+  const Kernel kernel = api_device().kernel(
+      {.wgsl = "@group(0) @binding(0) var<storage, read_write> y: array<f32>;\n"
+               "@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) { "
+               "y[i] = 7.0; }",
+       .writes = {true}});
+  kernel.run({x}, {1, 1, 1});
+  EXPECT_EQ(x.to_vector(), Floats(4, 7));
+  EXPECT_EQ(before.to_vector(), (Floats{10, 20, 30, 40}));
+  EXPECT_EQ(view.to_vector(), (Floats{1, 3, 2, 4}));
+}
+
+}  // namespace
+}  // namespace weft::test
