@@ -81,7 +81,7 @@ Tensor where(In condition, const Tensor& a, const Tensor& b) {
 
 Tensor reduce(std::string_view function, In x, const Dims& dims, bool keep_dims) {
   using ops::reduce::Function;
-  const auto* found = std::ranges::find_if(
+  const auto found = std::ranges::find_if(
       ops::reduce::all_functions, [&](Function f) { return ops::reduce::name(f) == function; });
   if (found == ops::reduce::all_functions.end()) {
     std::string known;

@@ -65,7 +65,7 @@ weft_status weft_reduce(const char* function, const weft_array* x, uint32_t axis
                         const weft_array* y) {
   return call(__func__, [&] {
     const std::string_view wanted = required(function, "function");
-    const auto* found = std::ranges::find_if(
+    const auto found = std::ranges::find_if(
         ops::reduce::all_functions, [&](auto each) { return ops::reduce::name(each) == wanted; });
     if (found == ops::reduce::all_functions.end()) {
       raise(ErrorCode::not_found, "There is no reduction named `{}`; docs/ops.md lists them.",

@@ -33,8 +33,8 @@ constexpr std::array type_rows{
 };
 
 const TypeRow* find_row(std::string_view name) {
-  const auto* row = std::ranges::find(type_rows, name, &TypeRow::name);
-  return row != type_rows.end() ? row : nullptr;
+  const auto row = std::ranges::find(type_rows, name, &TypeRow::name);
+  return row != type_rows.end() ? &*row : nullptr;
 }
 
 constexpr std::string_view metadata_key = "__metadata__";

@@ -1,9 +1,6 @@
 #include "gpu/adapter.hpp"
 
-#include <dawn/native/DawnNative.h>
-
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <optional>
@@ -16,14 +13,6 @@
 
 namespace weft::gpu {
 namespace {
-
-#if defined(__APPLE__)
-constexpr wgpu::BackendType native_backend = wgpu::BackendType::Metal;
-#elif defined(_WIN32)
-constexpr wgpu::BackendType native_backend = wgpu::BackendType::D3D12;
-#else
-constexpr wgpu::BackendType native_backend = wgpu::BackendType::Vulkan;
-#endif
 
 std::string kind_name(wgpu::AdapterType type) {
   switch (type) {
@@ -42,6 +31,7 @@ std::string backend_name(wgpu::BackendType type) {
     case wgpu::BackendType::D3D11: return "D3D11";
     case wgpu::BackendType::OpenGL: return "OpenGL";
     case wgpu::BackendType::OpenGLES: return "OpenGLES";
+    case wgpu::BackendType::WebGPU: return "WebGPU";
     default: return "unknown";
   }
 }
@@ -57,6 +47,27 @@ std::optional<MatrixType> matrix_type(wgpu::SubgroupMatrixComponentType type) {
     default: return std::nullopt;  // A type that came later than this table.
   }
 }
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+int rank(const AdapterInfo& info, bool low_power) {
+  if (info.kind == "discrete") return low_power ? 2 : 3;
+  if (info.kind == "integrated") return low_power ? 3 : 2;
+  if (info.kind == "unknown") return 1;
+  return 0;
+}
+
+AdapterInfo best(std::span<const AdapterInfo> adapters, bool low_power) {
+  return *std::ranges::max_element(
+      adapters, {}, [low_power](const AdapterInfo& info) { return rank(info, low_power); });
+}
+
+}  // namespace
 
 AdapterInfo describe(const wgpu::Adapter& adapter, std::uint32_t index) {
   wgpu::AdapterInfo raw;
@@ -120,27 +131,6 @@ AdapterInfo describe(const wgpu::Adapter& adapter, std::uint32_t index) {
   return info;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
-int rank(const AdapterInfo& info, bool low_power) {
-  if (info.kind == "discrete") return low_power ? 2 : 3;
-  if (info.kind == "integrated") return low_power ? 3 : 2;
-  if (info.kind == "unknown") return 1;
-  return 0;
-}
-
-AdapterInfo best(std::span<const AdapterInfo> adapters, bool low_power) {
-  return *std::ranges::max_element(
-      adapters, {}, [low_power](const AdapterInfo& info) { return rank(info, low_power); });
-}
-
-}  // namespace
-
 std::vector<const char*> toggle_names(ToggleStage stage, Mode mode, bool on) {
   std::vector<const char*> names;
   for (const Toggle& toggle : toggle_table) {
@@ -154,45 +144,12 @@ std::vector<const char*> toggle_names(ToggleStage stage, Mode mode, bool on) {
   return names;
 }
 
-Result<Discovery> discover() {
-  const auto instance_on = toggle_names(ToggleStage::instance, Mode::fast, true);
-  wgpu::DawnTogglesDescriptor instance_toggles;
-  instance_toggles.enabledToggleCount = instance_on.size();
-  instance_toggles.enabledToggles = instance_on.data();
-  constexpr std::array instance_features{wgpu::InstanceFeatureName::TimedWaitAny};
-  wgpu::InstanceDescriptor descriptor;
-  descriptor.nextInChain = &instance_toggles;
-  descriptor.requiredFeatureCount = instance_features.size();
-  descriptor.requiredFeatures = instance_features.data();
-  const dawn::native::Instance native(&descriptor);
-
-  const auto adapter_on = toggle_names(ToggleStage::adapter, Mode::fast, true);
-  wgpu::DawnTogglesDescriptor adapter_toggles;
-  adapter_toggles.enabledToggleCount = adapter_on.size();
-  adapter_toggles.enabledToggles = adapter_on.data();
-  wgpu::RequestAdapterOptions options;
-  options.nextInChain = &adapter_toggles;
-  options.featureLevel = wgpu::FeatureLevel::Core;
-  options.backendType = native_backend;
-
-  Discovery discovery;
-  discovery.instance = wgpu::Instance(native.Get());
-  for (const dawn::native::Adapter& found : native.EnumerateAdapters(&options)) {
-    wgpu::Adapter adapter(found.Get());
-    const auto index = static_cast<std::uint32_t>(discovery.candidates.size());
-    AdapterInfo info = describe(adapter, index);
-    discovery.candidates.push_back({std::move(adapter), std::move(info)});
-  }
-  return discovery;
-}
-
 Result<AdapterInfo> find_adapter(std::span<const AdapterInfo> adapters, std::string_view wanted) {
   if (adapters.empty()) {
     return fail(
         ErrorCode::not_found,
-        "This machine has no {} adapter; a driver (for example Mesa's, which also has one in "
-        "software) has to be installed.",
-        backend_name(native_backend));
+        "This machine has no adapter for WebGPU; a driver (for example Mesa's, which also has one "
+        "in software) has to be installed.");
   }
   if (wanted.empty() || wanted == "high-performance") return best(adapters, false);
   if (wanted == "low-power") return best(adapters, true);

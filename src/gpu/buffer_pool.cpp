@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <format>
-#include <optional>
-#include <string>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 
 namespace weft::gpu {
@@ -104,14 +102,8 @@ Result<Block> BufferPool::create(std::uint64_t bytes, std::uint64_t asked, std::
       descriptor.nextInChain = &full;
     }
   }
-  device_.PushErrorScope(wgpu::ErrorFilter::Validation);
-  device_.PushErrorScope(wgpu::ErrorFilter::Internal);
-  device_.PushErrorScope(wgpu::ErrorFilter::OutOfMemory);
-  wgpu::Buffer buffer = device_.CreateBuffer(&descriptor);
-  const std::optional<std::string> memory = pop_scope(instance_, device_);
-  const std::optional<std::string> internal = pop_scope(instance_, device_);
-  const std::optional<std::string> validation = pop_scope(instance_, device_);
-  const std::optional<std::string>& reason = memory ? memory : internal ? internal : validation;
+  wgpu::Buffer buffer;
+  const std::optional<std::string> reason = make(descriptor, buffer);
   if (reason || buffer == nullptr) {
     const std::scoped_lock lock(mutex_);
     return fail(
@@ -122,6 +114,27 @@ Result<Block> BufferPool::create(std::uint64_t bytes, std::uint64_t asked, std::
         reason.value_or("the device gave none."));
   }
   return Block{std::move(buffer), bytes, next_id()};
+}
+
+/// Makes the buffer and says what went wrong, if that can be known now.
+std::optional<std::string> BufferPool::make(const wgpu::BufferDescriptor& descriptor,
+                                            wgpu::Buffer& buffer) {
+  if (!limits_.blocking) {
+    // The device's own error record gets what goes wrong; it names the label.
+    const std::string label = formatted("{} ({} bytes)", text(descriptor.label), descriptor.size);
+    wgpu::BufferDescriptor named = descriptor;
+    named.label = std::string_view(label);
+    buffer = device_.CreateBuffer(&named);
+    return std::nullopt;
+  }
+  device_.PushErrorScope(wgpu::ErrorFilter::Validation);
+  device_.PushErrorScope(wgpu::ErrorFilter::Internal);
+  device_.PushErrorScope(wgpu::ErrorFilter::OutOfMemory);
+  buffer = device_.CreateBuffer(&descriptor);
+  std::optional<std::string> memory = pop_scope(instance_, device_);
+  std::optional<std::string> internal = pop_scope(instance_, device_);
+  std::optional<std::string> validation = pop_scope(instance_, device_);
+  return memory ? memory : internal ? internal : validation;
 }
 
 void BufferPool::note_taken(std::uint64_t bytes) {

@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +37,7 @@ class BufferPool {
   struct Limits {
     std::uint64_t max_buffer = 0;
     std::uint64_t pool_limit = 0;
+    bool blocking = true;  ///< See Host.
   };
   /// `dropped` is called, without a lock, with the id of every block that is destroyed.
   BufferPool(wgpu::Instance instance, wgpu::Device device, Limits limits,
@@ -48,6 +51,7 @@ class BufferPool {
 
  private:
   Result<Block> create(std::uint64_t bytes, std::uint64_t asked, std::string_view label);
+  std::optional<std::string> make(const wgpu::BufferDescriptor& descriptor, wgpu::Buffer& buffer);
   void note_taken(std::uint64_t bytes);
   Block pop_oldest();
   void destroy(std::vector<Block> blocks) noexcept;

@@ -137,9 +137,10 @@ Result<Device> Device::create(const DeviceOptions& options) {
   state->id = next_id();
   state->info = candidate->info;
   state->info.caps = std::move(*caps);
-  state->mode = *mode;
+  state->host = discovery->host;
+  state->mode = state->host.unchecked ? *mode : Mode::safe;
   state->instance = discovery->instance;
-  if (options.disk_cache) {
+  if (options.disk_cache && state->host.pipeline_blobs) {
     const std::filesystem::path directory = cache_directory(options.cache_dir);
     if (!directory.empty()) {
       state->disk = std::make_unique<DiskCache>(directory / "pipelines", disk_cache_bytes);
@@ -151,7 +152,8 @@ Result<Device> Device::create(const DeviceOptions& options) {
   const Caps& masked = state->info.caps;
   state->bind_groups = std::make_unique<BindGroupCache>(state->device, bind_group_count);
   state->pool = std::make_unique<BufferPool>(
-      state->instance, state->device, BufferPool::Limits{masked.max_buffer, options.pool_limit},
+      state->instance, state->device,
+      BufferPool::Limits{masked.max_buffer, options.pool_limit, state->host.blocking},
       [groups = state->bind_groups.get()](std::uint64_t block) { groups->drop(block); });
   state->staging = std::make_shared<StagingPool>(state->device, staging_kept);
   std::function<Result<PipelineCache*>()> checker;

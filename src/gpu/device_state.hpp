@@ -12,6 +12,7 @@
 #include "gpu/disk_cache.hpp"
 #include "gpu/error_sink.hpp"
 #include "gpu/gpu.hpp"
+#include "gpu/host.hpp"
 #include "gpu/native.hpp"
 #include "gpu/pipeline_cache.hpp"
 #include "gpu/profiler.hpp"
@@ -42,6 +43,7 @@ struct DeviceState {
 
   std::uint64_t id = 0;
   AdapterInfo info;  ///< With the mask applied to its capabilities.
+  Host host;
   Mode mode = Mode::fast;
   std::uint32_t uniform_alignment = 256;
   std::uint32_t max_uniform = 0;

@@ -26,25 +26,21 @@ std::string content_key(const KernelDesc& desc) {
   return key;
 }
 
-/// Tint's errors for a module, one per line with their position; empty if there are none.
-std::string module_errors(const wgpu::Instance& instance, const wgpu::ShaderModule& module) {
-  std::string errors;
-  const wgpu::Future future = module.GetCompilationInfo(
+/// Asks for the compiler's errors of a module, one per line with their position; none leave `errors` empty.
+wgpu::Future ask_for_errors(const wgpu::ShaderModule& module, std::shared_ptr<std::string> errors) {
+  return module.GetCompilationInfo(
       wgpu::CallbackMode::WaitAnyOnly,
-      [&errors](wgpu::CompilationInfoRequestStatus status, const wgpu::CompilationInfo* info) {
+      [errors = std::move(errors)](wgpu::CompilationInfoRequestStatus status,
+                                   const wgpu::CompilationInfo* info) {
         if (status != wgpu::CompilationInfoRequestStatus::Success || info == nullptr) return;
         for (std::size_t i = 0; i < info->messageCount; ++i) {
           const wgpu::CompilationMessage& message = info->messages[i];
           if (message.type != wgpu::CompilationMessageType::Error) continue;
           // As the compiler's own tools write it, so that wgsl::annotate finds the position.
-          errors += formatted("\n  :{}:{} error: {}", message.lineNum, message.linePos,
-                              text(message.message));
+          *errors += formatted("\n  :{}:{} error: {}", message.lineNum, message.linePos,
+                               text(message.message));
         }
       });
-  if (Status status = wait_for(instance, future, "the shader compiler"); !status) {
-    errors += formatted("\n  {}", status.error().message);
-  }
-  return errors;
 }
 
 /// What the driver's callback leaves behind; shared with it, since it may come late.
@@ -61,6 +57,8 @@ struct PipelineCache::Job {
   std::string key;
   std::promise<KernelResult> promise;
   std::shared_ptr<KernelState> kernel;
+  wgpu::ShaderModule module;
+  std::shared_ptr<std::string> errors = std::make_shared<std::string>();
   std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
   std::optional<Failure> failure;
   wgpu::Future future{};
@@ -162,15 +160,24 @@ void PipelineCache::start(Job& job) {
   // The scope keeps a bad shader out of the device's own error record: the compilation messages say
   // more, and they are this call's answer.
   context_.device.PushErrorScope(wgpu::ErrorFilter::Validation);
-  const wgpu::ShaderModule module = context_.device.CreateShaderModule(&module_descriptor);
+  job.module = context_.device.CreateShaderModule(&module_descriptor);
   context_.device.PopErrorScope(
       wgpu::CallbackMode::AllowSpontaneous,
       [](wgpu::PopErrorScopeStatus, wgpu::ErrorType, wgpu::StringView) {});
-  const std::string errors = module_errors(context_.instance, module);
-  if (!errors.empty()) {
+  job.future = ask_for_errors(job.module, job.errors);
+}
+
+void PipelineCache::link(Job& job) {
+  if (job.failure) return;
+  const KernelDesc& desc = *job.desc;
+  if (Status status = wait_for(context_.instance, job.future, "the shader compiler"); !status) {
+    job.failure = status.error();
+    return;
+  }
+  if (!job.errors->empty()) {
     job.failure = Failure{
         ErrorCode::shader,
-        formatted("The shader of the kernel \"{}\" is not valid WGSL:{}", desc.label, errors)};
+        formatted("The shader of the kernel \"{}\" is not valid WGSL:{}", desc.label, *job.errors)};
     return;
   }
 
@@ -182,7 +189,7 @@ void PipelineCache::start(Job& job) {
   wgpu::ComputePipelineDescriptor descriptor;
   descriptor.label = std::string_view(desc.label);
   descriptor.layout = job.kernel->layout->pipeline;
-  descriptor.compute.module = module;
+  descriptor.compute.module = job.module;
   descriptor.compute.entryPoint = std::string_view(desc.entry);
   descriptor.compute.constantCount = constants.size();
   descriptor.compute.constants = constants.data();
@@ -249,7 +256,10 @@ Result<std::vector<std::shared_ptr<const KernelState>>> PipelineCache::get(
   }
   // First everything of this call, then the answers of other threads: two calls with the same
   // kernels in different orders cannot wait for each other.
+  // All modules before the first wait, then all pipelines: where the compiler is another process,
+  // each wait is a way there and back.
   for (Job& job : jobs) start(job);
+  for (Job& job : jobs) link(job);
   for (Job& job : jobs) finish(job);
 
   std::vector<std::shared_ptr<const KernelState>> kernels;

@@ -66,6 +66,7 @@ class PipelineCache {
   Status validate(const KernelDesc& desc) const;
   std::shared_ptr<const LayoutState> layout(const KernelDesc& desc);
   void start(Job& job);
+  void link(Job& job);
   void finish(Job& job);
 
   const Context context_;

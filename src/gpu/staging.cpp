@@ -98,7 +98,7 @@ Status MappedRead::wait(ErrorSink& errors) {
 std::span<const std::byte> MappedRead::bytes() const {
   const void* data = buffer_.GetConstMappedRange(0, bytes_);
   if (data == nullptr) return {};
-  return {static_cast<const std::byte*>(data), bytes_};
+  return {static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes_)};
 }
 
 }  // namespace weft::gpu

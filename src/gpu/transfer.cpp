@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -41,7 +42,7 @@ ReadChunk start_read(DeviceState& device, const Slice& slice) {
 }
 
 Status finish_read(DeviceState& device, ReadChunk& chunk, std::span<std::byte> to) {
-  if (!device.info.caps.software) chunk.mapped->poll(polling);
+  if (!device.info.caps.software && device.host.blocking) chunk.mapped->poll(polling);
   if (Status status = chunk.mapped->wait(device.errors); !status) return status;
   const std::span<const std::byte> bytes = chunk.mapped->bytes();
   if (bytes.size() < chunk.skip + chunk.size) {
@@ -82,7 +83,7 @@ Status write_words(DeviceState& device, const Slice& to, std::span<const std::by
   for (std::uint64_t done = 0; done < bytes.size(); done += chunk_bytes) {
     const std::uint64_t size = std::min<std::uint64_t>(chunk_bytes, bytes.size() - done);
     device.queue.WriteBuffer(buffer, to.offset + done, bytes.data() + done, size);
-    if (done + size == bytes.size()) break;
+    if (done + size == bytes.size() || !device.host.blocking) continue;
     // The implementation copies each chunk to memory of its own until the device has taken it, so a
     // large upload waits now and then instead of doubling itself in host memory.
     device.queue.Submit(0, nullptr);
@@ -131,20 +132,29 @@ Status Device::write(const Slice& to, std::span<const std::byte> bytes) {
   const std::uint64_t end = to.offset + to.size;
   const std::uint64_t middle_begin = std::min(round_up<std::uint64_t>(to.offset, 4), end);
   const std::uint64_t middle_end = std::max(round_down<std::uint64_t>(end, 4), middle_begin);
-  if (middle_begin != to.offset || middle_end != end) {
+  const std::uint64_t tail = end - middle_end;
+  // The bytes between the end of a buffer and its capacity are nobody's, so the last word of a buffer is written whole.
+  const bool last_word = tail > 0 && end == to.buffer.size() && middle_end % 4 == 0;
+  if (middle_begin != to.offset || (tail > 0 && !last_word)) {
     StreamState stream(state_);
     const std::uint64_t head = middle_begin - to.offset;
     if (Status s = write_edge(stream, {to.buffer, to.offset, head}, bytes.first(head)); !s)
       return s;
-    const std::uint64_t tail = end - middle_end;
-    if (Status s = write_edge(stream, {to.buffer, middle_end, tail}, bytes.last(tail)); !s)
-      return s;
+    if (!last_word) {
+      if (Status s = write_edge(stream, {to.buffer, middle_end, tail}, bytes.last(tail)); !s)
+        return s;
+    }
     if (Status s = stream.submit(); !s) return s;
   }
   const Slice middle{to.buffer, middle_begin, middle_end - middle_begin};
   if (Status s = write_words(device, middle, bytes.subspan(middle_begin - to.offset, middle.size));
       !s) {
     return s;
+  }
+  if (last_word) {
+    std::array<std::byte, 4> word{};
+    std::ranges::copy(bytes.last(tail), word.begin());
+    device.queue.WriteBuffer(Unwrap::state(to.buffer)->block.buffer, middle_end, word.data(), 4);
   }
   return device.errors.take();
 }

@@ -1,5 +1,6 @@
 #include "ops/conv/conv.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 

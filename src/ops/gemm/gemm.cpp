@@ -18,7 +18,7 @@ constexpr std::array kernels{&naive_kernel, &matvec_kernel, &thin_kernel, &matri
 constexpr std::string_view split_k_name = "split_k";
 
 const Kernel* find_kernel(std::string_view name) {
-  const auto* found =
+  const auto found =
       std::ranges::find(kernels, name, [](const Kernel* kernel) { return kernel->name; });
   return found == kernels.end() ? nullptr : *found;
 }

@@ -241,7 +241,7 @@ Result<Cut> next_cut(const Problem& problem, const Caps& caps) {
   const std::uint64_t budget = binding_budget(caps);
   const auto cut_c = [&](std::uint32_t dim) { return Cut{Cut::What::dimension, dim}; };
   if (problem.batches() > caps.max_workgroups) {
-    const auto* widest =
+    const auto widest =
         std::ranges::max_element(problem.c.shape.begin(), problem.c.shape.begin() + batch_rank);
     return cut_c(static_cast<std::uint32_t>(widest - problem.c.shape.begin()));
   }

@@ -1,5 +1,6 @@
 #include "ops/pool/pool.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/format.hpp"
