@@ -10,6 +10,7 @@
 #include "weft/image.hpp"
 #include "weft/io.hpp"
 #include "weft/ops.hpp"
+#include "weft/random.hpp"
 #include "weft/sequence.hpp"
 #include "weft/tensor.hpp"
 #include "weft/version.hpp"

@@ -87,6 +87,11 @@ struct Describe {
   std::string operator()(const DropoutAttributes& a) const {
     return formatted("rate {} stream {}", a.rate, a.stream);
   }
+  std::string operator()(const RandomAttributes& a) const {
+    const ops::random::Distribution& d = a.distribution;
+    return formatted("{} low {} high {} mean {} std {} first {} domain {}", name(d.function), d.low,
+                     d.high, d.mean, d.std, a.first, a.domain);
+  }
   std::string operator()(const AttentionAttributes& a) const {
     return formatted("scale {}{} window {} cap {}{}", a.scale, a.causal ? " causal" : "", a.window,
                      a.soft_cap, a.max_bias > 0 ? formatted(" max_bias {}", a.max_bias) : "");

@@ -15,6 +15,7 @@
 #include "ops/fused/fused.hpp"
 #include "ops/norm/norm.hpp"
 #include "ops/pool/pool.hpp"
+#include "ops/random/random.hpp"
 #include "ops/recurrence/recurrence.hpp"
 #include "ops/reduce/reduce.hpp"
 #include "ops/resize/resize.hpp"
@@ -121,6 +122,16 @@ struct DropoutAttributes {
   float rate = 0;
   std::uint32_t stream = 0;
   bool operator==(const DropoutAttributes&) const = default;
+};
+
+/// Random numbers of a type and shape; `first` and `domain` say which of those that a key has.
+struct RandomAttributes {
+  ops::random::Distribution distribution;
+  DType dtype = DType::f32;
+  Shape shape{};
+  std::uint64_t first = 0;
+  std::uint32_t domain = 0;
+  bool operator==(const RandomAttributes&) const = default;
 };
 
 struct AdamAttributes {
@@ -301,7 +312,7 @@ using Attributes =
                  ConvAttributes, WindowAttributes, ResizeAttributes, BorderAttributes,
                  BandAttributes, SortAttributes, SolveAttributes, SinusoidAttributes,
                  CrossEntropyAttributes, ConvSsmAttributes, RecurrenceAttributes, HyperAttributes,
-                 RouterAttributes, FourierAttributes, StoredAttributes>;
+                 RouterAttributes, FourierAttributes, StoredAttributes, RandomAttributes>;
 
 /// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
 std::string describe(const Attributes& attributes);

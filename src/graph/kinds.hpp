@@ -52,6 +52,7 @@ extern const Rule indexer;
 extern const Rule router;
 // Training.
 extern const Rule dropout;
+extern const Rule random;
 extern const Rule adam;
 extern const Rule sgd;
 extern const Rule sgd_momentum;

@@ -3,11 +3,14 @@
 #include <utility>
 
 #include "ops/quant/tables.hpp"
+#include "ops/random/tables.hpp"
 
 namespace weft::ops {
 
-// The only tables so far are the codebooks, numbered by their types.
+// Codebooks are numbered by their types.
 std::span<const std::uint32_t> table_words(int slot) {
+  if (slot == normal_table_slot) return random::normal_table;
+  if (slot == gumbel_table_slot) return random::gumbel_table;
   const int number = first_table_slot - slot;
   if (number < 0 || number > std::to_underlying(DType::nvfp4)) return {};
   return quant::codebook_of(static_cast<DType>(number));

@@ -29,6 +29,7 @@ const std::map<std::string_view, Rules>& kinds_of_ops() {
       {"cross_entropy", {&kinds::cross_entropy, &kinds::cross_entropy_back}},
       {"optimizer", {&kinds::adam, &kinds::sgd, &kinds::sgd_momentum, &kinds::clip}},
       {"dropout", {&kinds::dropout}},
+      {"random", {&kinds::random}},
       {"repeat_back", {&kinds::tile_back}},
       {"recurrence", {&kinds::recurrence}},
       {"ssm_conv", {&kinds::ssm_conv}},

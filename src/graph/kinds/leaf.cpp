@@ -38,7 +38,8 @@ constexpr const Rule* list[] = {&value,         &variable,
                                 &tile,          &tile_back,
                                 &copy,          &get_rows,
                                 &set_rows,      &add_rows,
-                                &gather,        &scatter_add};
+                                &gather,        &scatter_add,
+                                &random};
 }  // namespace
 
 std::span<const Rule* const> all() { return list; }

@@ -1,0 +1,68 @@
+#include "api/arguments.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/format.hpp"
+#include "graph/node.hpp"
+#include "ops/view.hpp"
+
+namespace weft {
+
+void refuse(std::string_view function, const Where& where, const std::string& text) {
+  throw Error(ErrorCode::invalid_argument,
+              formatted("{} ({})", text, graph::describe_place(function, where)));
+}
+
+std::uint32_t axis_in(std::string_view function, int axis, const Shape& shape, const Where& where) {
+  const int rank = static_cast<int>(shape.size());
+  if (axis >= -rank && axis < rank) {
+    return static_cast<std::uint32_t>(axis < 0 ? axis + rank : axis);
+  }
+  if (rank == 0) {
+    refuse(function, where,
+           formatted("{} takes an axis, which a tensor of shape [] does not have; {} was given.",
+                     function, axis));
+  }
+  refuse(function, where,
+         formatted("{} with the shape {} takes an axis from {} to {}; {} was given.", function,
+                   ops::describe(shape), -rank, rank - 1, axis));
+}
+
+std::vector<std::uint32_t> axes_in(std::string_view function, const std::vector<int>& axes,
+                                   const Shape& shape, const Where& where) {
+  std::vector<std::uint32_t> out;
+  for (const int axis : axes) {
+    const std::uint32_t number = axis_in(function, axis, shape, where);
+    if (std::ranges::contains(out, number)) {
+      refuse(function, where,
+             formatted("{} was given axis {} of the shape {} twice.", function, axis,
+                       ops::describe(shape)));
+    }
+    out.push_back(number);
+  }
+  return out;
+}
+
+Tensor reorder(const Tensor& x, const std::vector<std::uint32_t>& order, const Where& where) {
+  if (std::ranges::is_sorted(order)) return x;
+  return x.permute({order.begin(), order.end()}, where);
+}
+
+std::vector<std::uint32_t> move_order(std::size_t rank, std::uint32_t from, std::uint32_t to) {
+  std::vector<std::uint32_t> order(rank);
+  std::iota(order.begin(), order.end(), 0U);
+  order.erase(order.begin() + from);
+  order.insert(order.begin() + to, from);
+  return order;
+}
+
+std::string describe(const Tensor& x) {
+  return formatted("{}{}", name(x.dtype()), ops::describe(x.shape()));
+}
+
+void need(std::string_view function, std::string_view what, const Tensor& x, const Where& where) {
+  if (!x) refuse(function, where, formatted("{} was given no tensor as {}.", function, what));
+}
+
+}  // namespace weft
