@@ -82,6 +82,13 @@ bool overlap(const ByteRange& a, const ByteRange& b) { return a.begin < b.end &&
 Result<Dispatch> make_dispatch(Launch launch, const Caps& caps) {
   std::vector<Pending> pending;
   std::vector<std::size_t> binding_of(launch.operands.size());
+  // A buffer may not be bound both read-only and writable in one dispatch: where one operand writes to a buffer, every
+  // binding of it is writable, and none may overlap another.
+  const auto written = [&launch](int slot) {
+    return std::ranges::any_of(launch.operands, [slot](const Operand& operand) {
+      return operand.view.slot == slot && operand.access != Access::read;
+    });
+  };
   for (std::size_t i = 0; i < launch.operands.size(); ++i) {
     const Operand& operand = launch.operands[i];
     ByteRange bytes = operand.view.bytes();
@@ -89,8 +96,8 @@ Result<Dispatch> make_dispatch(Launch launch, const Caps& caps) {
     bytes.end = round_up<std::uint64_t>(std::max(bytes.end, bytes.begin + 16), 16);
     Pending mine{operand.view.slot,
                  bytes,
-                 {operand.access != Access::read, operand.access == Access::atomic, operand.unit}};
-    // Merge with every overlapping binding of the same buffer when one of the two writes. Merging widens the
+                 {written(operand.view.slot), operand.access == Access::atomic, operand.unit}};
+    // Merge with every overlapping binding of the same buffer unless all of them only read. Merging widens the
     // range, which can make it overlap further bindings, so it repeats until nothing changes.
     std::vector<bool> gone(pending.size(), false);
     for (bool changed = true; changed;) {
@@ -98,10 +105,9 @@ Result<Dispatch> make_dispatch(Launch launch, const Caps& caps) {
       for (std::size_t j = 0; j < pending.size(); ++j) {
         Pending& other = pending[j];
         if (gone[j] || other.slot != mine.slot || !overlap(other.range, mine.range)) continue;
-        if (!other.decl.writable && !mine.decl.writable) continue;
+        if (!mine.decl.writable) continue;
         mine.range = {std::min(mine.range.begin, other.range.begin),
                       std::max(mine.range.end, other.range.end)};
-        mine.decl.writable = true;
         mine.decl.atomic = mine.decl.atomic || other.decl.atomic;
         mine.decl.unit = std::min(mine.decl.unit, other.decl.unit);
         if (mine.decl.atomic) mine.decl.unit = 1;
@@ -124,12 +130,6 @@ Result<Dispatch> make_dispatch(Launch launch, const Caps& caps) {
     }
     pending.resize(kept);
     for (std::size_t k = 0; k <= i; ++k) binding_of[k] = renumbered[binding_of[k]];
-  }
-  // A buffer may not be bound both read-only and writable in one dispatch: make such read bindings writable.
-  for (Pending& a : pending) {
-    for (const Pending& b : pending) {
-      if (a.slot == b.slot && b.decl.writable) a.decl.writable = true;
-    }
   }
 
   Dispatch out;
