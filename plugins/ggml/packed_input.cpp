@@ -11,6 +11,9 @@ namespace weft::plugin {
 namespace {
 
 constexpr std::size_t own_buffers = 2;
+/// Their slots are those of a caller's buffers, far behind the buffers of a graph: ops leave these as they are, however many
+/// plans they put together from others. Slots of scratch would be renumbered on the way.
+constexpr int first_own_slot = 1 << 14;
 
 /// Whether both are the same rows, however many dimensions these have.
 bool same_rows(const ops::View& a, const ops::View& b) {
@@ -22,8 +25,8 @@ bool same_rows(const ops::View& a, const ops::View& b) {
 /// The packed form of x in one of the buffers.
 ops::View packed_in(std::size_t buffer, const ops::View& x) {
   ops::View out = ops::mul_mat::packed_view(x);
-  out.slot = ops::first_scratch_slot + static_cast<int>(buffer);
-  return ops::lend(out);
+  out.slot = first_own_slot + static_cast<int>(buffer);
+  return out;
 }
 
 }  // namespace
@@ -75,10 +78,10 @@ void append_shared(ops::Plan& graph, ops::Plan node) {
   graph.scratch.resize(std::max(graph.scratch.size(), own_buffers), 16);
   for (ops::Dispatch& dispatch : node.dispatches) {
     for (ops::BoundRange& range : dispatch.ranges) {
-      if (range.slot >= ops::lent_slots) {
-        range.slot -= ops::lent_slots;
-      } else if (range.slot >= ops::first_scratch_slot) {
+      if (range.slot >= ops::first_scratch_slot) {
         range.slot += static_cast<int>(own_buffers);
+      } else if (range.slot >= first_own_slot) {
+        range.slot += ops::first_scratch_slot - first_own_slot;
       }
     }
     graph.dispatches.push_back(std::move(dispatch));

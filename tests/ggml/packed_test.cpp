@@ -118,5 +118,21 @@ TEST_F(GgmlPacked, AttentionPacksWhatProductsTake) {
   expect_launches(before, 6);  // two launches of attention and a product
 }
 
+TEST_F(GgmlPacked, AttentionOverQuantizedCachesPacksWhatProductsTake) {
+  ggml_context* context = context_.get();
+  for (const ggml_type cache : {GGML_TYPE_Q8_0, GGML_TYPE_Q4_0}) {
+    ggml_tensor* q = tensor(GGML_TYPE_F32, {64, 1, 4});
+    ggml_tensor* k = tensor(cache, {64, 256, 2});
+    ggml_tensor* v = tensor(cache, {64, 256, 2});
+    ggml_tensor* mask = tensor(GGML_TYPE_F16, {256, 1});
+    ggml_tensor* seen = ggml_flash_attn_ext(context, q, k, v, mask, 0.125F, 0, 0);
+    results_.push_back(product(ggml_reshape_2d(context, seen, 256, 1)));
+    results_.push_back(seen);
+  }
+  const std::uint64_t before = launches();
+  check(0, results_, 1e-3);
+  expect_launches(before, 10);  // two that decode the caches, two of attention and a product
+}
+
 }  // namespace
 }  // namespace weft::test
