@@ -82,9 +82,9 @@ class Program:
         return hashlib.sha256(self.plugin.read_bytes()).hexdigest()[:16]
 
     def cases(self) -> dict[Case, Listed]:
-        """All cases, also those of several nodes, which `support` leaves out: with WEFT_EXPLAIN the plug-in refuses every op
+        """All cases, also those of several nodes, which `support` leaves out: with WEFT_EXPLAIN=only the plug-in refuses every op
         after it has told what it would do, and `test` names each case that it cannot run."""
-        done = subprocess.run([*self.command, "test", "-b", DEVICE], cwd=self.cwd, env=self.env() | {"WEFT_EXPLAIN": "1"},
+        done = subprocess.run([*self.command, "test", "-b", DEVICE], cwd=self.cwd, env=self.env() | {"WEFT_EXPLAIN": "only"},
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         found = listed(done.stdout)
         if not found:

@@ -4,10 +4,9 @@
 #include <link.h>
 
 #include <cstdio>
-#include <optional>
-#include <string>
 
 #include "base/format.hpp"
+#include "op_names.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -26,42 +25,82 @@ int find_base(dl_phdr_info* info, std::size_t /*size*/, void* found) {
   return 0;
 }
 
-template <class F>
-bool find(void* handle, const char* name, F& out) {
-  out = reinterpret_cast<F>(dlsym(handle, name));
-  return out != nullptr;
+/// The program's ggml: its functions, or why they cannot be used.
+struct Host {
+  Api api;
+  decltype(&ggml_log_get) log_get = nullptr;
+  std::string refusal;
+};
+
+/// Where the operations are counted otherwise than here, what the first difference is. Goes upwards and ends at the first
+/// one: the function that names them does not look at how many there are.
+std::string other_numbering(const Api& api) {
+  for (std::size_t i = 0; i < op_names.size(); ++i) {
+    const char* name = api.op_name(static_cast<ggml_op>(i));
+    if (name != nullptr && op_names[i] == name) continue;
+    return formatted("operation {} is {} there and {} here", i, name != nullptr ? name : "none",
+                     op_names[i]);
+  }
+  return {};
 }
 
-std::optional<Api> load() {
+Host look() {
+  Host host;
   void* handle = nullptr;
   dl_iterate_phdr(find_base, static_cast<void*>(&handle));
-  Api api;
-  if (handle != nullptr && find(handle, "ggml_backend_buffer_init", api.buffer_init) &&
-      find(handle, "ggml_nbytes", api.nbytes) && find(handle, "ggml_op_name", api.op_name) &&
-      find(handle, "ggml_type_name", api.type_name) &&
-      find(handle, "ggml_graph_nodes", api.graph_nodes) &&
-      find(handle, "ggml_graph_n_nodes", api.graph_n_nodes) &&
-      find(handle, "ggml_log_get", api.log_get)) {
-    return api;
+  if (handle == nullptr) {
+    host.refusal = "The program has loaded no ggml whose backends can be plug-ins.";
+    return host;
   }
-  return std::nullopt;
+  std::string missing;
+  const auto find = [&](const char* name, auto& out) {
+    out = reinterpret_cast<std::remove_reference_t<decltype(out)>>(dlsym(handle, name));
+    if (out == nullptr && missing.empty()) missing = name;
+  };
+  Api& api = host.api;
+  find("ggml_log_get", host.log_get);
+  find("ggml_backend_buffer_init", api.buffer_init);
+  find("ggml_nbytes", api.nbytes);
+  find("ggml_op_name", api.op_name);
+  find("ggml_type_name", api.type_name);
+  find("ggml_graph_nodes", api.graph_nodes);
+  find("ggml_graph_n_nodes", api.graph_n_nodes);
+  void* precision = nullptr;
+  find("ggml_prec_set_acc",
+       precision);  // Since ggml 0.24, whose interface is the oldest known here.
+  // API 3 came with this function.
+  api.version = dlsym(handle, "ggml_backend_buft_alloc_buffer_n") != nullptr ? 3 : 2;
+
+  const auto version = reinterpret_cast<const char* (*)()>(dlsym(handle, "ggml_version"));
+  const std::string release = version != nullptr ? version() : "of an unknown release";
+  if (!missing.empty()) {
+    host.refusal =
+        formatted("The program's ggml {} has no function {}; Weft needs ggml 0.24 or later.",
+                  release, missing);
+  } else if (const std::string difference = other_numbering(api); !difference.empty()) {
+    host.refusal = formatted(
+        "The program's ggml {} counts its operations otherwise than the releases that Weft was "
+        "built for: {}.",
+        release, difference);
+  }
+  return host;
 }
 
-const Api* loaded() {
-  static const std::optional<Api> api = load();
-  return api ? &*api : nullptr;
+const Host& host() {
+  static const Host found = look();
+  return found;
 }
 
 }  // namespace
 
-bool api_found() { return loaded() != nullptr; }
+const std::string& refusal() { return host().refusal; }
 
-const Api& api() { return *loaded(); }
+const Api& api() { return host().api; }
 
 void log(ggml_log_level level, std::string_view text) {
   ggml_log_callback callback = nullptr;
   void* user = nullptr;
-  api().log_get(&callback, &user);
+  if (host().log_get != nullptr) host().log_get(&callback, &user);
   const std::string line = formatted("weft: {}\n", text);
   if (callback != nullptr) {
     callback(level, line.c_str(), user);

@@ -1,28 +1,29 @@
 #pragma once
 
-#include <ggml-backend-impl.h>
-#include <ggml.h>
-
+#include <string>
 #include <string_view>
+
+#include "interface.hpp"
 
 namespace weft::plugin {
 
 /// The functions of ggml-base that the plug-in calls. They are looked up in the copy of ggml-base that the program has
 /// loaded already: its file name differs between builds of ggml, and linking one name would load a second copy.
 struct Api {
-  decltype(&ggml_backend_buffer_init) buffer_init = nullptr;
+  int version = 0;  ///< The API number, which says how some of interface.hpp's types are laid out.
+  ggml_backend_buffer_t (*buffer_init)(ggml_backend_buffer_type_t, ggml_backend_buffer_i,
+                                       void* context, std::size_t size) = nullptr;
   decltype(&ggml_nbytes) nbytes = nullptr;
   decltype(&ggml_op_name) op_name = nullptr;
   decltype(&ggml_type_name) type_name = nullptr;
   decltype(&ggml_graph_nodes) graph_nodes = nullptr;
   decltype(&ggml_graph_n_nodes) graph_n_nodes = nullptr;
-  decltype(&ggml_log_get) log_get = nullptr;
 };
 
-/// Whether the program has loaded a ggml-base that has all these functions.
-bool api_found();
+/// Why the program's ggml cannot be used, as a sentence; empty where it can.
+const std::string& refusal();
 
-/// The functions; only where api_found().
+/// The functions; only where there is no refusal().
 const Api& api();
 
 /// Writes a line to ggml's log.

@@ -122,6 +122,7 @@ ggml_status graph_compute(ggml_backend_t backend, ggml_cgraph* graph) {
 /// What ggml asks for before it gives the tensors of a graph their memory.
 void graph_optimize(ggml_backend_t /*backend*/, ggml_cgraph* graph,
                     ggml_backend_graph_optimize_params* params) {
+  if (!fusing()) return;
   const std::span nodes(api().graph_nodes(graph),
                         static_cast<std::size_t>(api().graph_n_nodes(graph)));
   bring_together(nodes);

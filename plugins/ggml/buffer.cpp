@@ -91,7 +91,7 @@ constexpr ggml_backend_buffer_i buffer_interface{
 };
 
 DeviceContext& device_of(ggml_backend_buffer_type_t type) {
-  return *static_cast<DeviceContext*>(type->context);
+  return *static_cast<DeviceContext*>(BufferType::context_of(type));
 }
 
 const char* type_name(ggml_backend_buffer_type_t type) {
@@ -133,15 +133,30 @@ std::uint64_t offset_of(const ggml_tensor& tensor) {
   return std::bit_cast<std::uintptr_t>(tensor.data) - fake_base;
 }
 
-ggml_backend_buffer_type_i buffer_type_interface() {
-  return {
-      .get_name = type_name,
-      .alloc_buffer = alloc_buffer,
-      .get_alignment = get_alignment,
-      .get_max_size = get_max_size,
-      .get_alloc_size = nullptr,  // The bytes of the tensor: scratch belongs to graphs.
-      .is_host = nullptr,
+BufferType::BufferType(ggml_backend_dev_t device, void* context) {
+  // Sizes are the bytes of the tensors: scratch belongs to graphs.
+  const auto set = [&](auto& layout) {
+    layout.functions.get_name = type_name;
+    layout.functions.alloc_buffer = alloc_buffer;
+    layout.functions.get_alignment = get_alignment;
+    layout.functions.get_max_size = get_max_size;
+    layout.device = device;
+    layout.context = context;
   };
+  if (api().version >= 3) layout_.emplace<1>();
+  std::visit(set, layout_);
+}
+
+ggml_backend_buffer_type_t BufferType::get() {
+  return std::visit(
+      [](auto& layout) { return reinterpret_cast<ggml_backend_buffer_type_t>(&layout); }, layout_);
+}
+
+void* BufferType::context_of(ggml_backend_buffer_type_t type) {
+  if (api().version >= 3) {
+    return reinterpret_cast<BufferTypeLayout<BufferTypeFunctions3>*>(type)->context;
+  }
+  return reinterpret_cast<BufferTypeLayout<BufferTypeFunctions2>*>(type)->context;
 }
 
 }  // namespace weft::plugin

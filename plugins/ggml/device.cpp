@@ -51,11 +51,15 @@ ggml_backend_buffer_type_t get_buffer_type(ggml_backend_dev_t dev) {
   return DeviceContext::of(dev).buffer_type();
 }
 
-/// WEFT_EXPLAIN: every op is refused, after the log was told which kernels it would take, or why there are none. So
-/// test-backend-ops lists all of its cases without running one.
-bool explaining() {
+/// WEFT_EXPLAIN: the error output is told which kernels each op takes, or why there are none. With `only`, every op is
+/// refused after that, so that test-backend-ops lists all of its cases without running one.
+enum class Explain : std::uint8_t { no, yes, only };
+
+Explain explaining() {
   static const char* const value = std::getenv("WEFT_EXPLAIN");
-  return value != nullptr && std::string_view(value) != "0";
+  const std::string_view text = value != nullptr ? value : "0";
+  if (text.empty() || text == "0") return Explain::no;
+  return text == "only" ? Explain::only : Explain::yes;
 }
 
 void explain(const std::string& device, const ggml_tensor& op, const Result<ops::Plan>& plan) {
@@ -66,18 +70,19 @@ void explain(const std::string& device, const ggml_tensor& op, const Result<ops:
     text += (i == 0 ? ": " : "; ") + plan->dispatches[i].kernel.label;
   }
   std::fflush(stdout);  // What the program wrote before comes before it in a common log.
-  log(GGML_LOG_LEVEL_INFO, text);
+  // Not through ggml's log, which programs silence.
+  std::fputs(formatted("weft: {}\n", text).c_str(), stderr);
 }
 
 bool supports_op(ggml_backend_dev_t dev, const ggml_tensor* op) {
   if (is_view_op(op->op)) return true;
-  if (find_row(op->op) == nullptr && !explaining()) return false;
+  const Explain explained = explaining();
+  if (find_row(op->op) == nullptr && explained == Explain::no) return false;
   Engine* engine = DeviceContext::of(dev).engine();
   if (engine == nullptr) return false;
   const Result<ops::Plan> plan = plan_unplaced(*op, engine->device.caps());
-  if (!explaining()) return plan.has_value();
-  explain(get_name(dev), *op, plan);
-  return false;
+  if (explained != Explain::no) explain(get_name(dev), *op, plan);
+  return explained != Explain::only && plan.has_value();
 }
 
 bool supports_buft(ggml_backend_dev_t dev, ggml_backend_buffer_type_t type) {
@@ -123,7 +128,7 @@ DeviceContext::DeviceContext(ggml_backend_reg_t registry, std::size_t number, gp
       buffer_name_(name_),
       info_(std::move(info)),
       device_{device_interface, registry, this},
-      buffer_type_{buffer_type_interface(), &device_, this} {}
+      buffer_type_(&device_, this) {}
 
 Engine* DeviceContext::engine() {
   const std::lock_guard lock(mutex_);

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <ggml-backend-impl.h>
-
 #include <memory>
 #include <mutex>
 #include <string>
+#include <variant>
 
 #include "base/error.hpp"
 #include "gpu/gpu.hpp"
 #include "graph/executor.hpp"
 #include "graph_cache.hpp"
+#include "interface.hpp"
 
 namespace weft::plugin {
 
@@ -19,6 +19,19 @@ struct Engine {
   gpu::Device device;
   graph::Executor executor;
   GraphCache graphs;
+};
+
+/// The kind of memory of a device, laid out as the program's ggml has it.
+class BufferType {
+ public:
+  BufferType(ggml_backend_dev_t device, void* context);
+  [[nodiscard]] ggml_backend_buffer_type_t get();
+  /// The context of such a type.
+  static void* context_of(ggml_backend_buffer_type_t type);
+
+ private:
+  std::variant<BufferTypeLayout<BufferTypeFunctions2>, BufferTypeLayout<BufferTypeFunctions3>>
+      layout_;
 };
 
 /// One adapter as ggml sees it. The GPU is opened when something is first wanted from it, since programs list devices
@@ -39,7 +52,7 @@ class DeviceContext {
   Engine* opened();
 
   ggml_backend_device* device() { return &device_; }
-  ggml_backend_buffer_type* buffer_type() { return &buffer_type_; }
+  ggml_backend_buffer_type_t buffer_type() { return buffer_type_.get(); }
 
   static DeviceContext& of(ggml_backend_dev_t device) {
     return *static_cast<DeviceContext*>(device->context);
@@ -50,7 +63,7 @@ class DeviceContext {
   std::string buffer_name_;
   gpu::AdapterInfo info_;
   ggml_backend_device device_{};
-  ggml_backend_buffer_type buffer_type_{};
+  BufferType buffer_type_;
   std::mutex mutex_;
   bool tried_ = false;
   std::unique_ptr<Engine> engine_;
@@ -70,8 +83,6 @@ struct BufferContext {
 /// The bytes between the start of its buffer and a tensor.
 std::uint64_t offset_of(const ggml_tensor& tensor);
 
-/// The functions of Weft's buffer type.
-ggml_backend_buffer_type_i buffer_type_interface();
 /// A new backend (a stream of work) of a device; null when the device does not open.
 ggml_backend_t make_backend(DeviceContext& device);
 /// True for backends that make_backend() made.

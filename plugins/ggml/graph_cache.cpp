@@ -6,8 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "ggml-impl.h"
-
 #include "api.hpp"
 #include "base/format.hpp"
 #include "device.hpp"
@@ -30,24 +28,33 @@ void add_tensor(std::vector<std::uint64_t>& key, const ggml_tensor& tensor) {
   for (const std::size_t stride : tensor.nb) key.push_back(stride);
 }
 
-/// How often a tensor is a source in the whole graph that this one may be a part of; -1 where ggml does not say, or lays its
-/// graphs out otherwise than the one that Weft was built with, which the number of nodes tells.
-int uses_of(const ggml_cgraph& graph, std::size_t nodes, const ggml_tensor& tensor) {
-  if (static_cast<std::size_t>(graph.n_nodes) != nodes || graph.visited_hash_set.size == 0) {
-    return -1;
+/// The members of a graph; null where ggml lays its graphs out otherwise than described, which the number of nodes tells.
+const GraphLayout* layout_of(const ggml_cgraph& graph, std::size_t nodes) {
+  const auto* layout = reinterpret_cast<const GraphLayout*>(&graph);
+  return static_cast<std::size_t>(layout->nodes_count) == nodes ? layout : nullptr;
+}
+
+/// How often a tensor is a source in the whole graph that this one may be a part of; -1 where that is not known.
+int uses_of(const GraphLayout* graph, const ggml_tensor& tensor) {
+  if (graph == nullptr || graph->met.size == 0) return -1;
+  const TensorSet& met = graph->met;
+  // A tensor lies at the place that its address gives, or at the next ones that others have not taken.
+  std::size_t at = (std::bit_cast<std::uintptr_t>(&tensor) >> 4U) % met.size;
+  for (std::size_t i = 0; i < met.size && (met.used[at / 32] >> (at % 32) & 1U) != 0; ++i) {
+    if (met.tensors[at] == &tensor) return graph->uses[at];
+    at = (at + 1) % met.size;
   }
-  const std::size_t at = ggml_hash_find(&graph.visited_hash_set, &tensor);
-  const bool found = at != GGML_HASHSET_FULL && ggml_bitset_get(graph.visited_hash_set.used, at);
-  return found ? graph.use_counts[at] : -1;
+  return -1;
 }
 
 std::vector<std::uint64_t> key_of(const ggml_cgraph& graph, std::span<ggml_tensor* const> nodes) {
+  const GraphLayout* layout = layout_of(graph, nodes.size());
   std::vector<std::uint64_t> key;
   key.reserve(nodes.size() * 48);
   for (const ggml_tensor* node : nodes) {
     key.push_back(static_cast<std::uint64_t>(node->op));
     key.push_back(static_cast<std::uint64_t>(node->flags));
-    key.push_back(static_cast<std::uint64_t>(uses_of(graph, nodes.size(), *node)));
+    key.push_back(static_cast<std::uint64_t>(uses_of(layout, *node)));
     if (!is_computed(*node)) {  // A view keeps what it shows from being fused away.
       add_tensor(key, *node);
       continue;
@@ -73,10 +80,10 @@ std::uint64_t hash_of(std::span<const std::uint64_t> words) {
   return hash;
 }
 
-/// The number that ggml gives to a graph which it will hand over unchanged again and again; 0 where it gives none. The
-/// number of nodes tells whether this ggml lays its graphs out as the one that Weft was built with.
+/// The number that ggml gives to a graph which it will hand over unchanged again and again; 0 where it gives none.
 std::uint64_t uid_of(const ggml_cgraph& graph, std::size_t nodes) {
-  return static_cast<std::size_t>(graph.n_nodes) == nodes ? graph.uid : 0;
+  const GraphLayout* layout = layout_of(graph, nodes);
+  return layout != nullptr ? layout->uid : 0;
 }
 
 /// The buffers of a graph's tensors, numbered.
@@ -112,10 +119,11 @@ Result<Planned> plan_graph(const ggml_cgraph& graph, std::span<ggml_tensor* cons
   std::vector<const ggml_tensor*> computed;
   std::ranges::copy_if(nodes, std::back_inserter(computed),
                        [](const ggml_tensor* tensor) { return is_computed(*tensor); });
-  const Uses uses(nodes,
-                  [&](const ggml_tensor& tensor) { return uses_of(graph, nodes.size(), tensor); });
+  const GraphLayout* layout = layout_of(graph, nodes.size());
+  const Uses uses(nodes, [&](const ggml_tensor& tensor) { return uses_of(layout, tensor); });
   for (std::span<const ggml_tensor* const> left = computed; !left.empty();) {
-    if (auto fusion = fuse(left, uses, place, packed, caps)) {
+    auto fusion = fusing() ? fuse(left, uses, place, packed, caps) : std::nullopt;
+    if (fusion) {
       for (const ggml_tensor* tensor : left.first(fusion->nodes)) {
         out.nodes.push_back(tensor->op);
         packed.written(*tensor, place);
@@ -133,7 +141,9 @@ Result<Planned> plan_graph(const ggml_cgraph& graph, std::span<ggml_tensor* cons
     };
     auto node = make_node(*tensor, place);
     if (!node) return wrap(node.error(), doing());
-    if (Status ok = packed.prepare(*node, out.plan, caps); !ok) return wrap(ok.error(), doing());
+    if (fusing()) {
+      if (Status ok = packed.prepare(*node, out.plan, caps); !ok) return wrap(ok.error(), doing());
+    }
     auto plan = plan_node(*node, caps);
     if (!plan) return wrap(plan.error(), doing());
     append_shared(out.plan, std::move(*plan));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ggml-backend-impl.h>
+#include <ggml.h>
 
 #include <array>
 #include <atomic>

@@ -132,7 +132,26 @@ Result<Node> make_node(const ggml_tensor& tensor,
   return node;
 }
 
-Result<ops::Plan> plan_unplaced(const ggml_tensor& tensor, const Caps& caps) {
+namespace {
+
+/// Programs ask whether an op can read a weight before they know the op's parameters. Rotations then turn no dimension, with
+/// a base and a scale of 0, and have factors for more of them. There is a kernel if there is one for what is meant.
+ggml_tensor with_parameters(ggml_tensor tensor) {
+  enum Word : std::uint8_t { dims = 1, base = 5, scale = 6 };
+  const bool rotates = tensor.op == GGML_OP_ROPE || tensor.op == GGML_OP_ROPE_BACK;
+  if (rotates && tensor.op_params[dims] == 0 && tensor.op_params[base] == 0 &&
+      tensor.op_params[scale] == 0 && tensor.src[2] != nullptr) {
+    tensor.op_params[dims] =
+        static_cast<std::int32_t>(std::min(2 * tensor.src[2]->ne[0], tensor.src[0]->ne[0] / 2 * 2));
+    tensor.op_params[base] = tensor.op_params[scale] = std::bit_cast<std::int32_t>(1.0F);
+  }
+  return tensor;
+}
+
+}  // namespace
+
+Result<ops::Plan> plan_unplaced(const ggml_tensor& asked, const Caps& caps) {
+  const ggml_tensor tensor = with_parameters(asked);
   std::vector<const ggml_tensor*> roots;
   const auto place = [&roots](const ggml_tensor& t) -> Result<Place> {
     const ggml_tensor* root = t.view_src != nullptr ? t.view_src : &t;

@@ -107,7 +107,7 @@ std::vector<gpu::AdapterInfo> offered(const std::vector<gpu::AdapterInfo>& adapt
 
 Registry* make_registry() {
   auto registry = std::make_unique<Registry>();
-  registry->registry = {GGML_BACKEND_API_VERSION, registry_interface, registry.get()};
+  registry->registry = {api().version, registry_interface, registry.get()};
   const auto adapters = gpu::list_adapters();
   if (!adapters) {
     log(GGML_LOG_LEVEL_ERROR, adapters.error().message);
@@ -127,7 +127,10 @@ Registry* make_registry() {
 /// What ggml calls after loading the plug-in.
 extern "C" [[gnu::visibility("default")]] ggml_backend_reg_t ggml_backend_init() {
   try {
-    if (!weft::plugin::api_found()) return nullptr;
+    if (const std::string& refusal = weft::plugin::refusal(); !refusal.empty()) {
+      weft::plugin::log(GGML_LOG_LEVEL_ERROR, refusal);
+      return nullptr;
+    }
     static weft::plugin::Registry* const registry = weft::plugin::make_registry();
     return &registry->registry;
   } catch (const std::exception& error) {
@@ -137,7 +140,6 @@ extern "C" [[gnu::visibility("default")]] ggml_backend_reg_t ggml_backend_init()
   }
 }
 
-/// How well the plug-in suits this machine, among variants of the same plug-in; 0 would mean not at all.
-extern "C" [[gnu::visibility("default")]] int ggml_backend_score() {
-  return weft::plugin::api_found() ? 1 : 0;
-}
+/// How well the plug-in suits this machine, among variants of the same plug-in. Never 0, which would mean not at all, and
+/// without a word: ggml_backend_init() says why.
+extern "C" [[gnu::visibility("default")]] int ggml_backend_score() { return 1; }

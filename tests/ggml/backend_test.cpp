@@ -349,5 +349,17 @@ TEST_F(GgmlBackend, ServesSeveralThreads) {
   }
 }
 
+/// llama.cpp's loader asks this way whether the device can read the factors of rotations: without any parameter.
+TEST_F(GgmlBackend, TakesFactorsOfRotationsWhoseParametersAreNotKnown) {
+  ggml_context* context = context_.get();
+  ggml_tensor* x = ggml_new_tensor_3d(context, GGML_TYPE_F32, 64, 4, 512);
+  ggml_tensor* positions = ggml_new_tensor_1d(context, GGML_TYPE_I32, 512);
+  for (const std::int64_t factors : {32, 24}) {
+    ggml_tensor* weight = ggml_new_tensor_1d(context, GGML_TYPE_F32, factors);
+    ggml_tensor* probe = ggml_rope_ext(context, x, positions, weight, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    EXPECT_TRUE(ggml_backend_dev_supports_op(device_, probe)) << factors;
+  }
+}
+
 }  // namespace
 }  // namespace weft::test

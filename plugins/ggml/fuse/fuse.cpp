@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <string_view>
 
 #include "fuse/patterns.hpp"
 #include "ops/overlap.hpp"
@@ -15,6 +17,11 @@ constexpr std::array<Pattern, 5> patterns{fuse_norm, fuse_rope, fuse_attention, 
                                           fuse_router};
 
 }  // namespace
+
+bool fusing() {
+  static const char* const value = std::getenv("WEFT_FUSE");
+  return value == nullptr || (std::string_view(value) != "off" && std::string_view(value) != "0");
+}
 
 bool is_computed(const ggml_tensor& tensor) {
   return (tensor.flags & GGML_TENSOR_FLAG_COMPUTE) != 0 && !is_view_op(tensor.op);

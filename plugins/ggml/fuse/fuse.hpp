@@ -14,6 +14,9 @@ struct ggml_cgraph;
 
 namespace weft::plugin {
 
+/// Whether nodes may be joined at all: WEFT_FUSE=off computes every node by itself.
+bool fusing();
+
 /// True for nodes that compute something.
 bool is_computed(const ggml_tensor& tensor);
 
