@@ -3,6 +3,7 @@
 #include <new>
 
 #include "commands.hpp"
+#include "standard_files.hpp"
 
 namespace {
 
@@ -22,6 +23,7 @@ int run(int argc, char** argv) {
 #endif
   try {
     app.parse(argc, argv);
+    weft::cli::finish_output();
     return 0;
   } catch (const CLI::RequiredError& error) {
     if (!app.get_subcommands().empty() || app.remaining().empty()) {
@@ -42,6 +44,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    weft::cli::keep_standard_files();
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
     std::fputs("weft: this machine has not enough memory for that\n", stderr);

@@ -15,6 +15,7 @@
 #include "commands.hpp"
 #include "llm/session.hpp"
 #include "sampling_options.hpp"
+#include "standard_files.hpp"
 
 namespace weft::cli {
 namespace {
@@ -41,6 +42,9 @@ struct RunOptions {
 /// What the built-in model continues where no prompt is given.
 constexpr const char* builtin_opening = "The captain";
 
+constexpr std::int64_t most_tokens = std::int64_t{1} << 31;  ///< Of a context.
+constexpr int most_threads = 512;                            ///< What ggml takes.
+
 /// One growing line on a terminal, nothing elsewhere. Loading goes on until it is interrupted.
 bool show_progress(float part) {
   if (isatty(STDERR_FILENO) == 0) return !interrupted;
@@ -64,11 +68,6 @@ void handle_interrupts() {
 /// Ends the command as interrupted programs do.
 [[noreturn]] void exit_interrupted() { throw CLI::RuntimeError(interrupted_status); }
 
-void print_piece(std::string_view piece) {
-  std::fwrite(piece.data(), 1, piece.size(), stdout);
-  std::fflush(stdout);
-}
-
 void print_timing(const llm::Timing& timing) {
   const auto rate = [](std::size_t tokens, double seconds) {
     return seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
@@ -86,13 +85,12 @@ std::string answer(llm::Session& session, const std::string& text, std::int64_t 
   std::string reply;
   const auto out = [&reply](std::string_view piece) {
     reply += piece;
-    print_piece(piece);
+    write_output(piece);
   };
   const std::size_t most =
       tokens < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(tokens);
   const llm::Timing timing = value_or_exit(session.generate(text, most, out, interrupted));
-  std::fputs("\n", stdout);
-  std::fflush(stdout);
+  write_output("\n");
   print_timing(timing);
   return reply;
 }
@@ -151,7 +149,7 @@ void run_model(RunOptions options) {
     conversation.push_back({"user", options.prompt});
     answer(session, session.format(conversation), options.tokens);
   } else {
-    if (builtin) print_piece(options.prompt);
+    if (builtin) write_output(options.prompt);
     answer(session, options.prompt, options.tokens);
   }
   if (interrupted) exit_interrupted();
@@ -184,13 +182,22 @@ void add_run(CLI::App& app) {
   command
       ->add_option("-c,--context,--ctx-size", model.context,
                    "Tokens of the context; 0: what the model was trained for")
+      ->check(CLI::Range(std::int64_t{0}, most_tokens))
       ->capture_default_str();
   command->add_option("--device", model.device,
                       "An adapter (part of its name or its index), several with commas between, or "
                       "cpu");
-  command->add_option("--gpu-layers,--n-gpu-layers", model.gpu_layers,
-                      "Layers on the device; the rest is left to the CPU");
-  command->add_option("-t,--threads", model.threads, "Threads for what runs on the CPU");
+  command->add_option("--rpc", model.servers,
+                      "Servers of ggml's RPC backend, HOST:PORT with commas between, whose devices "
+                      "get layers too");
+  command
+      ->add_option("--gpu-layers,--n-gpu-layers", model.gpu_layers,
+                   "Layers on the device; the rest is left to the CPU; -1: all")
+      ->check(CLI::Range(-1, 1 << 20));
+  command
+      ->add_option("-t,--threads", model.threads,
+                   "Threads for what runs on the CPU; 0: one for each core")
+      ->check(CLI::Range(0, most_threads));
   command->add_option("--flash-attention", model.flash_attention, "on, off or auto")
       ->check(CLI::IsMember({"on", "off", "auto"}))
       ->capture_default_str();

@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <charconv>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -18,6 +20,7 @@ namespace fs = std::filesystem;
 constexpr const char* llama_library = "libllama.v0.5.0.so";
 constexpr const char* ggml_library = "libggml.v0.5.0.so";
 constexpr const char* plugin_library = "libggml-weft.so";
+constexpr const char* rpc_library = "libggml-rpc.so";
 constexpr const char* cache_folder = "weft/llama-3.22.1/lib";
 
 std::string variable(const char* name) {
@@ -25,10 +28,24 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+/// The folder of the file that this code was loaded from. Not that of /proc/self/exe, which in a bundle is the loader.
+/// Empty where it cannot be told.
 fs::path program_folder() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path(".") : self.parent_path();
+  const auto here = reinterpret_cast<std::uintptr_t>(&program_folder);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line;
+       std::getline(maps, line);) {  // "start-end perms offset device inode   path"
+    std::uintptr_t start = 0;
+    std::uintptr_t end = 0;
+    const char* last = line.data() + line.size();
+    const auto [dash, first_error] = std::from_chars(line.data(), last, start, 16);
+    if (first_error != std::errc() || dash == last) continue;
+    const auto [rest, error] = std::from_chars(dash + 1, last, end, 16);
+    const std::size_t path = line.find('/');
+    if (error != std::errc() || here < start || here >= end || path == std::string::npos) continue;
+    return fs::path(line.substr(path)).parent_path();
+  }
+  return {};
 }
 
 /// Empty where nothing names one; relative paths count as nothing, so that the current folder is never searched.
@@ -43,10 +60,12 @@ Result<fs::path> first_that_exists(const std::vector<fs::path>& candidates, std:
   std::string tried;
   for (const fs::path& candidate : candidates) {
     std::error_code error;
+    if (candidate.is_relative()) continue;  // Of a folder that is not known.
     if (fs::exists(candidate, error)) return candidate;
     tried += (tried.empty() ? "" : ", ") + candidate.string();
   }
-  return fail(ErrorCode::not_found, "There is no {}; looked at {}.", what, tried);
+  return fail(ErrorCode::not_found, "There is no {}; looked at {}.", what,
+              tried.empty() ? "nothing, as no folder to look in is known" : tried);
 }
 
 }  // namespace
@@ -54,7 +73,9 @@ Result<fs::path> first_that_exists(const std::vector<fs::path>& candidates, std:
 Result<Libraries> find_libraries() {
   const fs::path here = program_folder();
   std::vector<fs::path> folders;
-  if (const std::string given = variable("WEFT_LLAMA_LIB"); !given.empty()) folders = {given};
+  if (const std::string given = variable("WEFT_LLAMA_LIB"); !given.empty()) {
+    folders = {fs::absolute(given)};
+  }
   if (folders.empty()) {
     folders = {here, here / "../lib"};
     if (const fs::path cache = user_cache(); !cache.empty())
@@ -65,7 +86,9 @@ Result<Libraries> find_libraries() {
   if (!llama) return std::unexpected(llama.error());
 
   std::vector<fs::path> plugins;
-  if (const std::string given = variable("WEFT_GGML_PLUGIN"); !given.empty()) plugins = {given};
+  if (const std::string given = variable("WEFT_GGML_PLUGIN"); !given.empty()) {
+    plugins = {fs::absolute(given)};
+  }
   if (plugins.empty()) {
     plugins = {here / plugin_library, here / "../lib" / plugin_library,
                here / "../plugins/ggml" / plugin_library};
@@ -73,6 +96,13 @@ Result<Libraries> find_libraries() {
   const auto plugin = first_that_exists(plugins, "ggml plug-in");
   if (!plugin) return std::unexpected(plugin.error());
   return Libraries{llama->parent_path(), *plugin};
+}
+
+Result<fs::path> find_rpc(const Libraries& libraries) {
+  const fs::path beside = libraries.plugin.parent_path();
+  return first_that_exists(
+      {beside / rpc_library, beside / "rpc" / rpc_library, libraries.folder / rpc_library},
+      "library of ggml's RPC backend");
 }
 
 Result<fs::path> find_builtin_model() {

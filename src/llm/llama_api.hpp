@@ -28,6 +28,9 @@ struct Libraries {
 /// WEFT_GGML_PLUGIN and beside the program.
 Result<Libraries> find_libraries();
 
+/// The plug-in with ggml's RPC backend, which lies beside Weft's.
+Result<std::filesystem::path> find_rpc(const Libraries& libraries);
+
 /// Loads llama.cpp; the library stays loaded.
 Result<std::shared_ptr<const LlamaApi>> load_llama(const Libraries& libraries);
 

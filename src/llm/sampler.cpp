@@ -60,13 +60,14 @@ class ChainBuilder {
   }
 
   void add_penalties(const SamplingOptions& options) {
-    put(api_.llama_sampler_init_penalties(tokens(), options.repeat_last, options.repeat_penalty,
-                                          options.frequency_penalty, options.presence_penalty));
+    const std::int32_t whole = api_.llama_model_n_ctx_train(model_);
+    put(api_.llama_sampler_init_penalties(
+        tokens(), options.repeat_last < 0 ? whole : options.repeat_last, options.repeat_penalty,
+        options.frequency_penalty, options.presence_penalty));
     if (options.dry_multiplier <= 0) return;
     std::vector<const char*> breakers;
     for (const std::string& breaker : options.dry_breakers) breakers.push_back(breaker.c_str());
-    const std::int32_t last =
-        options.dry_last < 0 ? api_.llama_model_n_ctx_train(model_) : options.dry_last;
+    const std::int32_t last = options.dry_last < 0 ? whole : options.dry_last;
     put(api_.llama_sampler_init_dry(vocabulary_, options.dry_multiplier, options.dry_base,
                                     options.dry_allowed_length, last, breakers.data(),
                                     breakers.size()));

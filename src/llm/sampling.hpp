@@ -24,8 +24,8 @@ struct SamplingOptions {
   float repeat_penalty = 1;
   float frequency_penalty = 0;
   float presence_penalty = 0;
-  std::int32_t repeat_last = 64;
-  float dry_multiplier = 0;  ///< 0: off.
+  std::int32_t repeat_last = 64;  ///< Negative: the whole context.
+  float dry_multiplier = 0;       ///< 0: off.
   float dry_base = 1.75F;
   std::int32_t dry_allowed_length = 2;
   std::int32_t dry_last = -1;  ///< Negative: the whole context.

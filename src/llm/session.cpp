@@ -13,6 +13,7 @@
 #include "base/format.hpp"
 #include "formats/ggml_type.hpp"
 #include "formats/gguf.hpp"
+#include "llm/checks.hpp"
 #include "llm/llama_api.hpp"
 #include "llm/sampler.hpp"
 
@@ -58,20 +59,10 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// More than any model has.
+constexpr std::int32_t most_layers = 999;
+
 using Devices = std::vector<ggml_backend_dev_t>;
-
-/// Types that llama.cpp takes for keys and values; others end the process deep inside of it.
-constexpr std::array<std::string_view, 9> cache_types{"f32",  "f16",  "bf16", "q8_0",  "q5_1",
-                                                      "q5_0", "q4_1", "q4_0", "iq4_nl"};
-
-Status check_cache_type(std::string_view type) {
-  if (std::ranges::contains(cache_types, type)) return {};
-  std::string known;
-  for (const std::string_view name : cache_types)
-    known += formatted("{}{}", known.empty() ? "" : ", ", name);
-  return fail(ErrorCode::invalid_argument,
-              "Keys and values cannot have the type {}; these are possible: {}.", type, known);
-}
 
 }  // namespace
 
@@ -101,7 +92,10 @@ struct Session::State {
     return fail(code, "{}{}{}", what, reason.empty() ? "." : ": ", reason);
   }
 
-  Result<Devices> open_devices(const Libraries& libraries, const std::string& wanted);
+  Result<Devices> open_devices(const Libraries& libraries, const ModelOptions& options);
+  Status add_local(const Libraries& libraries, const std::string& wanted, Devices& devices);
+  Status add_servers(const Libraries& libraries, std::string_view list, Devices& devices);
+  void add_device(ggml_backend_dev_t device, Devices& devices);
   [[nodiscard]] Status check_memory(const ModelOptions& options, const Devices& devices) const;
   Status load(const ModelOptions& options, Devices devices);
   Status make_context(const ModelOptions& options, bool on_device);
@@ -110,10 +104,15 @@ struct Session::State {
   Status decode(std::span<const llama_token> tokens, const std::atomic<bool>& stop);
 };
 
-Result<Devices> Session::State::open_devices(const Libraries& libraries,
-                                             const std::string& wanted) {
-  api->ggml_backend_load_all_from_path(libraries.folder.c_str());
-  if (wanted == "cpu") return Devices{};
+void Session::State::add_device(ggml_backend_dev_t device, Devices& devices) {
+  device_name =
+      formatted("{}{}{}", devices.empty() ? "" : device_name, devices.empty() ? "" : " and ",
+                api->ggml_backend_dev_description(device));
+  devices.push_back(device);
+}
+
+Status Session::State::add_local(const Libraries& libraries, const std::string& wanted,
+                                 Devices& devices) {
   if (!wanted.empty()) setenv("WEFT_GGML_DEVICES", wanted.c_str(), 1);
   log->take();
   ggml_backend_reg_t registry = api->ggml_backend_load(libraries.plugin.c_str());
@@ -123,19 +122,66 @@ Result<Devices> Session::State::open_devices(const Libraries& libraries,
   }
   const std::size_t count = api->ggml_backend_reg_dev_count(registry);
   if (count == 0) return failure(ErrorCode::not_found, "There is no device to run on");
-  Devices devices;
-  device_name.clear();
   // All that were asked for, or else the first.
   for (std::size_t i = 0; i < (wanted.empty() ? 1 : count); ++i) {
-    devices.push_back(api->ggml_backend_reg_dev_get(registry, i));
-    device_name +=
-        (i == 0 ? "" : " and ") + std::string(api->ggml_backend_dev_description(devices.back()));
+    add_device(api->ggml_backend_reg_dev_get(registry, i), devices);
+  }
+  return {};
+}
+
+Status Session::State::add_servers(const Libraries& libraries, std::string_view list,
+                                   Devices& devices) {
+  const auto library = find_rpc(libraries);
+  if (!library) return std::unexpected(library.error());
+  log->take();
+  ggml_backend_reg_t rpc = api->ggml_backend_load(library->c_str());
+  if (rpc == nullptr) {
+    return failure(ErrorCode::io,
+                   formatted("ggml's RPC backend {} does not load", library->string()));
+  }
+  using AddServer = ggml_backend_reg_t (*)(const char*);
+  const auto add_server = reinterpret_cast<AddServer>(
+      api->ggml_backend_reg_get_proc_address(rpc, "ggml_backend_rpc_add_server"));
+  if (add_server == nullptr) {
+    return fail(ErrorCode::not_found, "{} is not ggml's RPC backend.", library->string());
+  }
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::string server(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    // ggml ends the process where nobody answers, so that is found out first.
+    if (Status ok = check_server(server); !ok) return ok;
+    ggml_backend_reg_t registry = add_server(server.c_str());
+    const std::size_t count = registry != nullptr ? api->ggml_backend_reg_dev_count(registry) : 0;
+    if (count == 0) {
+      return failure(ErrorCode::not_found, formatted("The server {} has no device", server));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      add_device(api->ggml_backend_reg_dev_get(registry, i), devices);
+    }
+  }
+  return {};
+}
+
+Result<Devices> Session::State::open_devices(const Libraries& libraries,
+                                             const ModelOptions& options) {
+  api->ggml_backend_load_all_from_path(libraries.folder.c_str());
+  Devices devices;
+  if (!options.servers.empty()) {
+    if (Status ok = add_servers(libraries, options.servers, devices); !ok) {
+      return std::unexpected(ok.error());
+    }
+  }
+  if (options.device == "cpu") return devices;
+  if (Status ok = add_local(libraries, options.device, devices); !ok) {
+    return std::unexpected(ok.error());
   }
   return devices;
 }
 
 Status Session::State::check_memory(const ModelOptions& options, const Devices& devices) const {
-  if (devices.empty() || options.gpu_layers < 999) return {};
+  const bool all_layers = options.gpu_layers < 0 || options.gpu_layers >= most_layers;
+  if (devices.empty() || !all_layers) return {};
   std::size_t all = 0;
   for (ggml_backend_dev_t device : devices) {
     std::size_t free = 0;
@@ -158,7 +204,8 @@ Status Session::State::load(const ModelOptions& options, Devices devices) {
   devices.push_back(nullptr);
   llama_model_params params = api->llama_model_default_params();
   params.devices = devices.data();
-  params.n_gpu_layers = on_device ? options.gpu_layers : 0;
+  const bool all_layers = options.gpu_layers < 0;
+  params.n_gpu_layers = !on_device ? 0 : all_layers ? most_layers : options.gpu_layers;
   params.progress_callback = report_progress;
   std::function<bool(float)> progress = options.progress;
   params.progress_callback_user_data = &progress;
@@ -244,9 +291,9 @@ Result<Session> Session::open(const ModelOptions& options, const SamplingOptions
     return std::unexpected(ok.error());
   }
   // A file that is no model, or not all of it, is reported by what is wrong with it.
-  if (const auto file = gguf::File::open(options.model); !file) {
-    return std::unexpected(file.error());
-  }
+  const auto file = gguf::File::open(options.model);
+  if (!file) return std::unexpected(file.error());
+  if (const Status ok = check_layers(*file); !ok) return std::unexpected(ok.error());
   const auto libraries = find_libraries();
   if (!libraries) return std::unexpected(libraries.error());
   // Would load a plug-in, perhaps this one, before it is told which devices are wanted.
@@ -258,7 +305,7 @@ Result<Session> Session::open(const ModelOptions& options, const SamplingOptions
   state->log->verbose = options.verbose;
   state->api->llama_log_set(LogSink::write, state->log.get());
   state->api->llama_backend_init();
-  const auto devices = state->open_devices(*libraries, options.device);
+  const auto devices = state->open_devices(*libraries, options);
   if (!devices) return std::unexpected(devices.error());
   if (Status ok = state->load(options, *devices); !ok) return std::unexpected(ok.error());
   auto sampler = Sampler::make(state->api, state->model, sampling);

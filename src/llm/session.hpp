@@ -24,6 +24,8 @@ struct ModelOptions {
   /// "" (the best adapter), part of an adapter's name, its index, several of these with commas between (the layers are
   /// spread over them), or "cpu".
   std::string device;
+  /// Servers of ggml's RPC backend, "host:port" with commas between, whose devices get layers beside those of `device`.
+  std::string servers;
   std::uint32_t context =
       4096;  ///< Tokens; at most what the model was trained for, which is also what 0 means.
   std::int32_t gpu_layers = 999;

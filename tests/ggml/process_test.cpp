@@ -94,6 +94,45 @@ TEST_F(GgmlProcess, SplitsAModelOverTwoServers) {
   }
 }
 
+/// The same through `weft run`, with a device of this process beside that of a server.
+TEST_F(GgmlProcess, RunsWithTheDevicesOfAServer) {
+  setenv("GGML_BACKEND_PATH", WEFT_PLUGIN, 1);
+  setenv("WEFT_LLAMA_LIB", WEFT_GGML_LIB, 1);
+  unsetenv("WEFT_GGML_DEVICES");
+  const int port = 20000 + ((getpid() + 7) % 20000);
+  const Process server(
+      {WEFT_RPC_SERVER, "-H", "127.0.0.1", "-p", std::to_string(port), "-d", "WEFT0"});
+  ASSERT_TRUE(server.started());
+  ASSERT_TRUE(listens(port)) << "the server does not listen";
+  const auto run = [&](const std::string& options) {
+    return run_command(
+        formatted("{} run -m {} -p Hello -n 6 --temp 0 {}", WEFT_PROGRAM, model.string(), options));
+  };
+  const auto text = [](const Outcome& outcome) {
+    return outcome.text.substr(outcome.text.find('\n') + 1,
+                               outcome.text.rfind("weft: ") - outcome.text.find('\n') - 1);
+  };
+  const Outcome alone = run("");
+  const Outcome both = run(formatted("--rpc 127.0.0.1:{} -v", port));
+  const Outcome remote = run(formatted("--rpc 127.0.0.1:{} --device cpu", port));
+  EXPECT_EQ(both.status, 0) << both.text;
+  EXPECT_TRUE(both.text.contains(formatted("[127.0.0.1:{}] model buffer size", port))) << both.text;
+  EXPECT_TRUE(both.text.contains("WEFT0 model buffer size")) << both.text;
+  EXPECT_EQ(remote.status, 0) << remote.text;
+  EXPECT_EQ(text(remote), text(alone)) << remote.text;
+
+  for (const auto& [server_name, wanted] : std::vector<std::pair<std::string, std::string>>{
+           {"127.0.0.1:1", "Nobody answers at"},
+           {"127.0.0.1", "HOST:PORT"},
+           {"127.0.0.1:x", "HOST:PORT"},
+           {"127.0.0.1:99999", "HOST:PORT"},
+           {"no.such.host.invalid:5", "is not known"}}) {
+    const Outcome refused = run("--rpc " + server_name);
+    EXPECT_EQ(refused.status, 1) << refused.text;
+    EXPECT_TRUE(refused.text.contains(wanted)) << refused.text;
+  }
+}
+
 TEST_F(GgmlProcess, PassesTheThreadTest) {
   setenv("GGML_BACKEND_PATH", WEFT_PLUGIN, 1);
   const Outcome outcome = run_command(

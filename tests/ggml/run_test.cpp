@@ -2,19 +2,14 @@
 #include <gtest/gtest.h>
 #include <llama.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include "backends.hpp"
-#include "base/format.hpp"
-#include "process.hpp"
-#include "random_model.hpp"
+#include "run_fixture.hpp"
 
 namespace weft::test {
 namespace {
@@ -25,41 +20,6 @@ constexpr const char* chat_template =
     "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] "
     "+ '<|im_end|>' + '\\n'}}{% endfor %}{% if add_generation_prompt %}"
     "{{ '<|im_start|>assistant\\n' }}{% endif %}";
-
-class GgmlRun : public testing::Test {
- protected:
-  void SetUp() override {
-    load_backends();
-    setenv("WEFT_LLAMA_LIB", WEFT_GGML_LIB, 1);
-    unsetenv("WEFT_GGML_DEVICES");  // `load_backends` needs three.
-    model = fs::path(testing::TempDir()) / formatted("weft-run-{}.gguf", getpid());
-    ASSERT_TRUE(write_random_model(model, {.architecture = "llama"}));
-  }
-  void TearDown() override { fs::remove(model); }
-
-  /// What the program writes with these options, its messages left out.
-  [[nodiscard]] std::string text_of(const std::string& options) const {
-    const Outcome outcome = run_command(
-        formatted("{{ {} run -m {} {} 2>/dev/null; }}", WEFT_PROGRAM, model.string(), options));
-    EXPECT_EQ(outcome.status, 0) << options << outcome.text;
-    return outcome.text;
-  }
-  /// The same on the CPU, which starts faster, where it does not matter who computes.
-  [[nodiscard]] std::string on_cpu(const std::string& options) const {
-    return text_of("--device cpu -t 1 " + options);
-  }
-  /// Expects that the program ends with one line of error that holds `wanted`.
-  static void expect_error(const fs::path& model, const std::string& options,
-                           std::string_view wanted) {
-    const Outcome outcome =
-        run_command(formatted("{} run -m {} -p x {}", WEFT_PROGRAM, model.string(), options));
-    EXPECT_EQ(outcome.status, 1) << options;
-    EXPECT_EQ(std::ranges::count(outcome.text, '\n'), 1) << outcome.text;
-    EXPECT_TRUE(outcome.text.contains(wanted)) << outcome.text;
-  }
-
-  fs::path model;
-};
 
 TEST_F(GgmlRun, GeneratesTheTextOfTheCpu) {
   const std::string first = text_of("-p Hello -n 12 --temp 0");
