@@ -57,6 +57,14 @@ std::vector<std::uint32_t> move_order(std::size_t rank, std::uint32_t from, std:
   return order;
 }
 
+std::string list(const std::vector<std::int64_t>& values) {
+  std::string text = "[";
+  for (const std::int64_t value : values) {
+    text += formatted("{}{}", text.size() == 1 ? "" : ",", value);
+  }
+  return text + "]";
+}
+
 std::string describe(const Tensor& x) {
   return formatted("{}{}", name(x.dtype()), ops::describe(x.shape()));
 }

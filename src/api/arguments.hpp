@@ -23,6 +23,9 @@ Tensor reorder(const Tensor& x, const std::vector<std::uint32_t>& order, const W
 /// The order that moves one dimension to another place.
 std::vector<std::uint32_t> move_order(std::size_t rank, std::uint32_t from, std::uint32_t to);
 
+/// "[2,-1]".
+std::string list(const std::vector<std::int64_t>& values);
+
 /// "f32[2,3]".
 std::string describe(const Tensor& x);
 

@@ -15,7 +15,7 @@ def text_of(headers) -> str:
 
 
 # Headers whose functions C does not have yet.
-NOT_YET = {"random.hpp"}
+NOT_YET = {"create.hpp", "losses.hpp", "math.hpp", "norms.hpp", "random.hpp", "shape.hpp"}
 CPP = text_of(h for h in INCLUDE.glob("*.hpp") if h.name not in NOT_YET)
 C = text_of((INCLUDE / "c").glob("*.h"))
 

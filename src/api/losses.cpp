@@ -1,0 +1,202 @@
+#include "weft/losses.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "api/arguments.hpp"
+#include "api/labels.hpp"
+#include "base/format.hpp"
+#include "graph/rule.hpp"
+#include "ops/view.hpp"
+#include "weft/device.hpp"
+#include "weft/math.hpp"
+#include "weft/shape.hpp"
+
+namespace weft {
+namespace {
+
+/// Two inputs of a loss in f32, and what both need.
+struct Pair {
+  Pair(std::string_view function, In x, const Tensor& target)
+      : name(function), place(x.where), dtype(DType::f32) {
+    need(function, "x", x.tensor, x.where);
+    need(function, "its target", target, x.where);
+    if (!graph::broadcast(x.tensor.shape(), target.shape())) {
+      refuse(function, x.where,
+             formatted("{} needs shapes that broadcast; they are {} and {}.", function,
+                       describe(x.tensor), describe(target)));
+    }
+    if (!is_float(x.tensor.dtype())) {
+      refuse(function, x.where,
+             formatted("{} needs predictions of a float type; they are {}.", function,
+                       describe(x.tensor)));
+    }
+    dtype = x.tensor.dtype();
+    a = x.tensor.to(DType::f32, place);
+    b = target.to(DType::f32, place);
+  }
+
+  [[nodiscard]] In at(const Tensor& t) const { return {t, place}; }
+  [[nodiscard]] Tensor number(double value) const {
+    return a.device().full({}, value, DType::f32, place);
+  }
+  [[nodiscard]] Tensor finish(const Tensor& losses, Reduction reduction) const {
+    const Tensor y = reduction == Reduction::none  ? losses
+                     : reduction == Reduction::sum ? sum(at(losses))
+                                                   : mean(at(losses));
+    return y.to(dtype, place);
+  }
+
+  std::string_view name;
+  Where place;
+  DType dtype;
+  Tensor a;
+  Tensor b;
+};
+
+void need_positive(std::string_view function, std::string_view what, double value,
+                   const Where& at) {
+  if (value > 0 && std::isfinite(value)) return;
+  refuse(function, at, formatted("{} needs {} above 0; it is {}.", function, what, value));
+}
+
+/// A parabola up to `limit` and straight lines beyond it, of distances divided by `unit`.
+Tensor bent(const Pair& p, double limit, double scale) {
+  const Tensor apart = abs(p.at(p.a - p.at(p.b)));
+  const Tensor inner = p.at(apart * p.at(apart)) * (0.5 * scale);
+  const Tensor outer = p.at(p.at(apart) - limit / 2) * (limit * scale);
+  return where(p.at(less(p.at(apart), p.number(limit))), inner, outer);
+}
+
+}  // namespace
+
+Tensor mse_loss(In x, const Tensor& target, Reduction reduction) {
+  const Pair p("mse_loss", x, target);
+  const Tensor apart = p.a - p.at(p.b);
+  return p.finish(apart * p.at(apart), reduction);
+}
+
+Tensor l1_loss(In x, const Tensor& target, Reduction reduction) {
+  const Pair p("l1_loss", x, target);
+  return p.finish(abs(p.at(p.a - p.at(p.b))), reduction);
+}
+
+Tensor huber_loss(In x, const Tensor& target, double delta, Reduction reduction) {
+  const Pair p("huber_loss", x, target);
+  need_positive("huber_loss", "a delta", delta, x.where);
+  return p.finish(bent(p, delta, 1), reduction);
+}
+
+Tensor smooth_l1_loss(In x, const Tensor& target, double beta, Reduction reduction) {
+  const Pair p("smooth_l1_loss", x, target);
+  need_positive("smooth_l1_loss", "a beta", beta, x.where);
+  return p.finish(bent(p, beta, 1 / beta), reduction);
+}
+
+Tensor hinge_loss(In x, const Tensor& target, Reduction reduction) {
+  const Pair p("hinge_loss", x, target);
+  return p.finish(relu(p.at(1 - p.at(p.a * p.at(p.b)))), reduction);
+}
+
+Tensor binary_cross_entropy(In x, const Tensor& target, Reduction reduction) {
+  const Pair p("binary_cross_entropy", x, target);
+  // Below this, the logarithm is less than -87 and soon that of no number; such an x counts as 0.
+  constexpr double tiny = 0x1p-126;
+  const auto logarithm = [&](const Tensor& share) {
+    const Tensor some = greater(p.at(share), p.number(tiny));
+    return where(p.at(some), log(p.at(where(p.at(some), share, p.number(1)))), p.number(-100));
+  };
+  const Tensor rest = 1 - p.at(p.a);
+  const Tensor left = p.b * p.at(logarithm(p.a));
+  const Tensor right = (1 - p.at(p.b)) * p.at(logarithm(rest));
+  return p.finish(-p.at(left + p.at(right)), reduction);
+}
+
+Tensor binary_cross_entropy_with_logits(In x, const Tensor& target,
+                                        const BinaryCrossEntropyOptions& options) {
+  const Pair p("binary_cross_entropy_with_logits", x, target);
+  if (!options.pos_weight) {
+    return p.finish(softplus(p.at(p.a)) - p.at(p.a * p.at(p.b)), options.reduction);
+  }
+  // (1 - t) softplus(x) + w t softplus(-x), where softplus(x) = x + softplus(-x)
+  const Tensor weight = options.pos_weight.to(DType::f32, x.where);
+  const Tensor rest = 1 - p.at(p.b);
+  const Tensor both = rest + p.at(weight * p.at(p.b));
+  const Tensor losses = rest * p.at(p.a) + p.at(both * p.at(softplus(p.at(-p.at(p.a)))));
+  return p.finish(losses, options.reduction);
+}
+
+Tensor kl_div(In x, const Tensor& target, const KlDivOptions& options) {
+  const Pair p("kl_div", x, target);
+  if (options.log_target) {
+    return p.finish(exp(p.at(p.b)) * p.at(p.b - p.at(p.a)), options.reduction);
+  }
+  const Tensor some = greater(p.at(p.b), p.number(0));
+  const Tensor safe = where(p.at(some), p.b, p.number(1));
+  const Tensor losses = p.b * p.at(log(p.at(safe)) - p.at(p.a));
+  return p.finish(where(p.at(some.broadcast_to(losses.shape(), x.where)), losses, p.number(0)),
+                  options.reduction);
+}
+
+Tensor nll_loss(In x, const Tensor& labels, const NllOptions& options) {
+  need("nll_loss", "x", x.tensor, x.where);
+  need("nll_loss", "its labels", labels, x.where);
+  const Shape& shape = x.tensor.shape();
+  if (shape.empty() || !is_float(x.tensor.dtype()) || labels.dtype() != DType::i32 ||
+      labels.shape() != Shape(shape.begin(), shape.end() - 1)) {
+    refuse("nll_loss", x.where,
+           formatted("nll_loss needs floats […, classes] and i32 labels […]; it was given {} and "
+                     "{}.",
+                     describe(x.tensor), describe(labels)));
+  }
+  check_labels("nll_loss", labels, shape.back(), x.where);
+  const auto at = [&](const Tensor& t) { return In(t, x.where); };
+  const Tensor none = labels.device().full({}, 0, DType::f32, x.where);
+  const Tensor counted = counted_labels(labels, shape.back(), options.ignored, x.where);
+  const auto last = static_cast<std::uint32_t>(shape.size() - 1);
+  const Tensor places =
+      where(at(counted), labels, labels.device().full({}, 0, DType::i32, x.where));
+  Tensor weights = counted_numbers(counted, x.where);
+  if (options.weight) {
+    const Tensor each = take(at(options.weight.to(DType::f32, x.where)), places, 0);
+    weights = each * at(weights);
+  }
+  const Tensor picked =
+      gather(at(x.tensor.to(DType::f32, x.where)), unsqueeze(at(places), -1), last)
+          .reshape(labels.shape(), x.where);
+  const Tensor losses = where(at(counted), -at(picked * at(weights)), none);
+  const Tensor y = options.reduction == Reduction::none  ? losses
+                   : options.reduction == Reduction::sum ? sum(at(losses))
+                                                         : sum(at(losses)) / at(sum(at(weights)));
+  return y.to(x.tensor.dtype(), x.where);
+}
+
+Tensor cosine_similarity(In a, const Tensor& b, int axis, double eps) {
+  const Pair p("cosine_similarity", a, b);
+  const Shape shape = *graph::broadcast(p.a.shape(), p.b.shape());
+  const auto number = static_cast<int>(axis_in("cosine_similarity", axis, shape, a.where));
+  const Tensor x = p.a.broadcast_to(shape, a.where);
+  const Tensor y = p.b.broadcast_to(shape, a.where);
+  const auto unit = [&](const Tensor& t) {
+    const Tensor length = norm(p.at(t), 2, {number}, true);
+    return t / p.at(maximum(p.at(length), p.number(eps)));
+  };
+  return sum(p.at(unit(x) * p.at(unit(y))), {static_cast<Dims::value_type>(number)})
+      .to(p.dtype, a.where);
+}
+
+Tensor cosine_embedding_loss(In a, const Tensor& b, const Tensor& target, double margin,
+                             Reduction reduction) {
+  need("cosine_embedding_loss", "a", a.tensor, a.where);
+  need("cosine_embedding_loss", "b", b, a.where);
+  need("cosine_embedding_loss", "its target", target, a.where);
+  const Tensor cosine = cosine_similarity(In(a.tensor.to(DType::f32, a.where), a.where), b);
+  const Pair p("cosine_embedding_loss", In(cosine, a.where), target);
+  const Tensor same = 1 - p.at(p.a);
+  const Tensor other = relu(p.at(p.at(p.a) - margin));
+  const Tensor losses = where(p.at(greater(p.at(p.b), p.number(0))), same, other);
+  return p.finish(losses, reduction).to(a.tensor.dtype(), a.where);
+}
+
+}  // namespace weft

@@ -1,0 +1,78 @@
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "api/arguments.hpp"
+#include "base/format.hpp"
+#include "weft/device.hpp"
+#include "weft/shape.hpp"
+
+namespace weft {
+namespace {
+
+/// i32 indices from the front: negative ones count from the end of `extent` elements.
+Tensor from_front(std::string_view function, const Tensor& indices, std::uint64_t extent,
+                  const Where& at) {
+  need(function, "its indices", indices, at);
+  if (indices.dtype() != DType::i32 && indices.dtype() != DType::i64) {
+    refuse(function, at,
+           formatted("{} needs indices of i32 or i64; they are {}.", function, describe(indices)));
+  }
+  const Tensor narrow = indices.to(DType::i32, at);
+  const Tensor zero = narrow.device().full({}, 0, DType::i32, at);
+  return where(In(less(In(narrow, at), zero), at), narrow + static_cast<double>(extent), narrow);
+}
+
+}  // namespace
+
+Tensor take(In x, const Tensor& indices, int axis) {
+  const Shape& shape = x.tensor.shape();
+  const std::uint32_t at = axis_in("take", axis, shape, x.where);
+  const Tensor places = from_front("take", indices, shape[at], x.where);
+  // The axis in front, as rows of a table.
+  const std::size_t rank = shape.size();
+  const Tensor front = reorder(x.tensor, move_order(rank, at, 0), x.where);
+  std::uint64_t columns = 1;
+  for (std::size_t i = 1; i < rank; ++i) columns *= front.shape()[i];
+  const Tensor rows = embedding(In(front.reshape({shape[at], columns}, x.where), x.where),
+                                places.reshape({places.size()}, x.where));
+  Shape out = indices.shape();
+  const std::size_t taken = out.size();
+  out.insert(out.end(), front.shape().begin() + 1, front.shape().end());
+  // The dimensions of the indices go to where the axis was.
+  std::vector<std::uint32_t> order;
+  for (std::size_t i = 0; i < at; ++i) order.push_back(static_cast<std::uint32_t>(taken + i));
+  for (std::size_t i = 0; i < taken; ++i) order.push_back(static_cast<std::uint32_t>(i));
+  for (std::size_t i = at; i + 1 < rank; ++i) {
+    order.push_back(static_cast<std::uint32_t>(taken + i));
+  }
+  return reorder(rows.reshape(out, x.where), order, x.where);
+}
+
+Tensor take(In x, const Tensor& indices) {
+  return take(In(x.tensor.reshape({x.tensor.size()}, x.where), x.where), indices, 0);
+}
+
+Tensor take_along(In x, const Tensor& indices, int axis) {
+  const Shape& shape = x.tensor.shape();
+  const std::uint32_t at = axis_in("take_along", axis, shape, x.where);
+  const Tensor places = from_front("take_along", indices, shape[at], x.where);
+  Shape of_x = shape;
+  Shape of_indices = indices.shape();
+  bool fits = of_indices.size() == of_x.size();
+  for (std::uint32_t i = 0; fits && i < shape.size(); ++i) {
+    if (i == at) continue;
+    fits = of_x[i] == of_indices[i] || of_x[i] == 1 || of_indices[i] == 1;
+    of_x[i] = of_indices[i] = of_x[i] == 1 ? of_indices[i] : of_x[i];
+  }
+  if (!fits) {
+    refuse("take_along", x.where,
+           formatted("take_along needs indices whose extents, except along axis {}, are those of "
+                     "{} or 1; they are {}.",
+                     axis, describe(x.tensor), describe(indices)));
+  }
+  return gather(In(x.tensor.broadcast_to(of_x, x.where), x.where),
+                places.broadcast_to(of_indices, x.where), at);
+}
+
+}  // namespace weft
