@@ -6,7 +6,8 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(TARGETS weft_cli RUNTIME)
 install(TARGETS weft EXPORT weftTargets ARCHIVE)
 install(TARGETS weft_c EXPORT weftTargets LIBRARY)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft ${weft_described}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${weft_described}/description.json DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
 install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${package_dir})
 
 configure_package_config_file(cmake/weftConfig.cmake.in ${PROJECT_BINARY_DIR}/weftConfig.cmake

@@ -38,7 +38,7 @@ def peers():
         table |= {
             f"map/copy_16M_{t}": (lambda v=vector: [v(), v()], lambda x, y: y.copy_(x)),
             f"map/fill_16M_{t}": (lambda v=vector: [v()], lambda y: y.fill_(3.0)),
-            f"map/gelu_16M_{t}": (lambda v=vector: [v()], lambda x: F.gelu(x, approximate="tanh")),
+            f"map/gelu_tanh_16M_{t}": (lambda v=vector: [v()], lambda x: F.gelu(x, approximate="tanh")),
             f"map/silu_16M_{t}": (lambda v=vector: [v()], F.silu),
             f"map/exp_16M_{t}": (lambda v=vector: [v()], torch.exp),
             f"map/add_16M_{t}": (lambda v=vector: [v(), v()], torch.add),

@@ -18,9 +18,9 @@ static weft_status tensors(weft_device device) {
   weft_tensor soft = NULL;
   weft_status status =
       weft_tensor_from_data(device, WEFT_F32, 2, shape, values, sizeof values, &pair[0]);
-  if (status == WEFT_OK) status = weft_tensor_full(device, WEFT_F32, 2, shape, 10, &pair[1]);
-  if (status == WEFT_OK) status = weft_tensor_map("add", pair, 2, NULL, &sum);
-  if (status == WEFT_OK) status = weft_tensor_softmax(sum, 1, &soft);
+  if (status == WEFT_OK) status = weft_tensor_full(device, shape, 2, 10, NULL, &pair[1]);
+  if (status == WEFT_OK) status = weft_tensor_add(pair[0], pair[1], &sum);
+  if (status == WEFT_OK) status = weft_tensor_softmax(sum, NULL, &soft);
   if (status == WEFT_OK) status = weft_tensor_to_text(sum, text, sizeof text, NULL);
   if (status == WEFT_OK) printf("a + b          = %s\n", text);
   if (status == WEFT_OK) status = weft_tensor_to_text(soft, text, sizeof text, NULL);

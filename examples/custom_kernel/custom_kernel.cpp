@@ -46,7 +46,7 @@ int main() try {
     std::cout << '\n';
   }
   // Results go on into other operations like all tensors.
-  const weft::Tensor inside = weft::map("ge", steps, device.full({1}, 100));
+  const weft::Tensor inside = weft::map("greater_equal", steps, device.full({1}, 100));
   std::cout << "points inside: " << weft::sum(inside).item() << '\n';
 } catch (const weft::Error& error) {
   std::cerr << "custom_kernel: " << error.what() << '\n';

@@ -32,11 +32,14 @@ void tensors(const weft::Device& device) {
 
 void views(const weft::Device& device) {
   const weft::Tensor m = device.arange(12).reshape({3, 4});
-  const weft::Tensor turned = m.transpose();           // [4, 3]
-  const weft::Tensor row = m.slice(0, 1, 1);           // [[4, 5, 6, 7]]
-  const weft::Tensor wide = row.broadcast_to({5, 4});  // the row five times
+  const weft::Tensor turned = m.transpose();               // [4, 3]
+  const weft::Tensor row = m.slice(0, 1, 1);               // [[4, 5, 6, 7]]
+  const weft::Tensor few = m.at(1, weft::Slice{0, 4, 2});  // [4, 6], as m[1, 0:4:2] in Python
+  const weft::Tensor last = m.at(weft::Ellipsis, -1);      // [3, 7, 11]
+  const weft::Tensor wide = row.broadcast_to({5, 4});      // the row five times
   const weft::Tensor swapped = m.reshape({3, 2, 2}).permute({2, 0, 1});
   expect(turned.shape() == weft::Shape{4, 3} && weft::sum(wide).item() == 110.0F, "a view");
+  expect(few.to_vector()[1] == 6.0F && last.to_vector()[2] == 11.0F, "indices");
   expect(swapped.shape() == weft::Shape{2, 3, 2}, "a permuted shape");
 }
 
@@ -93,7 +96,7 @@ void blocks(const weft::Device& device) {
   const weft::Tensor weights = weft::sin(device.arange(64 * 32)).reshape({64, 32});
   const weft::Tensor small = weights.to(weft::DType::q8_0);  // 34 bytes for 32 elements
   const weft::Tensor x = device.full({1, 32}, 0.5);
-  const weft::Tensor y = weft::matmul_rows(x, small);       // x · weightsᵀ, from the blocks
+  const weft::Tensor y = weft::linear(x, small);            // x · weightsᵀ, from the blocks
   const weft::Tensor rounded = small.to(weft::DType::f32);  // the values of the blocks
   const weft::Tensor ids = device.arange(3, 5, 1, weft::DType::i32);
   const weft::Tensor rows = weft::embedding(small, ids);  // rows 5, 6 and 7 of the table

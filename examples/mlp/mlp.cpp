@@ -71,7 +71,7 @@ int main() try {
 
   const Points test = make_points(device, 2000, random);
   const weft::Tensor guess = weft::reduce("argmax", logits(test.places, p), {1});
-  const weft::Tensor right = weft::map("eq", guess, test.labels).to(weft::DType::f32);
+  const weft::Tensor right = weft::map("equal", guess, test.labels).to(weft::DType::f32);
   const float share = weft::mean(right).item();
   std::cout << std::format("{:.1f}% of new points are told right\n", 100 * share);
   return share > 0.9F ? 0 : 1;

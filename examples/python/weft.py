@@ -10,13 +10,16 @@ import os
 from types import SimpleNamespace
 
 import numpy as np
+import weft_ops
 from weft_c import *  # noqa: F403  structures and types, for callers of `lib`
-from weft_c import DTYPES, F64, I64, STATUS, U32, Bool, Error, Handle, PassReceiver, Size, Text, load_library
+from weft_c import DTYPES, I64, STATUS, U32, Bool, Error, Handle, PassReceiver, Size, Text, load_library
 
 NUMPY = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "i16": np.int16,
          "i8": np.int8, "u8": np.uint8}
 
-lib = load_library(os.environ.get("WEFT_LIBRARY") or ctypes.util.find_library("weft") or "libweft.so.0")
+LIBRARY = os.environ.get("WEFT_LIBRARY") or ctypes.util.find_library("weft") or "libweft.so.0"
+OPERATIONS = weft_ops.load(LIBRARY)
+lib = load_library(LIBRARY, OPERATIONS)
 
 
 def numbers(kind, values):
@@ -119,7 +122,7 @@ class Tensor(Owned):
 
     def line(self, factor, bias=0):
         """factor·self + bias, for numbers."""
-        return map_("scale", self, parameters=(factor, bias, 0, 0))
+        return op("scale", self, factor, bias=bias)
 
     def __add__(self, other): return map_("add", self, other) if isinstance(other, Tensor) else self.line(1, other)
     def __sub__(self, other): return map_("sub", self, other) if isinstance(other, Tensor) else self.line(1, -other)
@@ -133,16 +136,16 @@ class Tensor(Owned):
     @property
     def T(self): return op("transpose", self)
 
-    def reshape(self, *shape): return op("reshape", self, len(shape), numbers(I64, shape))
+    def reshape(self, *shape): return op("reshape", self, shape)
 
-    def slice(self, dim, first, count, step=1): return op("slice", self, dim, first, count, step)
+    def slice(self, axis, first, count, step=1): return op("slice", self, axis, first, count, step=step)
 
-    def cast(self, dtype: str): return op("cast", self, DTYPES.index(dtype))
+    def cast(self, dtype: str): return op("cast", self, dtype)
 
     def reduce(self, function: str, *dims, keep=False):
-        return op("reduce", function.encode(), self, numbers(U32, dims), len(dims), keep)
+        return op("reduce", function, self, dims=dims, keep_dims=keep)
 
-    def softmax(self, scale=1.0): return op("softmax", self, scale)
+    def softmax(self, axis=-1, **options): return op("softmax", self, axis=axis, **options)
 
 
 class Variable(Tensor):
@@ -250,11 +253,13 @@ def load(device: Device, path: str, texts: dict[str, str] | None = None) -> dict
     return found
 
 
-def op(name: str, *arguments) -> Tensor:
-    """The tensor that weft_tensor_NAME makes of its arguments."""
-    return Tensor(made(getattr(lib, "weft_tensor_" + name), *arguments))
+def op(name: str, *arguments, **options):
+    """What an operation of docs/reference makes of its arguments and options: a tensor, or a list of several."""
+    handles = OPERATIONS[name](lib, *arguments, **options)
+    made_ = [Tensor(h) if h.value else None for h in handles]
+    return made_[0] if len(made_) == 1 and OPERATIONS[name].results != "list" else made_
 
 
 def map_(function: str, *inputs, parameters=(0, 0, 0, 0)) -> Tensor:
     """An elementwise function by its name in docs/ops.md."""
-    return op("map", function.encode(), handles(inputs), len(inputs), numbers(F64, parameters))
+    return op("map", function, inputs, scalars=parameters)

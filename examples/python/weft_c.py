@@ -48,45 +48,6 @@ class Conv2dOptions(c.Structure):
     _fields_ = [("stride", I64 * 2), ("padding", I64 * 2), ("dilation", I64 * 2), ("groups", I64)]
 
 
-class Windows(c.Structure):
-    _fields_ = [("stride", I64 * 3), ("pad", I64 * 3), ("pad_high", I64 * 3), ("dilation", I64 * 3), ("uneven", Bool)]
-
-
-class ConvOptions(c.Structure):
-    _fields_ = [("windows", Windows), ("groups", I64), ("more", I64 * 3), ("allow_f16", Bool)]
-
-
-class SoftmaxOptions(c.Structure):
-    _fields_ = [("scale", F32), ("mask", Handle), ("sinks", Handle), ("max_bias", F32), ("log", Bool)]
-
-
-class RopeOptions(c.Structure):
-    _fields_ = [("mode", I32), ("dims", U32), ("offset", U32), ("first", I32), ("base", F32), ("sections", U32 * 4),
-                ("factors", Handle), ("scale", F32), ("extrapolation", F32), ("magnitude", F32), ("beta_fast", F32),
-                ("beta_slow", F32), ("trained_context", U32)]
-
-
-class MatmulOptions(c.Structure):
-    _fields_ = [("has_dtype", Bool), ("dtype", I32), ("allow_f16", Bool)]
-
-
-class RecurrenceInputs(c.Structure):
-    _fields_ = [(name, Handle) for name in ("q", "k", "v", "decay", "state", "a", "b", "bonus", "step")]
-    _fields_ += [("scale", F32), ("snapshots", I64), ("interleaved", Bool)]
-
-
-class RouteOptions(c.Structure):
-    _fields_ = [("score", I32), ("bias", Handle), ("softmax_chosen", Bool), ("normalize", Bool), ("least", F32), ("scale", F32)]
-
-
-class StepOptions(c.Structure):
-    _fields_ = [("scale", Handle), ("has_working", Bool), ("working", I32), ("coupled", Bool)]
-
-
-class Step(c.Structure):
-    _fields_ = [("weights", Handle), ("m", Handle), ("v", Handle), ("working", Handle)]
-
-
 class Binding(c.Structure):
     _fields_ = [("buffer", Handle), ("offset", U64), ("bytes", U64)]
 
@@ -114,7 +75,7 @@ class CompileReport(c.Structure):
                 ("built", U64)]
 
 
-# The functions of the header that return a status, and what they take.
+# The functions of the headers that return a status, and what they take. Those of operations are in description.json.
 FUNCTIONS = {
     "weft_list_adapters": [P(DeviceInfo), U32, P(U32)],
     "weft_device_open": [P(DeviceOptions), P(Handle)],
@@ -144,80 +105,17 @@ FUNCTIONS = {
     "weft_kernel_run_tensors": [Handle, P(Handle), U32, P(U32), P(U32), U32],
     "weft_tensor_from_data": [Handle, I32, U32, P(I64), Pointer, U64, P(Handle)],
     "weft_tensor_from_buffer": [Handle, I32, U64, U32, P(I64), P(I64), P(Handle)],
-    "weft_tensor_full": [Handle, I32, U32, P(I64), F64, P(Handle)],
-    "weft_tensor_arange": [Handle, I32, I64, F64, F64, P(Handle)],
     "weft_tensor_free": [Handle],
     "weft_tensor_get_info": [Handle, P(TensorInfo)],
     "weft_tensor_read": [Handle, I32, Pointer, U64],
     "weft_tensor_to_text": [Handle, Pointer, Size, P(Size)],
     "weft_tensor_get_buffer": [Handle, P(Handle), P(U64), P(I64)],
-    "weft_tensor_reshape": [Handle, U32, P(I64), P(Handle)],
-    "weft_tensor_permute": [Handle, U32, P(U32), P(Handle)],
-    "weft_tensor_transpose": [Handle, P(Handle)],
-    "weft_tensor_slice": [Handle, U32, I64, I64, I64, P(Handle)],
-    "weft_tensor_broadcast": [Handle, U32, P(I64), P(Handle)],
-    "weft_tensor_cast": [Handle, I32, P(Handle)],
-    "weft_tensor_map": [Text, P(Handle), U32, P(F64), P(Handle)],
-    "weft_tensor_reduce": [Text, Handle, P(U32), U32, Bool, P(Handle)],
-    "weft_tensor_cumsum": [Handle, U32, Bool, Bool, P(Handle)],
-    "weft_tensor_softmax": [Handle, F32, P(Handle)],
-    "weft_tensor_log_softmax": [Handle, P(Handle)],
-    "weft_tensor_layer_norm": [Handle, Handle, Handle, F32, P(Handle)],
-    "weft_tensor_rms_norm": [Handle, Handle, F32, P(Handle)],
-    "weft_tensor_matmul": [Handle, Handle, P(Handle)],
-    "weft_tensor_concat": [P(Handle), U32, U32, P(Handle)],
-    "weft_tensor_pad": [Handle, U32, P(I64), P(I64), F64, P(Handle)],
-    "weft_tensor_embedding": [Handle, Handle, P(Handle)],
-    "weft_tensor_gather": [Handle, Handle, U32, P(Handle)],
-    "weft_tensor_scatter_add": [Handle, Handle, Handle, U32, P(Handle)],
-    "weft_tensor_cross_entropy": [Handle, Handle, P(Handle)],
-    "weft_tensor_attention": [Handle, Handle, Handle, Handle, P(AttentionOptions), P(Handle)],
-    "weft_tensor_rope": [Handle, Handle, Bool, F32, P(Handle)],
-    "weft_tensor_dropout": [Handle, F32, Handle, U32, P(Handle)],
-    "weft_tensor_conv": [Handle, Handle, Handle, P(ConvOptions), P(Handle)],
-    "weft_tensor_conv_transposed": [Handle, Handle, Handle, P(ConvOptions), P(Handle)],
-    "weft_tensor_pool": [I32, Handle, P(I64), P(Windows), P(Handle)],
-    "weft_tensor_unfold": [Handle, P(I64), P(Windows), P(Handle)],
-    "weft_tensor_fold": [Handle, U32, P(I64), P(Windows), P(Handle)],
-    "weft_tensor_resize": [Handle, I64, I64, I32, Bool, P(Handle)],
-    "weft_tensor_pad_edge": [Handle, U32, P(I64), P(I64), I32, P(Handle)],
-    "weft_tensor_roll": [Handle, U32, P(I64), P(Handle)],
-    "weft_tensor_tile": [Handle, U32, P(I64), P(Handle)],
-    "weft_tensor_band": [Handle, I64, I64, F64, P(Handle)],
-    "weft_tensor_sort": [Handle, I64, Bool, P(Handle), P(Handle)],
-    "weft_tensor_scan": [Text, Handle, U32, Bool, P(Handle)],
-    "weft_tensor_fft": [Handle, Bool, P(Handle)],
-    "weft_tensor_rfft": [Handle, P(Handle)],
-    "weft_tensor_irfft": [Handle, I64, P(Handle)],
-    "weft_tensor_set_rows": [Handle, Handle, Handle, P(Handle)],
-    "weft_tensor_softmax_with": [Handle, P(SoftmaxOptions), P(Handle)],
-    "weft_tensor_l2_norm": [Handle, F32, P(Handle)],
-    "weft_tensor_group_norm": [Handle, I64, Handle, Handle, F32, P(Handle)],
-    "weft_tensor_matmul_with": [Handle, Handle, P(MatmulOptions), P(Handle)],
-    "weft_tensor_matmul_rows": [Handle, Handle, Bool, P(Handle)],
-    "weft_tensor_matmul_chosen": [Handle, Handle, Handle, Bool, P(Handle)],
-    "weft_tensor_solve_triangular": [Handle, Handle, Bool, P(Handle)],
-    "weft_tensor_cross_entropy_with": [Handle, Handle, I32, I32, P(Handle)],
-    "weft_tensor_attention_with": [Handle, Handle, Handle, Handle, Handle, P(AttentionOptions), P(Handle)],
-    "weft_tensor_sinusoid": [Handle, I64, F64, P(Handle)],
-    "weft_tensor_ssm_conv": [Handle, Handle, Handle, Bool, P(Handle)],
-    "weft_tensor_recurrence": [I32, P(RecurrenceInputs), P(Handle), P(Handle)],
-    "weft_tensor_rope_with": [Handle, Handle, P(RopeOptions), P(Handle)],
-    "weft_tensor_route": [Handle, I64, P(RouteOptions), P(Handle), P(Handle)],
-    "weft_tensor_hyper_combine": [Handle, Handle, Handle, U32, F32, P(Handle)],
-    "weft_tensor_hyper_read": [Handle, Handle, F32, P(Handle)],
-    "weft_tensor_hyper_write": [Handle, Handle, Handle, Handle, P(Handle)],
-    "weft_tensor_index_scores": [Handle, Handle, Handle, Handle, P(Handle)],
-    "weft_tensor_adamw": [Handle, Handle, Handle, Handle, Handle, P(StepOptions), P(Step)],
-    "weft_tensor_sgd": [Handle, Handle, Handle, Handle, P(StepOptions), P(Step)],
-    "weft_tensor_clip_by_norm": [P(Handle), U32, F32, Handle, P(Handle), P(Handle)],
     "weft_tensor_checkpoint": [Part, Pointer, P(Handle), U32, P(Handle)],
     "weft_save": [Text, P(Text), P(Handle), U32],
     "weft_save_with_texts": [Text, P(Text), P(Handle), U32, P(Text), P(Text), U32],
     "weft_load": [Handle, Text, Receiver, Pointer],
     "weft_load_with_texts": [Handle, Text, Receiver, TextReceiver, Pointer],
     "weft_tensor_eval": [Handle],
-    "weft_tensor_detach": [Handle, P(Handle)],
     "weft_tensor_variable": [Handle, P(Handle)],
     "weft_tensor_update": [P(Handle), P(Handle), U32],
     "weft_tensor_grad": [Handle, Handle, P(Handle), U32, P(Handle)],
@@ -237,9 +135,10 @@ class Error(Exception):
         self.status = status
 
 
-def load_library(path: str):
+def load_library(path: str, operations: dict):
     """The library at a path, with the types of all functions set."""
     library = c.CDLL(path)
+    FUNCTIONS.update({operation.c: operation.types() for operation in operations.values()})
     for name, result, arguments in [("weft_version", Text, []), ("weft_last_error", Text, []), ("weft_status_name", Text, [I32]),
                                     ("weft_dtype_name", Text, [I32]), ("weft_dtype_size", Size, [I32])]:
         getattr(library, name).restype, getattr(library, name).argtypes = result, arguments

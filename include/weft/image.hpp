@@ -9,14 +9,6 @@ namespace weft {
 
 // Operations on images [N, C, spatial…] with 1 to 3 spatial dimensions.
 
-/// How windows lie on an image. Each member has a number for each spatial dimension, or one for all; empty: the default.
-struct Windows {
-  std::vector<std::uint64_t> stride;    ///< Steps between windows; 1.
-  std::vector<std::uint64_t> pad;       ///< Zeros before the image; 0.
-  std::vector<std::uint64_t> pad_high;  ///< Zeros behind it; as many as before it.
-  std::vector<std::uint64_t> dilation;  ///< Steps between the elements of a window; 1.
-};
-
 /// Choices for a convolution.
 struct ConvOptions {
   Windows windows{};
@@ -33,35 +25,20 @@ Tensor conv(In x, const Tensor& weights, const ConvOptions& options = {}, const 
 
 /// The transpose of conv(): every x[n, c, o…] adds itself times w[c, oc, k…] to y[n, oc, o * stride - pad + k * dilation…], for
 /// weights [C, OC / groups, k…]. `pad_high` of the windows has no meaning here.
-Tensor conv_transposed(In x, const Tensor& weights, const ConvOptions& options = {},
-                       const Tensor& bias = {});
+Tensor conv_transpose(In x, const Tensor& weights, const ConvOptions& options = {},
+                      const Tensor& bias = {});
 
 /// The largest element of each window of `kernel` elements, and their mean. What lies outside of x has no part in it, except
 /// that with `count_outside` a mean is over all elements of the window. An empty stride means that windows follow each other.
 Tensor max_pool(In x, const std::vector<std::uint64_t>& kernel, const Windows& windows = {});
-Tensor mean_pool(In x, const std::vector<std::uint64_t>& kernel, const Windows& windows = {},
-                 bool count_outside = false);
+Tensor avg_pool(In x, const std::vector<std::uint64_t>& kernel, const Windows& windows = {},
+                bool count_outside = false);
 
 /// The windows of an image written out, [N, o…, C, k…] (im2col).
 Tensor unfold(In x, const std::vector<std::uint64_t>& kernel, const Windows& windows = {});
 
 /// The sums of what windows [N, o…, C, k…] have for each place of an image with the extents `spatial` (col2im).
 Tensor fold(In columns, const std::vector<std::uint64_t>& spatial, const Windows& windows = {});
-
-/// How a resized image is computed.
-enum class Interpolation : std::uint8_t {
-  nearest,  ///< The element at floor(i * old extent / new extent).
-  linear,   ///< Between the nearest two elements along each dimension.
-  cubic,    ///< Between the nearest four.
-};
-
-/// Choices for resize().
-struct ResizeOptions {
-  Interpolation mode = Interpolation::nearest;
-  bool align_corners = false;  ///< The first and last elements meet, instead of the edges.
-  bool antialias =
-      false;  ///< `linear` takes the mean of all elements that one of the result covers.
-};
 
 /// Images [N, C, H, W] stretched or shrunk to a height and a width.
 Tensor resize(In x, std::uint64_t height, std::uint64_t width, const ResizeOptions& options = {});

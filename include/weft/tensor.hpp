@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "weft/dtype.hpp"
 #include "weft/error.hpp"
+#include "weft/index.hpp"
 
 namespace weft {
 
@@ -67,13 +69,22 @@ class Tensor {
   /// The same elements with another shape of as many; copies only where strides make it necessary.
   [[nodiscard]] Tensor reshape(const Shape& shape, Where where = Where::current()) const;
   /// Dimensions in another order: result dimension i is dimension order[i]. A view.
-  [[nodiscard]] Tensor permute(const std::vector<std::uint32_t>& order,
-                               Where where = Where::current()) const;
+  [[nodiscard]] Tensor permute(const std::vector<int>& order, Where where = Where::current()) const;
   /// The last two dimensions swapped. A view.
   [[nodiscard]] Tensor transpose(Where where = Where::current()) const;
-  /// Elements first, first + step, … (count of them) of one dimension. A view.
-  [[nodiscard]] Tensor slice(std::uint32_t dim, std::uint64_t first, std::uint64_t count,
+  /// Elements first, first + step, … (count of them) along an axis. A negative axis, and a negative first element, count from
+  /// the end. A view.
+  [[nodiscard]] Tensor slice(int axis, std::int64_t first, std::uint64_t count,
                              std::uint64_t step = 1, Where where = Where::current()) const;
+  /// Places and slices of the leading dimensions, as x[0, 1:5:2, …] in Python: x.at(0, Slice{1, 5, 2}, Ellipsis). A place takes its dimension
+  /// away; a view where strides allow it.
+  template <class... Indices>
+    requires(sizeof...(Indices) > 0 && (std::convertible_to<Indices, Index> && ...))
+  [[nodiscard]] Tensor at(const Indices&... indices) const {
+    const std::array<Index, sizeof...(Indices)> list{Index(indices)...};
+    return at(std::span<const Index>(list));
+  }
+  [[nodiscard]] Tensor at(std::span<const Index> indices, Where where = Where::current()) const;
   /// Extents of 1 and missing leading dimensions repeated to a larger shape. A view.
   [[nodiscard]] Tensor broadcast_to(const Shape& shape, Where where = Where::current()) const;
   /// The values as another element type.

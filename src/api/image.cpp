@@ -92,7 +92,7 @@ Tensor pool(ops::pool::Function function, In x, const Numbers& kernel, const Win
                   "window of {} and paddings of {} and {} ({}).",
                   i, attributes.kernel[i], low, attributes.high[i],
                   graph::describe_place(
-                      function == ops::pool::Function::max ? "max_pool" : "mean_pool", x.where)));
+                      function == ops::pool::Function::max ? "max_pool" : "avg_pool", x.where)));
   }
   return make(kinds::pool, attributes, {x.tensor}, x.where);
 }
@@ -109,18 +109,17 @@ Tensor conv(In x, const Tensor& weights, const ConvOptions& options, const Tenso
   return make(kinds::conv, conv_attributes(options, x), with_bias(x, weights, bias), x.where);
 }
 
-Tensor conv_transposed(In x, const Tensor& weights, const ConvOptions& options,
-                       const Tensor& bias) {
+Tensor conv_transpose(In x, const Tensor& weights, const ConvOptions& options, const Tensor& bias) {
   auto attributes = conv_attributes(options, x);
   attributes.high = spread(options.more, spatial_of(x), 0, "number of further elements", x);
-  return make(kinds::conv_transposed, attributes, with_bias(x, weights, bias), x.where);
+  return make(kinds::conv_transpose, attributes, with_bias(x, weights, bias), x.where);
 }
 
 Tensor max_pool(In x, const Numbers& kernel, const Windows& windows) {
   return pool(ops::pool::Function::max, x, kernel, windows, false);
 }
 
-Tensor mean_pool(In x, const Numbers& kernel, const Windows& windows, bool count_outside) {
+Tensor avg_pool(In x, const Numbers& kernel, const Windows& windows, bool count_outside) {
   return pool(ops::pool::Function::mean, x, kernel, windows, count_outside);
 }
 

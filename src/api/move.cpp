@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/axes.hpp"
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
@@ -14,11 +15,13 @@ namespace weft {
 namespace kinds = graph::kinds;
 using graph::make;
 
-Tensor concat(const std::vector<Tensor>& tensors, std::uint32_t dim, Where where) {
+Tensor concat(const std::vector<Tensor>& tensors, int axis, Where where) {
   if (tensors.empty()) {
     throw Error(ErrorCode::invalid_argument, "concat needs at least one tensor.");
   }
-  return make(kinds::concat, graph::AxisAttributes{dim}, tensors, where);
+  return make(kinds::concat,
+              graph::AxisAttributes{axis_of("concat", {tensors.front(), where}, axis)}, tensors,
+              where);
 }
 
 Tensor pad(In x, const Shape& low, const Shape& high, double value) {
@@ -58,28 +61,30 @@ void check_indices(std::string_view what, const Tensor& indices, std::uint64_t c
 Tensor embedding(In table, const Tensor& indices) {
   Shape shape = indices.shape();
   const Tensor flat = indices.reshape({indices.size()}, table.where);
-  const Tensor rows = make(kinds::get_rows, {}, {table.tensor, flat}, table.where);
+  const Tensor rows = make(kinds::embedding, {}, {table.tensor, flat}, table.where);
   check_indices("embedding", indices, table.tensor.shape()[0], table.where);
   shape.push_back(rows.shape().back());
   return rows.reshape(shape, table.where);
 }
 
-Tensor gather(In x, const Tensor& index, std::uint32_t dim) {
+Tensor gather(In x, const Tensor& index, int axis) {
+  const std::uint32_t dim = axis_of("gather", x, axis);
   Tensor y = make(kinds::gather, graph::AxisAttributes{dim}, {x.tensor, index}, x.where);
   check_indices("gather", index, x.tensor.shape()[dim], x.where);
   return y;
 }
 
-Tensor scatter_add(In x, const Tensor& index, const Tensor& source, std::uint32_t dim) {
+Tensor scatter_add(In x, const Tensor& index, const Tensor& source, int axis) {
+  const std::uint32_t dim = axis_of("scatter_add", x, axis);
   Tensor y =
       make(kinds::scatter_add, graph::AxisAttributes{dim}, {x.tensor, index, source}, x.where);
   check_indices("scatter_add", index, x.tensor.shape()[dim], x.where);
   return y;
 }
 
-Tensor set_rows(In table, const Tensor& indices, const Tensor& source) {
-  Tensor y = make(kinds::set_rows, {}, {table.tensor, indices, source}, table.where);
-  check_indices("set_rows", indices, table.tensor.shape()[0], table.where);
+Tensor index_copy(In table, const Tensor& indices, const Tensor& source) {
+  Tensor y = make(kinds::index_copy, {}, {table.tensor, indices, source}, table.where);
+  check_indices("index_copy", indices, table.tensor.shape()[0], table.where);
   return y;
 }
 
@@ -94,16 +99,24 @@ Tensor pad(In x, const Shape& low, const Shape& high, Edge edge) {
                   graph::describe_place("pad", x.where)));
   }
   for (std::size_t i = 0; i < shape.size(); ++i) shape[i] += low[i] + high[i];
-  const ops::border::Mode mode = edge == Edge::repeat ? ops::border::Mode::edge
-                                 : edge == Edge::wrap ? ops::border::Mode::wrap
-                                                      : ops::border::Mode::reflect;
+  const ops::border::Mode mode = edge == Edge::replicate  ? ops::border::Mode::replicate
+                                 : edge == Edge::circular ? ops::border::Mode::circular
+                                                          : ops::border::Mode::reflect;
   return make(kinds::border, graph::BorderAttributes{{low.begin(), low.end()}, shape, mode},
               {x.tensor}, x.where);
 }
 
 Tensor roll(In x, const std::vector<std::int64_t>& places) {
+  if (places.size() != x.tensor.shape().size()) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        formatted("roll of a tensor of shape {} needs a number of places for each dimension; "
+                  "{} were given ({}).",
+                  ops::describe(x.tensor.shape()), places.size(),
+                  graph::describe_place("roll", x.where)));
+  }
   return make(kinds::border,
-              graph::BorderAttributes{places, x.tensor.shape(), ops::border::Mode::wrap},
+              graph::BorderAttributes{places, x.tensor.shape(), ops::border::Mode::circular},
               {x.tensor}, x.where);
 }
 
@@ -128,32 +141,38 @@ Tensor tile(In x, const std::vector<std::uint64_t>& times) {
   return make(kinds::tile, graph::ShapeAttributes{shape}, {x.tensor}, x.where);
 }
 
-Tensor band(In x, std::int64_t low, std::int64_t high, double value) {
-  return make(kinds::band, graph::BandAttributes{low, high, value}, {x.tensor}, x.where);
-}
-
 Tensor tril(In x, std::int64_t diagonal) {
-  return band(x, std::numeric_limits<std::int32_t>::min(), diagonal);
+  return band_part(x, std::numeric_limits<std::int32_t>::min(), diagonal);
 }
 
 Tensor triu(In x, std::int64_t diagonal) {
-  return band(x, diagonal, std::numeric_limits<std::int32_t>::max());
+  return band_part(x, diagonal, std::numeric_limits<std::int32_t>::max());
 }
 
 namespace {
 
-Sorted sorted(In x, std::uint64_t count, bool descending) {
-  const auto node =
-      graph::make_node(kinds::sort, graph::SortAttributes{count, descending}, {x.tensor}, x.where);
-  return {Access::tensor({node, 0}), Access::tensor({node, 1})};
+/// The first `count` elements in order, of the last dimension or along another one through views.
+Sorted sorted(In x, std::uint64_t count, std::uint32_t axis, bool descending) {
+  const auto node = graph::make_node(kinds::sort, graph::SortAttributes{count, descending},
+                                     {axis_to_last(x, axis)}, x.where);
+  return {axis_from_last({Access::tensor({node, 0}), x.where}, axis),
+          axis_from_last({Access::tensor({node, 1}), x.where}, axis)};
 }
-
-std::uint64_t last_extent(const Tensor& x) { return x.shape().empty() ? 0 : x.shape().back(); }
 
 }  // namespace
 
-Sorted sort(In x, bool descending) { return sorted(x, last_extent(x.tensor), descending); }
-Tensor argsort(In x, bool descending) { return sort(x, descending).indices; }
-Sorted top_k(In x, std::uint64_t count, bool largest) { return sorted(x, count, largest); }
+Sorted sort(In x, int axis, bool descending) {
+  const std::uint32_t number = axis_of("sort", x, axis);
+  return sorted(x, x.tensor.shape()[number], number, descending);
+}
+
+Tensor argsort(In x, int axis, bool descending) {
+  const std::uint32_t number = axis_of("argsort", x, axis);
+  return sorted(x, x.tensor.shape()[number], number, descending).indices;
+}
+
+Sorted top_k(In x, std::uint64_t count, int axis, bool largest) {
+  return sorted(x, count, axis_of("top_k", x, axis), largest);
+}
 
 }  // namespace weft

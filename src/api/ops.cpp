@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "api/axes.hpp"
 #include "base/format.hpp"
+#include "base/nearby.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
@@ -47,66 +49,47 @@ Tensor operator-(double a, In b) { return map("scale", b, {-1, a}); }
 Tensor operator*(double a, In b) { return map("scale", b, {a, 0}); }
 Tensor operator/(double a, In b) { return map("reciprocal", b) * a; }
 
-Tensor exp(In x) { return map("exp", x); }
-Tensor log(In x) { return map("log", x); }
-Tensor sqrt(In x) { return map("sqrt", x); }
-Tensor tanh(In x) { return map("tanh", x); }
-Tensor sigmoid(In x) { return map("sigmoid", x); }
-Tensor relu(In x) { return map("relu", x); }
-Tensor gelu(In x) { return map("gelu", x); }
-Tensor silu(In x) { return map("silu", x); }
-Tensor abs(In x) { return map("abs", x); }
-Tensor sqr(In x) { return map("sqr", x); }
-Tensor rsqrt(In x) { return map("rsqrt", x); }
-Tensor sin(In x) { return map("sin", x); }
-Tensor cos(In x) { return map("cos", x); }
-Tensor erf(In x) { return map("erf", x); }
-Tensor softplus(In x) { return map("softplus", x); }
-Tensor pow(In x, const Tensor& exponent) { return map("pow", x, exponent); }
-Tensor maximum(In a, const Tensor& b) { return map("max", a, b); }
-Tensor minimum(In a, const Tensor& b) { return map("min", a, b); }
-Tensor clamp(In x, double low, double high) { return map("clamp", x, {low, high}); }
-Tensor swiglu(In a, const Tensor& b) { return map("swiglu", a, b); }
-Tensor geglu(In a, const Tensor& b) { return map("geglu", a, b); }
-Tensor reglu(In a, const Tensor& b) { return map("reglu", a, b); }
-Tensor equal(In a, const Tensor& b) { return map("eq", a, b); }
-Tensor not_equal(In a, const Tensor& b) { return map("ne", a, b); }
-Tensor less(In a, const Tensor& b) { return map("lt", a, b); }
-Tensor less_equal(In a, const Tensor& b) { return map("le", a, b); }
-Tensor greater(In a, const Tensor& b) { return map("gt", a, b); }
-Tensor greater_equal(In a, const Tensor& b) { return map("ge", a, b); }
-Tensor where(In condition, const Tensor& a, const Tensor& b) {
-  return map("where", {condition.tensor, a, b}, {}, condition.where);
+namespace {
+
+/// The elementwise function for a form of gelu (or of geglu).
+std::string_view gelu_form(std::string_view function, const GeluOptions& options, In x) {
+  const bool gated = function == "geglu";
+  if (options.approximate == "none") return function;
+  if (options.approximate == "tanh") return gated ? "geglu_tanh" : "gelu_tanh";
+  if (options.approximate == "sigmoid") return gated ? "geglu_quick" : "gelu_quick";
+  throw Error(
+      ErrorCode::not_found,
+      formatted("`approximate` of {} is \"none\", \"tanh\" or \"sigmoid\", not \"{}\" ({}).",
+                function, options.approximate, graph::describe_place(function, x.where)));
 }
 
+}  // namespace
+
+Tensor gelu(In x, const GeluOptions& options) { return map(gelu_form("gelu", options, x), x); }
+Tensor geglu(In a, const Tensor& b, const GeluOptions& options) {
+  return map(gelu_form("geglu", options, a), a, b);
+}
 Tensor reduce(std::string_view function, In x, const Dims& dims, bool keep_dims) {
   using ops::reduce::Function;
   const auto found = std::ranges::find_if(
       ops::reduce::all_functions, [&](Function f) { return ops::reduce::name(f) == function; });
   if (found == ops::reduce::all_functions.end()) {
-    std::string known;
-    for (const Function f : ops::reduce::all_functions)
-      known += formatted(" {}", ops::reduce::name(f));
+    std::vector<std::string_view> names;
+    for (const Function f : ops::reduce::all_functions) names.push_back(ops::reduce::name(f));
     throw Error(ErrorCode::not_found,
-                formatted("There is no reduction named `{}`; there are{}. ({})", function, known,
-                          graph::describe_place("reduce", x.where)));
+                formatted("There is no reduction named `{}`; {} ({})", function,
+                          nearby(function, names), graph::describe_place("reduce", x.where)));
   }
   const Shape& shape = x.tensor.shape();
   std::uint32_t axes = dims.empty() ? (1U << shape.size()) - 1U : 0;
-  for (const std::uint32_t dim : dims) {
-    if (dim >= shape.size()) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          formatted("Dimension {} of the reduction `{}` is not one of a tensor of shape "
-                    "{}. ({})",
-                    dim, function, ops::describe(shape), graph::describe_place("reduce", x.where)));
-    }
-    if ((axes >> dim & 1U) != 0) {
+  for (const int dim : dims) {
+    const std::uint32_t bit = 1U << axis_of(function, x, dim);
+    if ((axes & bit) != 0) {
       throw Error(ErrorCode::invalid_argument,
                   formatted("Dimension {} is named twice in the reduction `{}`. ({})", dim,
-                            function, graph::describe_place("reduce", x.where)));
+                            function, graph::describe_place(function, x.where)));
     }
-    axes |= 1U << dim;
+    axes |= bit;
   }
   // A mean or a norm of integers is seldom a whole number.
   const bool fraction = *found == Function::mean || *found == Function::norm;
@@ -115,46 +98,55 @@ Tensor reduce(std::string_view function, In x, const Dims& dims, bool keep_dims)
   return make(kinds::reduce, graph::ReduceAttributes{*found, axes, keep_dims}, {input}, x.where);
 }
 
-Tensor sum(In x, const Dims& dims, bool keep_dims) { return reduce("sum", x, dims, keep_dims); }
-Tensor mean(In x, const Dims& dims, bool keep_dims) { return reduce("mean", x, dims, keep_dims); }
-Tensor max(In x, const Dims& dims, bool keep_dims) { return reduce("max", x, dims, keep_dims); }
-Tensor min(In x, const Dims& dims, bool keep_dims) { return reduce("min", x, dims, keep_dims); }
-Tensor prod(In x, const Dims& dims, bool keep_dims) { return reduce("prod", x, dims, keep_dims); }
-Tensor argmax(In x, const Dims& dims, bool keep_dims) {
-  return reduce("argmax", x, dims, keep_dims);
-}
-Tensor argmin(In x, const Dims& dims, bool keep_dims) {
-  return reduce("argmin", x, dims, keep_dims);
-}
+namespace {
 
-Tensor softmax(In x, float scale) {
-  return make(kinds::softmax, graph::SoftmaxAttributes{.scale = scale}, {x.tensor}, x.where);
-}
-
-Tensor log_softmax(In x) {
-  return make(kinds::softmax, graph::SoftmaxAttributes{.log = true}, {x.tensor}, x.where);
-}
-
-Tensor softmax(In x, const SoftmaxOptions& options) {
-  const graph::SoftmaxAttributes attributes{options.scale, options.log, options.max_bias};
-  std::vector<Tensor> inputs{x.tensor};
+/// A softmax of the last dimension, or along another one through views.
+Tensor softmax_along(std::string_view function, In x, int axis, const SoftmaxOptions& options,
+                     bool log) {
+  const std::uint32_t number = axis_of(function, x, axis);
+  const bool last = number + 1 == x.tensor.shape().size();
+  if (!last && (options.mask || options.sinks || options.max_bias != 0)) {
+    throw Error(
+        ErrorCode::unsupported,
+        formatted("A mask, sinks and max_bias need the last axis; axis {} of a tensor of "
+                  "shape {} is another ({}).",
+                  axis, ops::describe(x.tensor.shape()), graph::describe_place(function, x.where)));
+  }
+  const graph::SoftmaxAttributes attributes{options.scale, log, options.max_bias};
+  std::vector<Tensor> inputs{axis_to_last(x, number)};
   if (options.mask || options.sinks) inputs.insert(inputs.end(), {options.mask, options.sinks});
-  return make(kinds::softmax, attributes, inputs, x.where);
+  return axis_from_last({make(kinds::softmax, attributes, inputs, x.where), x.where}, number);
 }
 
-Tensor layer_norm(In x, const Tensor& weight, const Tensor& bias, float eps) {
-  return make(kinds::norm, graph::NormAttributes{ops::norm::Kind::layer, eps},
-              {x.tensor, weight, bias}, x.where);
+/// A normalisation of the last dimension, or along another one through views.
+Tensor norm_along(std::string_view function, ops::norm::Kind kind, In x, const Tensor& weight,
+                  const Tensor& bias, float eps, int axis) {
+  const std::uint32_t number = axis_of(function, x, axis);
+  const Tensor y = make(kinds::norm, graph::NormAttributes{kind, eps},
+                        {axis_to_last(x, number), weight, bias}, x.where);
+  return axis_from_last({y, x.where}, number);
 }
 
-Tensor rms_norm(In x, const Tensor& weight, float eps) {
-  return make(kinds::norm, graph::NormAttributes{ops::norm::Kind::rms, eps},
-              {x.tensor, weight, Tensor()}, x.where);
+}  // namespace
+
+Tensor softmax(In x, int axis, const SoftmaxOptions& options) {
+  return softmax_along("softmax", x, axis, options, false);
 }
 
-Tensor l2_norm(In x, float eps) {
-  return make(kinds::norm, graph::NormAttributes{ops::norm::Kind::l2, eps},
-              {x.tensor, Tensor(), Tensor()}, x.where);
+Tensor log_softmax(In x, int axis, const SoftmaxOptions& options) {
+  return softmax_along("log_softmax", x, axis, options, true);
+}
+
+Tensor layer_norm(In x, const Tensor& weight, const Tensor& bias, float eps, int axis) {
+  return norm_along("layer_norm", ops::norm::Kind::layer, x, weight, bias, eps, axis);
+}
+
+Tensor rms_norm(In x, const Tensor& weight, float eps, int axis) {
+  return norm_along("rms_norm", ops::norm::Kind::rms, x, weight, {}, eps, axis);
+}
+
+Tensor normalize(In x, int axis, float eps) {
+  return norm_along("normalize", ops::norm::Kind::l2, x, {}, {}, eps, axis);
 }
 
 Tensor group_norm(In x, std::uint64_t groups, const Tensor& weight, const Tensor& bias, float eps) {
@@ -215,45 +207,6 @@ Tensor rope(In x, const RopeOptions& options, const Tensor& positions) {
   attributes.beta_slow = options.beta_slow;
   attributes.trained_context = options.trained_context;
   return make(kinds::rope, attributes, {x.tensor, positions, options.factors}, x.where);
-}
-
-Tensor sinusoid(In x, std::uint64_t size, double period) {
-  return make(kinds::sinusoid, graph::SinusoidAttributes{size, period}, {x.tensor}, x.where);
-}
-
-Tensor dropout(In x, float rate, const Tensor& seed, std::uint32_t stream) {
-  return make(kinds::dropout, graph::DropoutAttributes{rate, stream}, {x.tensor, seed}, x.where);
-}
-
-AdamStep adamw(In weights, const Tensor& gradients, const Tensor& m, const Tensor& v,
-               const Tensor& numbers, const AdamOptions& options) {
-  const graph::AdamAttributes attributes{options.coupled, options.working.has_value(),
-                                         options.working.value_or(DType::f16)};
-  const auto node =
-      graph::make_node(kinds::adam, attributes,
-                       {weights.tensor, gradients, m, v, numbers, options.scale}, weights.where);
-  const auto output = [&](std::uint32_t i) { return Access::tensor({node, i}); };
-  return {output(0), output(1), output(2), options.working ? output(3) : Tensor()};
-}
-
-SgdStep sgd(In weights, const Tensor& gradients, const Tensor& numbers, const Tensor& momentum,
-            const AdamOptions& options) {
-  const graph::AdamAttributes attributes{false, options.working.has_value(),
-                                         options.working.value_or(DType::f16)};
-  const auto node = graph::make_node(momentum ? kinds::sgd_momentum : kinds::sgd, attributes,
-                                     {weights.tensor, gradients, momentum, numbers, options.scale},
-                                     weights.where);
-  const auto output = [&](std::uint32_t i) { return Access::tensor({node, i}); };
-  return {output(0), momentum ? output(1) : Tensor(),
-          options.working ? output(momentum ? 2 : 1) : Tensor()};
-}
-
-Clip clip_by_norm(const std::vector<Tensor>& gradients, float max_norm, const Tensor& loss_scale,
-                  Where where) {
-  std::vector<Tensor> inputs = gradients;
-  inputs.push_back(loss_scale);
-  const auto node = graph::make_node(kinds::clip, graph::ClipAttributes{max_norm}, inputs, where);
-  return {Access::tensor({node, 0}), Access::tensor({node, 1})};
 }
 
 }  // namespace weft

@@ -1,3 +1,8 @@
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "api/axes.hpp"
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
@@ -12,9 +17,9 @@ using Scan = ops::cumsum::Function;
 
 namespace {
 
-Tensor scan(Scan function, In x, std::uint32_t dim, bool reverse) {
+Tensor scan(std::string_view name, Scan function, In x, int axis, bool exclusive, bool reverse) {
   return make(kinds::cumsum,
-              graph::CumsumAttributes{.axis = dim, .reverse = reverse, .function = function},
+              graph::CumsumAttributes{axis_of(name, x, axis), exclusive, reverse, function},
               {x.tensor}, x.where);
 }
 
@@ -23,51 +28,76 @@ Tensor transform(In x, bool inverse, double scale) {
               x.where);
 }
 
-/// The number of complex elements of a row; 0 where there are no rows.
-std::uint64_t length(const Tensor& x) {
-  return x.shape().size() < 2 ? 0 : x.shape()[x.shape().size() - 2];
+/// The number of an axis among those of complex numbers: the last dimension is none.
+std::uint32_t complex_axis(std::string_view function, In x, int axis) {
+  if (x.tensor.shape().size() < 2) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        formatted("{} needs complex numbers, a dimension and one of extent 2 behind it; the "
+                  "tensor has shape {} ({}).",
+                  function, ops::describe(x.tensor.shape()),
+                  graph::describe_place(function, x.where)));
+  }
+  return axis_of(function, x, axis < 0 ? axis - 1 : axis);
+}
+
+/// Swaps an axis of complex numbers with the one before the last dimension, along which transforms go; its own inverse.
+Tensor swapped(In x, std::uint32_t axis) {
+  const auto rank = static_cast<int>(x.tensor.shape().size());
+  if (static_cast<int>(axis) == rank - 2) return x.tensor;
+  std::vector<int> order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[axis], order[order.size() - 2]);
+  return x.tensor.permute(order, x.where);
 }
 
 }  // namespace
 
-Tensor cumsum(In x, std::uint32_t dim, bool exclusive, bool reverse) {
-  return make(kinds::cumsum, graph::CumsumAttributes{dim, exclusive, reverse}, {x.tensor}, x.where);
+Tensor cumsum(In x, int axis, bool exclusive, bool reverse) {
+  return scan("cumsum", Scan::sum, x, axis, exclusive, reverse);
+}
+Tensor cumprod(In x, int axis, bool reverse) {
+  return scan("cumprod", Scan::prod, x, axis, false, reverse);
+}
+Tensor cummax(In x, int axis, bool reverse) {
+  return scan("cummax", Scan::max, x, axis, false, reverse);
+}
+Tensor cummin(In x, int axis, bool reverse) {
+  return scan("cummin", Scan::min, x, axis, false, reverse);
+}
+Tensor logcumsumexp(In x, int axis, bool reverse) {
+  return scan("logcumsumexp", Scan::logsumexp, x, axis, false, reverse);
 }
 
-Tensor cumprod(In x, std::uint32_t dim, bool reverse) { return scan(Scan::prod, x, dim, reverse); }
-Tensor cummax(In x, std::uint32_t dim, bool reverse) { return scan(Scan::max, x, dim, reverse); }
-Tensor cummin(In x, std::uint32_t dim, bool reverse) { return scan(Scan::min, x, dim, reverse); }
-Tensor logcumsumexp(In x, std::uint32_t dim, bool reverse) {
-  return scan(Scan::logsumexp, x, dim, reverse);
+Tensor fft(In x, int axis) {
+  const std::uint32_t number = complex_axis("fft", x, axis);
+  return swapped({transform({swapped(x, number), x.where}, false, 1), x.where}, number);
 }
 
-Tensor fft(In x) { return transform(x, false, 1); }
-
-Tensor ifft(In x) {
-  const std::uint64_t n = length(x.tensor);
-  return transform(x, true, n == 0 ? 1 : 1 / static_cast<double>(n));
+Tensor ifft(In x, int axis) {
+  const std::uint32_t number = complex_axis("ifft", x, axis);
+  const std::uint64_t n = x.tensor.shape()[number];
+  const double scale = n == 0 ? 1 : 1 / static_cast<double>(n);
+  return swapped({transform({swapped(x, number), x.where}, true, scale), x.where}, number);
 }
 
-Tensor rfft(In x) {
+Tensor rfft(In x, int axis) {
+  const std::uint32_t number = axis_of("rfft", x, axis);
+  const std::uint64_t n = x.tensor.shape()[number];
   Shape shape = x.tensor.shape();
-  if (shape.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                formatted("rfft needs a last dimension; the tensor is a scalar ({}).",
-                          graph::describe_place("rfft", x.where)));
-  }
-  const std::uint64_t n = shape.back();
   shape.push_back(1);
   const Shape none(shape.size(), 0);
   Shape one = none;
   one.back() = 1;  // imaginary parts of 0
   const Tensor complex = pad({x.tensor.reshape(shape, x.where), x.where}, none, one);
-  return transform({complex, x.where}, false, 1)
-      .slice(static_cast<std::uint32_t>(shape.size() - 2), 0, n == 0 ? 0 : n / 2 + 1, 1, x.where);
+  return fft({complex, x.where}, static_cast<int>(number))
+      .slice(static_cast<int>(number), 0, n == 0 ? 0 : n / 2 + 1, 1, x.where);
 }
 
 /// Half of the elements stand for two: the real part of the inverse transform of those alone, counted twice.
-Tensor irfft(In x, std::uint64_t n) {
-  const std::uint64_t half = length(x.tensor);
+Tensor irfft(In x, std::uint64_t n, int axis) {
+  const std::uint32_t number = complex_axis("irfft", x, axis);
+  const std::uint64_t half = x.tensor.shape()[number];
   if (half == 0 || half != n / 2 + 1) {
     throw Error(ErrorCode::invalid_argument,
                 formatted("The transform of {} real numbers has {} elements; x has shape {} ({}).",
@@ -77,15 +107,18 @@ Tensor irfft(In x, std::uint64_t n) {
   std::vector<float> counts(half, 2.0F);
   counts.front() = 1;
   if (n % 2 == 0) counts.back() = 1;
+  const Tensor rows = swapped(x, number);
   const Tensor weighted =
-      map("mul", {x.tensor, x.tensor.device().tensor({half, 1}, counts)}, {}, x.where);
+      map("mul", {rows, x.tensor.device().tensor({half, 1}, counts)}, {}, x.where);
   const std::size_t rank = x.tensor.shape().size();
   const Shape none(rank, 0);
   Shape rest = none;
   rest[rank - 2] = n - half;
-  const Tensor y =
-      transform({pad({weighted, x.where}, none, rest), x.where}, true, 1 / static_cast<double>(n))
-          .slice(static_cast<std::uint32_t>(rank - 1), 0, 1, 1, x.where);
+  const Tensor y = swapped({transform({pad({weighted, x.where}, none, rest), x.where}, true,
+                                      1 / static_cast<double>(n)),
+                            x.where},
+                           number)
+                       .slice(-1, 0, 1, 1, x.where);
   Shape shape = y.shape();
   shape.pop_back();
   return y.reshape(shape, x.where);

@@ -1,5 +1,6 @@
 #include "weft/sequence.hpp"
 
+#include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 
@@ -8,36 +9,86 @@ namespace weft {
 namespace kinds = graph::kinds;
 using graph::make;
 
-Tensor matmul_rows(In x, const Tensor& weights, const RowsOptions& options) {
-  if (!weights || !is_quantized(weights.dtype())) return matmul(x, weights.transpose(x.where));
-  return make(kinds::stored, graph::StoredAttributes{options.allow_q8}, {x.tensor, weights},
-              x.where)
-      .to(x.tensor.dtype(), x.where);
+Tensor linear(In x, const Tensor& weight, const Tensor& bias, const LinearOptions& options) {
+  if (!weight) {
+    throw Error(ErrorCode::invalid_argument,
+                formatted("The weight is empty: it was never given a value ({}).",
+                          graph::describe_place("linear", x.where)));
+  }
+  const Tensor y = is_quantized(weight.dtype())
+                       ? make(kinds::linear, graph::LinearAttributes{options.allow_q8},
+                              {x.tensor, weight}, x.where)
+                             .to(x.tensor.dtype(), x.where)
+                       : matmul(x, weight.transpose(x.where));
+  return bias ? map("add", {y, bias}, {}, x.where) : y;
 }
 
-Tensor matmul_chosen(In x, const Tensor& weights, const Tensor& ids, const RowsOptions& options) {
-  return make(kinds::chosen, graph::StoredAttributes{options.allow_q8}, {x.tensor, weights, ids},
-              x.where);
+Tensor grouped_linear(In x, const Tensor& weight, const Tensor& ids, const LinearOptions& options) {
+  return make(kinds::grouped_linear, graph::LinearAttributes{options.allow_q8},
+              {x.tensor, weight, ids}, x.where);
 }
 
-Tensor solve_triangular(In a, const Tensor& b, bool upper) {
-  return make(kinds::solve, graph::SolveAttributes{upper}, {a.tensor, b}, a.where);
-}
+namespace {
 
-Tensor ssm_conv(In x, const Tensor& weights, const Tensor& bias, bool silu) {
-  return make(kinds::ssm_conv, graph::ConvSsmAttributes{silu}, {x.tensor, weights, bias}, x.where);
-}
+using Scan = ops::recurrence::Kind;
 
-Recurrence recurrence(RecurrenceKind kind, const RecurrenceInputs& inputs,
-                      const RecurrenceOptions& options, Where where) {
-  const graph::RecurrenceAttributes attributes{static_cast<ops::recurrence::Kind>(kind),
-                                               options.scale, options.interleaved,
-                                               options.snapshots};
-  const auto node = graph::make_node(kinds::recurrence, attributes,
-                                     {inputs.q, inputs.k, inputs.v, inputs.decay, inputs.a,
-                                      inputs.b, inputs.bonus, inputs.step, inputs.state},
-                                     where);
+/// What the scans differ in: which inputs they have.
+struct ScanInputs {
+  Tensor q;
+  Tensor k;
+  Tensor v;
+  Tensor decay;
+  Tensor state;
+  Tensor a{};
+  Tensor b{};
+  Tensor bonus{};
+  Tensor step{};
+};
+
+Scanned scan(Scan kind, const ScanInputs& in, const ScanOptions& options, float scale,
+             Where where) {
+  const graph::RecurrenceAttributes attributes{kind, scale, options.interleaved, options.snapshots};
+  const auto node = graph::make_node(
+      kinds::recurrence, attributes,
+      {in.q, in.k, in.v, in.decay, in.a, in.b, in.bonus, in.step, in.state}, where);
   return {Access::tensor({node, 0}), Access::tensor({node, 1})};
+}
+
+}  // namespace
+
+Scanned gated_linear_attention(In q, const Tensor& k, const Tensor& v, const Tensor& decay,
+                               const Tensor& state, const ScanOptions& options) {
+  return scan(Scan::gated_linear_attention,
+              {.q = q.tensor, .k = k, .v = v, .decay = decay, .state = state}, options,
+              options.scale, q.where);
+}
+
+Scanned rwkv6(In r, const Tensor& k, const Tensor& v, const Tensor& decay, const Tensor& bonus,
+              const Tensor& state, const ScanOptions& options) {
+  return scan(Scan::rwkv6,
+              {.q = r.tensor, .k = k, .v = v, .decay = decay, .state = state, .bonus = bonus},
+              options, 1, r.where);
+}
+
+Scanned rwkv7(In r, const Tensor& k, const Tensor& v, const Tensor& decay, const Tensor& a,
+              const Tensor& b, const Tensor& state, const ScanOptions& options) {
+  return scan(Scan::rwkv7,
+              {.q = r.tensor, .k = k, .v = v, .decay = decay, .state = state, .a = a, .b = b},
+              options, 1, r.where);
+}
+
+Scanned gated_delta_rule(In q, const Tensor& k, const Tensor& v, const Tensor& decay,
+                         const Tensor& beta, const Tensor& state, const ScanOptions& options) {
+  return scan(Scan::gated_delta_rule,
+              {.q = q.tensor, .k = k, .v = v, .decay = decay, .state = state, .step = beta},
+              options, options.scale, q.where);
+}
+
+Scanned selective_scan(In x, const Tensor& dt, const Tensor& a, const Tensor& b, const Tensor& c,
+                       const Tensor& state, const ScanOptions& options) {
+  return scan(Scan::selective_scan,
+              {.q = c, .k = b, .v = x.tensor, .decay = a, .state = state, .step = dt}, options, 1,
+              x.where);
 }
 
 Routed route(In logits, std::uint64_t count, const RouteOptions& options) {
@@ -48,28 +99,14 @@ Routed route(In logits, std::uint64_t count, const RouteOptions& options) {
                                            options.least,
                                            options.scale};
   const auto node =
-      graph::make_node(kinds::router, attributes, {logits.tensor, options.bias}, logits.where);
+      graph::make_node(kinds::route, attributes, {logits.tensor, options.bias}, logits.where);
   return {Access::tensor({node, 0}), Access::tensor({node, 1})};
-}
-
-Tensor hyper_combine(In mixes, const Tensor& scale, const Tensor& base, std::uint32_t iterations,
-                     float eps) {
-  return make(kinds::hyper_combine, graph::HyperAttributes{.eps = eps, .iterations = iterations},
-              {mixes.tensor, scale, base}, mixes.where);
 }
 
 Tensor hyper_read(In x, const Tensor& weights, float scale) {
   const bool gated = weights && weights.shape().size() == x.tensor.shape().size();
   return make(kinds::hyper_read, graph::HyperAttributes{.scale = scale},
               {x.tensor, gated ? Tensor() : weights, gated ? weights : Tensor()}, x.where);
-}
-
-Tensor hyper_write(In x, const Tensor& residual, const Tensor& share, const Tensor& mix) {
-  return make(kinds::hyper_write, {}, {x.tensor, residual, share, mix}, x.where);
-}
-
-Tensor index_scores(In q, const Tensor& k, const Tensor& weights, const Tensor& mask) {
-  return make(kinds::indexer, {}, {q.tensor, k, weights, mask}, q.where);
 }
 
 }  // namespace weft

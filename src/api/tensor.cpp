@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "api/axes.hpp"
 #include "base/format.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
@@ -34,30 +35,41 @@ Tensor Tensor::reshape(const Shape& shape, Where where) const {
   return make(kinds::reshape, graph::ShapeAttributes{shape}, {*this}, where);
 }
 
-Tensor Tensor::permute(const std::vector<std::uint32_t>& order, Where where) const {
-  return make(kinds::permute, graph::PermuteAttributes{order}, {*this}, where);
+Tensor Tensor::permute(const std::vector<int>& order, Where where) const {
+  std::vector<std::uint32_t> numbers;
+  for (const int axis : order) numbers.push_back(axis_of("permute", {*this, where}, axis));
+  return make(kinds::permute, graph::PermuteAttributes{numbers}, {*this}, where);
 }
 
 Tensor Tensor::transpose(Where where) const {
-  std::vector<std::uint32_t> order(shape().size());
+  std::vector<int> order(shape().size());
   if (order.size() < 2) {
     throw Error(ErrorCode::invalid_argument,
                 formatted("transpose needs two dimensions; the tensor has shape {} ({}).",
                           ops::describe(shape()), graph::describe_place("transpose", where)));
   }
-  std::iota(order.begin(), order.end(), 0U);
+  std::iota(order.begin(), order.end(), 0);
   std::swap(order[order.size() - 2], order[order.size() - 1]);
   return permute(order, where);
 }
 
-Tensor Tensor::slice(std::uint32_t dim, std::uint64_t first, std::uint64_t count,
-                     std::uint64_t step, Where where) const {
-  return make(kinds::slice, graph::SliceAttributes{dim, first, count, step}, {*this}, where);
+Tensor Tensor::slice(int axis, std::int64_t first, std::uint64_t count, std::uint64_t step,
+                     Where where) const {
+  const std::uint32_t number = axis_of("slice", {*this, where}, axis);
+  const auto extent = static_cast<std::int64_t>(shape()[number]);
+  if (first < -extent) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        formatted("There is no element {} along axis {} of a tensor of shape {} ({}).", first, axis,
+                  ops::describe(shape()), graph::describe_place("slice", where)));
+  }
+  const auto from = static_cast<std::uint64_t>(first < 0 ? first + extent : first);
+  return make(kinds::slice, graph::SliceAttributes{number, from, count, step}, {*this}, where);
 }
 
 Tensor Tensor::broadcast_to(const Shape& shape, Where where) const {
   if (node_ && this->shape() == shape) return *this;
-  return make(kinds::broadcast, graph::ShapeAttributes{shape}, {*this}, where);
+  return make(kinds::broadcast_to, graph::ShapeAttributes{shape}, {*this}, where);
 }
 
 Tensor Tensor::to(DType dtype, Where where) const {
@@ -113,8 +125,8 @@ std::string Tensor::to_string() const {
   }
   eval();
   Tensor part = *this;  // Only what is printed comes back from the device.
-  for (std::uint32_t dim = 0; dim < shape().size(); ++dim) {
-    if (shape()[dim] > shown) part = part.slice(dim, 0, shown);
+  for (std::size_t dim = 0; dim < shape().size(); ++dim) {
+    if (shape()[dim] > shown) part = part.slice(static_cast<int>(dim), 0, shown);
   }
   const ops::View view = ops::View::dense(dtype(), part.shape());
   std::vector<std::byte> bytes(view.bytes().size());

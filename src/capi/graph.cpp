@@ -87,15 +87,6 @@ weft_status weft_tensor_eval(weft_tensor tensor) {
   return call(__func__, [&] { (void)place_of(tensor_of(tensor, "tensor")); });
 }
 
-weft_status weft_tensor_detach(weft_tensor x, weft_tensor* y) {
-  return call(__func__, [&] {
-    weft_tensor& out = result(y, "y");
-    const Tensor from = tensor_of(x, "x");
-    const auto lock = lock_values(from);
-    out = put(TensorObject{from.detach(nowhere)});
-  });
-}
-
 weft_status weft_tensor_variable(weft_tensor initial, weft_tensor* variable) {
   return call(__func__, [&] {
     weft_tensor& out = result(variable, "variable");

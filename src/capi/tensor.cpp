@@ -60,27 +60,6 @@ weft_status weft_tensor_from_buffer(weft_buffer buffer, weft_dtype dtype, uint64
   });
 }
 
-weft_status weft_tensor_full(weft_device device, weft_dtype dtype, uint32_t rank,
-                             const int64_t* shape, double value, weft_tensor* tensor) {
-  return call(__func__, [&] {
-    weft_tensor& out = result(tensor, "tensor");
-    const auto object = get<DeviceObject>(device, "device");
-    out = put(TensorObject{object->device.full(shape_of(rank, shape, "shape"), value,
-                                               capi::dtype_of(dtype, "dtype"))});
-  });
-}
-
-weft_status weft_tensor_arange(weft_device device, weft_dtype dtype, int64_t count, double start,
-                               double step, weft_tensor* tensor) {
-  return call(__func__, [&] {
-    weft_tensor& out = result(tensor, "tensor");
-    const auto object = get<DeviceObject>(device, "device");
-    const Shape shape = shape_of(1, &count, "count");
-    out = put(TensorObject{
-        object->device.arange(shape.front(), start, step, capi::dtype_of(dtype, "dtype"))});
-  });
-}
-
 weft_status weft_tensor_free(weft_tensor tensor) {
   return call(__func__, [&] { drop<TensorObject>(tensor, "tensor"); });
 }

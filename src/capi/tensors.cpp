@@ -30,6 +30,17 @@ std::unique_lock<std::recursive_mutex> lock_values(const Tensor& tensor) {
   return std::unique_lock(Access::data(tensor.device())->mutex);
 }
 
+std::unique_lock<std::recursive_mutex> lock_of(const Tensor& tensor) { return lock_values(tensor); }
+
+std::unique_lock<std::recursive_mutex> lock_of(const std::vector<Tensor>& tensors) {
+  if (tensors.empty()) raise(ErrorCode::invalid_argument, "The list of tensors is empty.");
+  return lock_values(tensors.front());
+}
+
+std::unique_lock<std::recursive_mutex> lock_of(const Device& device) {
+  return std::unique_lock(Access::data(device)->mutex);
+}
+
 void put_all(const std::vector<Tensor>& tensors, weft_tensor* results) {
   std::vector<weft_tensor> made;
   try {

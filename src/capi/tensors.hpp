@@ -25,6 +25,11 @@ std::vector<Tensor> tensors_of(const weft_tensor* handles, std::uint32_t count,
 /// Held while expressions of a tensor's device are built or computed, so that the C API can be used from several threads.
 std::unique_lock<std::recursive_mutex> lock_values(const Tensor& tensor);
 
+/// The same for what an operation starts from: some tensors, of which there must be one, or a device.
+std::unique_lock<std::recursive_mutex> lock_of(const Tensor& tensor);
+std::unique_lock<std::recursive_mutex> lock_of(const std::vector<Tensor>& tensors);
+std::unique_lock<std::recursive_mutex> lock_of(const Device& device);
+
 /// Gives new tensors to the caller: all of them, or none.
 void put_all(const std::vector<Tensor>& tensors, weft_tensor* results);
 

@@ -10,27 +10,14 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "describe/file_types.hpp"
 #include "formats/file_writer.hpp"
 
 namespace weft::safetensors {
 namespace {
 
-struct TypeRow {
-  std::string_view name;
-  std::uint32_t bytes;
-  std::optional<DType> dtype;
-};
-
-constexpr std::array type_rows{
-    TypeRow{"F64", 8, std::nullopt},     TypeRow{"F32", 4, DType::f32},
-    TypeRow{"F16", 2, DType::f16},       TypeRow{"BF16", 2, DType::bf16},
-    TypeRow{"I64", 8, DType::i64},       TypeRow{"I32", 4, DType::i32},
-    TypeRow{"I16", 2, std::nullopt},     TypeRow{"I8", 1, DType::i8},
-    TypeRow{"U64", 8, std::nullopt},     TypeRow{"U32", 4, DType::u32},
-    TypeRow{"U16", 2, std::nullopt},     TypeRow{"U8", 1, DType::u8},
-    TypeRow{"BOOL", 1, std::nullopt},    TypeRow{"F8_E4M3", 1, std::nullopt},
-    TypeRow{"F8_E5M2", 1, std::nullopt},
-};
+using TypeRow = described::SafetensorsType;
+constexpr auto& type_rows = described::safetensors_types;
 
 const TypeRow* find_row(std::string_view name) {
   const auto row = std::ranges::find(type_rows, name, &TypeRow::name);

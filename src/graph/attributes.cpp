@@ -41,6 +41,14 @@ std::string describe_steps(const std::vector<ops::fused::Step>& steps) {
 }
 
 struct Describe {
+  template <class Described>
+  std::string operator()(const Described& a) const {
+    static_assert(
+        requires { text_of(a); },
+        "these attributes have no text: describe them in description/graph.toml, or add "
+        "an overload here");
+    return text_of(a);
+  }
   std::string operator()(const std::monostate&) const { return ""; }
   std::string operator()(const MapAttributes& a) const {
     return with_scalars(a.function, a.scalars);
@@ -55,9 +63,6 @@ struct Describe {
   std::string operator()(const CumsumAttributes& a) const {
     return formatted("{} axis {}{}{}", name(a.function), a.axis, a.exclusive ? " exclusive" : "",
                      a.reverse ? " reverse" : "");
-  }
-  std::string operator()(const FourierAttributes& a) const {
-    return formatted("{}scale {}", a.inverse ? "inverse " : "", a.scale);
   }
   std::string operator()(const SoftmaxAttributes& a) const {
     return formatted("{}scale {}{}", a.log ? "log " : "", a.scale,
@@ -74,27 +79,12 @@ struct Describe {
     if (a.allow_f16) text += " as f16";
     return text;
   }
-  std::string operator()(const AxisAttributes& a) const { return formatted("axis {}", a.axis); }
   std::string operator()(const ShapeAttributes& a) const { return list(a.shape); }
   std::string operator()(const PermuteAttributes& a) const { return list(a.order); }
-  std::string operator()(const SliceAttributes& a) const {
-    return formatted("axis {} first {} count {} step {}", a.axis, a.first, a.count, a.step);
-  }
-  std::string operator()(const PadAttributes& a) const {
-    return formatted("low {} high {} value {}", list(a.low), list(a.high), a.value);
-  }
-  std::string operator()(const CastAttributes& a) const { return std::string(name(a.dtype)); }
-  std::string operator()(const DropoutAttributes& a) const {
-    return formatted("rate {} stream {}", a.rate, a.stream);
-  }
   std::string operator()(const RandomAttributes& a) const {
     const ops::random::Distribution& d = a.distribution;
     return formatted("{} low {} high {} mean {} std {} first {} domain {}", name(d.function), d.low,
                      d.high, d.mean, d.std, a.first, a.domain);
-  }
-  std::string operator()(const AttentionAttributes& a) const {
-    return formatted("scale {}{} window {} cap {}{}", a.scale, a.causal ? " causal" : "", a.window,
-                     a.soft_cap, a.max_bias > 0 ? formatted(" max_bias {}", a.max_bias) : "");
   }
   std::string operator()(const RopeAttributes& a) const {
     return formatted("{} dims {} first {} base {}{}", name(a.mode), a.dims, a.first, a.base,
@@ -116,30 +106,15 @@ struct Describe {
   std::string operator()(const BorderAttributes& a) const {
     return formatted("low {} to {}", list(a.low), list(a.shape));
   }
-  std::string operator()(const BandAttributes& a) const {
-    return formatted("{} to {} value {}", a.low, a.high, a.value);
-  }
-  std::string operator()(const SortAttributes& a) const {
-    return formatted("{} {}", a.count, a.descending ? "descending" : "ascending");
-  }
-  std::string operator()(const StoredAttributes& a) const { return a.allow_q8 ? "x as q8" : ""; }
-  std::string operator()(const SolveAttributes& a) const { return a.upper ? "upper" : "lower"; }
-  std::string operator()(const SinusoidAttributes& a) const {
-    return formatted("size {} period {}", a.size, a.period);
-  }
   std::string operator()(const CrossEntropyAttributes& a) const {
     return formatted("reduction {} ignored {}", static_cast<int>(a.reduction), a.ignored);
   }
-  std::string operator()(const ConvSsmAttributes& a) const { return a.silu ? "silu" : ""; }
   std::string operator()(const RecurrenceAttributes& a) const {
     return formatted("{} scale {}{}", name(a.kind), a.scale,
                      a.snapshots > 0 ? formatted(" snapshots {}", a.snapshots) : "");
   }
   std::string operator()(const RouterAttributes& a) const {
     return formatted("{} of score {} scale {}", a.count, static_cast<int>(a.score), a.scale);
-  }
-  std::string operator()(const HyperAttributes& a) const {
-    return formatted("scale {} iterations {}", a.scale, a.iterations);
   }
   std::string operator()(const FusedAttributes& a) const { return describe_steps(a.steps); }
   std::string operator()(const FusedTailAttributes& a) const {
@@ -148,7 +123,6 @@ struct Describe {
                      std::visit(*this, a.tail));
   }
   std::string operator()(const AdamAttributes& a) const { return a.coupled ? "coupled" : ""; }
-  std::string operator()(const ClipAttributes& a) const { return formatted("{}", a.max_norm); }
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/dtype.hpp"
+#include "describe/attributes.hpp"
 #include "ops/border/border.hpp"
 #include "ops/cross_entropy/cross_entropy.hpp"
 #include "ops/cumsum/cumsum.hpp"
@@ -25,7 +26,8 @@
 
 namespace weft::graph {
 
-// What an operation is told besides its inputs. Equal attributes and inputs mean equal results.
+// What an operation is told besides its inputs. Equal attributes and inputs mean equal results. Those of plain numbers and
+// extents are described in description/graph.toml.
 
 /// An elementwise function; a source (no inputs) says its type and shape.
 struct MapAttributes {
@@ -49,12 +51,6 @@ struct CumsumAttributes {
   bool reverse = false;
   ops::cumsum::Function function = ops::cumsum::Function::sum;
   bool operator==(const CumsumAttributes&) const = default;
-};
-
-struct FourierAttributes {
-  bool inverse = false;
-  float scale = 1;
-  bool operator==(const FourierAttributes&) const = default;
 };
 
 struct SoftmaxAttributes {
@@ -81,12 +77,6 @@ struct MatmulAttributes {
   bool operator==(const MatmulAttributes&) const = default;
 };
 
-/// One dimension: of a concatenation, of indices.
-struct AxisAttributes {
-  std::uint32_t axis = 0;
-  bool operator==(const AxisAttributes&) const = default;
-};
-
 /// A shape: of a reshape or a broadcast.
 struct ShapeAttributes {
   Shape shape;
@@ -96,32 +86,6 @@ struct ShapeAttributes {
 struct PermuteAttributes {
   std::vector<std::uint32_t> order;
   bool operator==(const PermuteAttributes&) const = default;
-};
-
-struct SliceAttributes {
-  std::uint32_t axis = 0;
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
-  std::uint64_t step = 1;
-  bool operator==(const SliceAttributes&) const = default;
-};
-
-struct PadAttributes {
-  Shape low;
-  Shape high;
-  double value = 0;
-  bool operator==(const PadAttributes&) const = default;
-};
-
-struct CastAttributes {
-  DType dtype = DType::f32;
-  bool operator==(const CastAttributes&) const = default;
-};
-
-struct DropoutAttributes {
-  float rate = 0;
-  std::uint32_t stream = 0;
-  bool operator==(const DropoutAttributes&) const = default;
 };
 
 /// Random numbers of a type and shape; `first` and `domain` say which of those that a key has.
@@ -139,20 +103,6 @@ struct AdamAttributes {
   bool has_working = false;
   DType working = DType::f16;
   bool operator==(const AdamAttributes&) const = default;
-};
-
-struct ClipAttributes {
-  float max_norm = 0;
-  bool operator==(const ClipAttributes&) const = default;
-};
-
-struct AttentionAttributes {
-  float scale = 1;
-  float soft_cap = 0;
-  bool causal = false;
-  std::uint64_t window = 0;
-  float max_bias = 0;
-  bool operator==(const AttentionAttributes&) const = default;
 };
 
 struct RopeAttributes {
@@ -208,39 +158,8 @@ struct ResizeAttributes {
 struct BorderAttributes {
   std::vector<std::int64_t> low;
   Shape shape;
-  ops::border::Mode mode = ops::border::Mode::edge;
+  ops::border::Mode mode = ops::border::Mode::replicate;
   bool operator==(const BorderAttributes&) const = default;
-};
-
-/// Elements with low <= column - row <= high stay.
-struct BandAttributes {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  double value = 0;
-  bool operator==(const BandAttributes&) const = default;
-};
-
-struct SortAttributes {
-  std::uint64_t count = 0;
-  bool descending = false;
-  bool operator==(const SortAttributes&) const = default;
-};
-
-/// A product with weights of any type.
-struct StoredAttributes {
-  bool allow_q8 = false;  ///< x may be rounded to 8 bits.
-  bool operator==(const StoredAttributes&) const = default;
-};
-
-struct SolveAttributes {
-  bool upper = false;
-  bool operator==(const SolveAttributes&) const = default;
-};
-
-struct SinusoidAttributes {
-  std::uint64_t size = 0;
-  double period = 1e4;
-  bool operator==(const SinusoidAttributes&) const = default;
 };
 
 struct CrossEntropyAttributes {
@@ -249,13 +168,8 @@ struct CrossEntropyAttributes {
   bool operator==(const CrossEntropyAttributes&) const = default;
 };
 
-struct ConvSsmAttributes {
-  bool silu = false;
-  bool operator==(const ConvSsmAttributes&) const = default;
-};
-
 struct RecurrenceAttributes {
-  ops::recurrence::Kind kind = ops::recurrence::Kind::gla;
+  ops::recurrence::Kind kind = ops::recurrence::Kind::gated_linear_attention;
   float scale = 1;
   bool interleaved = false;
   std::uint64_t snapshots = 0;
@@ -270,13 +184,6 @@ struct RouterAttributes {
   float least = 0;
   float scale = 1;
   bool operator==(const RouterAttributes&) const = default;
-};
-
-struct HyperAttributes {
-  float eps = 1e-6F;
-  std::uint32_t iterations = 1;
-  float scale = 1;
-  bool operator==(const HyperAttributes&) const = default;
 };
 
 /// A part of a graph that is computed again when gradients need what is inside of it.
@@ -304,15 +211,12 @@ struct FusedTailAttributes {
 };
 
 using Attributes =
-    std::variant<std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes,
-                 SoftmaxAttributes, NormAttributes, MatmulAttributes, AxisAttributes,
-                 ShapeAttributes, PermuteAttributes, SliceAttributes, PadAttributes, CastAttributes,
-                 DropoutAttributes, AdamAttributes, ClipAttributes, AttentionAttributes,
-                 RopeAttributes, FusedAttributes, FusedTailAttributes, CheckpointAttributes,
-                 ConvAttributes, WindowAttributes, ResizeAttributes, BorderAttributes,
-                 BandAttributes, SortAttributes, SolveAttributes, SinusoidAttributes,
-                 CrossEntropyAttributes, ConvSsmAttributes, RecurrenceAttributes, HyperAttributes,
-                 RouterAttributes, FourierAttributes, StoredAttributes, RandomAttributes>;
+    WithDescribed<std::variant, std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes,
+                  SoftmaxAttributes, NormAttributes, MatmulAttributes, ShapeAttributes,
+                  PermuteAttributes, AdamAttributes, RopeAttributes, FusedAttributes,
+                  FusedTailAttributes, CheckpointAttributes, ConvAttributes, WindowAttributes,
+                  ResizeAttributes, BorderAttributes, CrossEntropyAttributes, RecurrenceAttributes,
+                  RouterAttributes, RandomAttributes>;
 
 /// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
 std::string describe(const Attributes& attributes);

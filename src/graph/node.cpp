@@ -1,6 +1,7 @@
 #include "graph/node.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "base/format.hpp"
@@ -78,10 +79,41 @@ std::string describe_place(std::string_view what, const Where& where) {
 
 namespace {
 
-/// The function of an elementwise operation says more than its kind.
+/// The name of the function that was called, for kinds that several functions share.
+struct Title {
+  const Rule& rule;
+
+  std::string_view operator()(const MapAttributes& a) const { return a.function; }
+  std::string_view operator()(const ReduceAttributes& a) const { return name(a.function); }
+  std::string_view operator()(const RecurrenceAttributes& a) const { return name(a.kind); }
+  std::string_view operator()(const CumsumAttributes& a) const {
+    constexpr std::array<std::string_view, 5> names{"cumsum", "cumprod", "cummax", "cummin",
+                                                    "logcumsumexp"};
+    return names[static_cast<std::size_t>(a.function)];
+  }
+  std::string_view operator()(const SoftmaxAttributes& a) const {
+    return &rule == &kinds::softmax && a.log ? "log_softmax" : rule.name;
+  }
+  std::string_view operator()(const NormAttributes& a) const {
+    if (&rule != &kinds::norm) return rule.name;
+    switch (a.kind) {
+      case ops::norm::Kind::layer: return "layer_norm";
+      case ops::norm::Kind::rms: return "rms_norm";
+      case ops::norm::Kind::l2: return "normalize";
+      case ops::norm::Kind::group: return "group_norm";
+    }
+    return rule.name;
+  }
+  std::string_view operator()(const WindowAttributes& a) const {
+    if (&rule != &kinds::pool) return rule.name;
+    return a.function == ops::pool::Function::max ? "max_pool" : "avg_pool";
+  }
+  std::string_view operator()(const BorderAttributes&) const { return "pad"; }
+  std::string_view operator()(const auto&) const { return rule.name; }
+};
+
 std::string_view title_of(const Rule& rule, const Attributes& attributes) {
-  const auto* map = std::get_if<MapAttributes>(&attributes);
-  return map != nullptr ? std::string_view(map->function) : rule.name;
+  return std::visit(Title{rule}, attributes);
 }
 
 [[noreturn]] void raise(const Failure& failure, std::string_view what, const Where& where) {

@@ -18,19 +18,6 @@ Optimizer::Optimizer(OptimizerOptions options, std::vector<Trained> trained) : o
   count_ = variable(device.full({1}, 0));
 }
 
-Tensor Optimizer::adam_numbers(const Tensor& rate, double decay, const Tensor& count) const {
-  // rate, beta1, beta2, epsilon, decay, 1 / (1 - beta1^count), 1 / (1 - beta2^count): all by one expression, where the
-  // power of what does not depend on the count is 0.
-  const auto row = [&](const std::vector<double>& values) {
-    return rate.device().tensor({7}, std::vector<float>(values.begin(), values.end()));
-  };
-  const double never = -1e4;
-  const Tensor exponents =
-      row({never, never, never, never, never, std::log(options_.beta1), std::log(options_.beta2)});
-  const Tensor factors = row({0, options_.beta1, options_.beta2, options_.epsilon, decay, 1, 1});
-  return factors / (1.0 - exp(exponents * count)) + row({1, 0, 0, 0, 0, 0, 0}) * rate;
-}
-
 void Optimizer::descend(const Slot& slot, const Tensor& gradient, const Tensor& rate,
                         const Tensor& scale, std::vector<Update>& updates) const {
   const Tensor& p = slot.trained.variable;
@@ -60,10 +47,16 @@ std::vector<Update> Optimizer::step(const std::vector<Tensor>& gradients, const 
       descend(slot, gradients.at(i), rate, scale, updates);
       continue;
     }
-    AdamOptions options{.scale = scale, .coupled = options_.rule == OptimizerOptions::Rule::adam};
+    AdamWOptions options{.learning_rate = rate,
+                         .beta1 = options_.beta1,
+                         .beta2 = options_.beta2,
+                         .eps = options_.epsilon,
+                         .weight_decay = slot.trained.decay,
+                         .coupled = options_.rule == OptimizerOptions::Rule::adam,
+                         .scale = scale};
     if (working) options.working = working.dtype();
-    const AdamStep next = adamw(slot.trained.variable, gradients.at(i), slot.first, slot.second,
-                                adam_numbers(rate, slot.trained.decay, count), options);
+    const AdamWStep next =
+        adamw(slot.trained.variable, gradients.at(i), slot.first, slot.second, count, options);
     updates.push_back({slot.trained.variable, next.weights});
     updates.push_back({slot.first, next.m});
     updates.push_back({slot.second, next.v});
@@ -82,7 +75,7 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
 }
 
 Tensor is_finite(const Tensor& x) {
-  return map("lt", map("abs", x), x.device().full({1}, 3e38));  // false for infinity and NaN
+  return map("less", map("abs", x), x.device().full({1}, 3e38));  // false for infinity and NaN
 }
 
 LossScale::LossScale(const Device& device, double initial, double patience)
@@ -92,7 +85,7 @@ LossScale::LossScale(const Device& device, double initial, double patience)
 
 std::vector<Update> LossScale::update(const Tensor& fine) const {
   const Tensor good = good_ + 1.0;
-  const Tensor ripe = map("ge", good, good.device().full({1}, patience_));
+  const Tensor ripe = map("greater_equal", good, good.device().full({1}, patience_));
   // Bounded on both sides: 1 when gradients are not finite for another reason, 2²⁴ where nothing ever overflows.
   const Tensor grown = map("clamp", scale_ * 2.0, {1, 0x1p24});
   const Tensor shrunk = map("clamp", scale_ * 0.5, {1, 0x1p24});

@@ -52,7 +52,6 @@ class Optimizer {
     Tensor first;   ///< Mean of the gradients (sgd: their running sum).
     Tensor second;  ///< Mean of their squares; empty for sgd.
   };
-  [[nodiscard]] Tensor adam_numbers(const Tensor& rate, double decay, const Tensor& count) const;
   void descend(const Slot& slot, const Tensor& gradient, const Tensor& rate, const Tensor& scale,
                std::vector<Update>& updates) const;
 

@@ -59,7 +59,8 @@ std::vector<Update> Trainer::learn(const Tensor& matrices, const Tensor& vectors
   Tensor too_large;
   if (in_parts()) too_large = device_.full({1}, batches_per_step());
   if (scale_) too_large = too_large ? too_large * scale_->value() : scale_->value();
-  const Clip clip = clip_by_norm({matrices, vectors}, static_cast<float>(config_.clip), too_large);
+  const Clip clip =
+      clip_by_global_norm({matrices, vectors}, static_cast<float>(config_.clip), too_large);
   std::vector<Update> updates = optimizer_->step({matrices, vectors}, rate, clip.scale);
   if (scale_) {
     std::ranges::copy(scale_->update(is_finite(clip.scale)), std::back_inserter(updates));

@@ -136,13 +136,13 @@ static void tensors(void) {
   CHECK(info.rank == 2 && info.shape[0] == 3 && info.shape[1] == 2 && info.size == 6);
   CHECK_OK(weft_tensor_read(t, WEFT_F32, back, sizeof back));
   CHECK(back[0] == 1 && back[1] == 4 && back[5] == 6);
-  CHECK_OK(weft_tensor_matmul(x, t, &y));
+  CHECK_OK(weft_tensor_matmul(x, t, NULL, &y));
   CHECK_OK(weft_tensor_to_text(y, text, sizeof text, &length));
   CHECK(strcmp(text, "f32[2,2] [[14, 32], [32, 77]]") == 0 && length == strlen(text));
   CHECK_OK(weft_tensor_to_text(y, text, 4, &length));
   CHECK(strcmp(text, "f32") == 0 && length > 4);
   CHECK_OK(weft_tensor_free(y));
-  CHECK_FAILS(weft_tensor_matmul(x, x, &y), WEFT_INVALID_ARGUMENT, "[2,3] and [2,3]");
+  CHECK_FAILS(weft_tensor_matmul(x, x, NULL, &y), WEFT_INVALID_ARGUMENT, "[2,3] and [2,3]");
   CHECK(y == NULL);
   CHECK_FAILS(weft_tensor_read(x, WEFT_F32, back, 20), WEFT_INVALID_ARGUMENT, "24 bytes");
   CHECK_OK(weft_tensor_free(x));
@@ -156,32 +156,40 @@ static void layers_and_training(void) {
   const int64_t four[] = {4};
   const float values[] = {1, 2, 3, 4, 5};
   const float taps[] = {1, 0, -1};
-  const float rate[] = {0.5F, 0};
-  const int64_t two[] = {2};
-  const weft_conv_options options = {.windows = {.stride = {2}, .pad = {1}}};
+  weft_tensor_conv_options options = WEFT_TENSOR_CONV_OPTIONS_INIT;
+  weft_tensor_sgd_options half = WEFT_TENSOR_SGD_OPTIONS_INIT;
+  weft_tensor_top_k_options best = WEFT_TENSOR_TOP_K_OPTIONS_INIT;
+  const int64_t two[] = {2}, one[] = {1};
   float back[3] = {0};
-  weft_tensor x = NULL, w = NULL, numbers = NULL, y = NULL, loss = NULL, gradient = NULL;
+  weft_tensor x = NULL, w = NULL, y = NULL, loss = NULL, gradient = NULL;
   weft_tensor scale = NULL, norm = NULL, sorted = NULL, places = NULL, none = NULL;
-  weft_step step;
+  weft_tensor next = NULL, velocity = NULL, working = NULL;
+  options.stride = two;
+  options.stride_count = 1;
+  options.pad = one;
+  options.pad_count = 1;
+  half.lr = 0.5;
+  best.largest = true;
   CHECK_OK(weft_tensor_from_data(device, WEFT_F32, 3, image, values, sizeof values, &x));
   CHECK_OK(weft_tensor_from_data(device, WEFT_F32, 3, kernel, taps, sizeof taps, &w));
-  CHECK_OK(weft_tensor_from_data(device, WEFT_F32, 1, two, rate, sizeof rate, &numbers));
-  CHECK_OK(weft_tensor_conv(x, w, NULL, &options, &y));
-  CHECK_OK(weft_tensor_reduce("sum", y, NULL, 0, false, &loss));
+  CHECK_OK(weft_tensor_conv(x, w, &options, &y));
+  CHECK_OK(weft_tensor_sum(y, NULL, &loss));
   CHECK_OK(weft_tensor_grad(loss, NULL, &w, 1, &gradient)); /* 6, 9, 6 */
   CHECK_OK(weft_tensor_read(y, WEFT_F32, back, sizeof back));
   CHECK(back[0] == -2 && back[1] == -2 && back[2] == 4);
-  CHECK_OK(weft_tensor_clip_by_norm(&gradient, 1, 0, NULL, &scale, &norm));
-  CHECK_OK(weft_tensor_sgd(w, gradient, NULL, numbers, NULL, &step));
-  CHECK_OK(weft_tensor_read(step.weights, WEFT_F32, back, sizeof back));
+  CHECK_OK(weft_tensor_clip_by_global_norm(&gradient, 1, 0, NULL, &scale, &norm));
+  CHECK_OK(weft_tensor_sgd(w, gradient, &half, &next, &velocity, &working));
+  CHECK_OK(weft_tensor_read(next, WEFT_F32, back, sizeof back));
   CHECK(back[0] == -2 && back[1] == -4.5F && back[2] == -4);
-  CHECK(step.m == NULL && step.v == NULL && step.working == NULL);
-  CHECK_OK(weft_tensor_sort(y, 1, true, &sorted, &places));
-  CHECK_FAILS(weft_tensor_sort(y, 4, true, NULL, &none), WEFT_INVALID_ARGUMENT, "[1,1,3]");
-  CHECK_FAILS(weft_tensor_pool(WEFT_POOL_MAX, w, four, NULL, &none), WEFT_INVALID_ARGUMENT,
-              "f32[1,1,3]");
+  CHECK(velocity == NULL && working == NULL);
+  CHECK_OK(weft_tensor_top_k(y, 1, &best, &sorted, &places));
+  CHECK_FAILS(weft_tensor_top_k(y, 4, NULL, NULL, &none), WEFT_INVALID_ARGUMENT, "[1,1,3]");
+  CHECK_FAILS(weft_tensor_max_pool(w, four, 1, NULL, &none), WEFT_INVALID_ARGUMENT, "f32[1,1,3]");
+  half.size = 0;
+  CHECK_FAILS(weft_tensor_sgd(w, gradient, &half, &none, NULL, NULL), WEFT_INVALID_ARGUMENT,
+              "initializer");
   CHECK(none == NULL);
-  weft_tensor all[] = {x, w, numbers, y, loss, gradient, scale, norm, sorted, places, step.weights};
+  weft_tensor all[] = {x, w, y, loss, gradient, scale, norm, sorted, places, next};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) CHECK_OK(weft_tensor_free(all[i]));
 }
 

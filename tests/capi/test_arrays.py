@@ -27,16 +27,16 @@ class CApiArrays(Case):
     def test_in_place(self):
         x = Place(RNG.standard_normal((8, 8)), pad=2)
         wanted = x.exact * x.exact
-        lib.weft_unary(b"sqr", x.array(), x.array(), None)
+        lib.weft_unary(b"square", x.array(), x.array(), None)
         self.close(x.read(), wanted)
         shifted = x.array()
         shifted.offset += 1
-        self.fails("invalid_argument", "overlaps", lib.weft_unary, b"sqr", x.array(), shifted, None)
+        self.fails("invalid_argument", "overlaps", lib.weft_unary, b"square", x.array(), shifted, None)
 
     def test_binary_broadcasts(self):
         a, b = Place(RNG.standard_normal((3, 1, 5))), Place(RNG.standard_normal((4, 1)), pad=1)
         y = Place(np.zeros((3, 4, 5)), order=[1, 2, 0])
-        for name, wanted in [("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("max", np.maximum)]:
+        for name, wanted in [("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("maximum", np.maximum)]:
             lib.weft_binary(name.encode(), a.array(), b.array(), y.array(), None)
             self.close(y.read(), wanted(a.exact, b.exact))
 

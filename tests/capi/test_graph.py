@@ -1,6 +1,6 @@
 """Variables, gradients and compiled functions of the C API."""
 from common import DEVICE, Case, c, lib, np, weft
-from weft import Compiled, Tensor, Variable, grad, made, map_, numbers, text_of, update
+from weft import Compiled, Tensor, Variable, grad, made, map_, numbers, op, text_of, update
 
 RNG = np.random.default_rng(3)
 
@@ -14,19 +14,19 @@ class CApiGraph(Case):
         a = RNG.standard_normal((4, 6), np.float32)
         x = DEVICE.tensor(a)
         rows = np.array([[3, 0], [1, 3]], np.int32)
-        self.assertTrue(np.array_equal(Tensor(made(lib.weft_tensor_embedding, x, DEVICE.tensor(rows))).numpy(), a[rows]))
+        self.assertTrue(np.array_equal(op("embedding", x, DEVICE.tensor(rows)).numpy(), a[rows]))
         index = RNG.integers(0, 6, (4, 3)).astype(np.int32)
-        self.assertTrue(np.array_equal(Tensor(made(lib.weft_tensor_gather, x, DEVICE.tensor(index), 1)).numpy(),
+        self.assertTrue(np.array_equal(op("gather", x, DEVICE.tensor(index), 1).numpy(),
                                        np.take_along_axis(a, index, 1)))
         wanted = a.astype(np.float64)
         np.add.at(wanted, (np.arange(4)[:, None], index), 2.0)
         twos = DEVICE.tensor(np.full((4, 3), 2, np.float32))
-        self.close(Tensor(made(lib.weft_tensor_scatter_add, x, DEVICE.tensor(index), twos, 1)).numpy(), wanted)
-        padded = Tensor(made(lib.weft_tensor_pad, x, 2, numbers(c.c_int64, [1, 0]), numbers(c.c_int64, [0, 2]), 7.0))
+        self.close(op("scatter_add", x, DEVICE.tensor(index), twos, -1).numpy(), wanted)
+        padded = op("pad", x, [1, 0], [0, 2], value=7.0)
         self.assertTrue(np.array_equal(padded.numpy(), np.pad(a, [(1, 0), (0, 2)], constant_values=7)))
         labels = np.array([5, -1, 0, 2], np.int32)
         logs = a - np.log(np.exp(a).sum(1, keepdims=True))
-        loss = Tensor(made(lib.weft_tensor_cross_entropy, x, DEVICE.tensor(labels)))
+        loss = op("cross_entropy", x, DEVICE.tensor(labels))
         self.close(loss.numpy(), -np.mean([logs[0, 5], logs[2, 0], logs[3, 2]]), loose=4)
 
     def test_gradients(self):

@@ -9,7 +9,8 @@ from pathlib import Path
 from common import DEVICE, Case, c, lib, np, weft
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-HEADERS = sorted((ROOT / "include/weft/c").glob("*.h"))
+GENERATED = Path(os.environ["WEFT_LIBRARY"]).resolve().parent / "generated/include/weft/c"
+HEADERS = sorted([*(ROOT / "include/weft/c").glob("*.h"), *GENERATED.glob("*.h")])
 # Not called at random: they wait on the driver, or need texts that make sense.
 SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile", "weft_save", "weft_load",
         "weft_save_with_texts", "weft_load_with_texts", "weft_tensor_checkpoint"}
@@ -32,11 +33,9 @@ C_TYPES = {"bool": weft.Bool, "int64_t": weft.I64, "uint64_t": weft.U64, "uint32
            "weft_array": weft.Array, "weft_receiver": weft.Receiver,
            "weft_attention_options": weft.AttentionOptions, "weft_conv2d_options": weft.Conv2dOptions,
            "weft_function_source": weft.FunctionSource, "weft_compile_report": weft.CompileReport, "weft_binding": weft.Binding, "weft_kernel_source": weft.KernelSource}
-C_TYPES |= {"weft_windows": weft.Windows, "weft_conv_options": weft.ConvOptions, "weft_softmax_options": weft.SoftmaxOptions,
-            "weft_matmul_options": weft.MatmulOptions, "weft_recurrence_inputs": weft.RecurrenceInputs, "weft_part": weft.Part,
-            "weft_step_options": weft.StepOptions, "weft_step": weft.Step, "int32_t": weft.I32}
-C_TYPES |= {"weft_rope_options": weft.RopeOptions, "weft_route_options": weft.RouteOptions, "weft_text_receiver": weft.TextReceiver}
-C_TYPES |= {f"weft_{kind}": weft.I32 for kind in ("pool_function", "interpolation", "edge", "reduction", "recurrence_kind")}
+C_TYPES |= {"weft_part": weft.Part, "weft_text_receiver": weft.TextReceiver, "int32_t": weft.I32}
+C_TYPES |= {operation.options.__name__: operation.options for operation in weft.OPERATIONS.values() if operation.options}
+C_TYPES |= {f"weft_{kind}": weft.I32 for kind in ("interpolation", "edge", "reduction", "rope_mode", "expert_score")}
 C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel", "compiled")}
 
 
@@ -159,8 +158,14 @@ class CApiFuzz(Case):
     def structure(self, kind):
         made = kind()
         for name, field in kind._fields_:
-            if field is weft.Handle:
-                setattr(made, name, self.handle())
+            if name == "size" and field is weft.Size:
+                made.size = c.sizeof(kind) if self.random.random() < 0.9 else self.random.choice([0, 8, c.sizeof(kind) - 4, 2**40])
+            elif name.endswith("_count"):
+                setattr(made, name, self.random.randrange(9) if self.random.random() < 0.3 else 0)
+            elif field is weft.Text:
+                setattr(made, name, self.random.choice(self.names))
+            elif field is weft.Handle:
+                setattr(made, name, self.handle() if self.random.random() < 0.3 else None)
             elif isinstance(getattr(made, name), c.Array) and field._type_ is weft.I64:
                 getattr(made, name)[:] = [self.number(weft.I64) for _ in range(len(getattr(made, name)))]
             elif field in (weft.F32, weft.Bool):
@@ -206,7 +211,8 @@ class CApiFuzz(Case):
                 if kind is weft.Size or (kind is weft.U64 and i > 0 and kinds[i - 1] is weft.Pointer):
                     arguments[i] = self.random.randrange(300)
                     arguments[i - 1] = c.cast(room, c.c_void_p).value
-                if kind is weft.U32 and name in ("weft_tensor_map", "weft_tensor_concat", "weft_tensor_update", "weft_tensor_grad", "weft_tensor_clip_by_norm", "weft_kernel_run", "weft_kernel_run_tensors"):
+                counts = i > 0 and hasattr(kinds[i - 1], "contents")  # a list
+                if kind is weft.U32 and (counts or name.startswith("weft_kernel_run") or name == "weft_tensor_update"):
                     arguments[i] = self.random.randrange(9)
             try:
                 getattr(lib, name)(*arguments)

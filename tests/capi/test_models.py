@@ -2,7 +2,7 @@
 import tempfile
 
 from common import DEVICE, Case, Place, c, lib, np, weft
-from weft import Tensor, made, numbers
+from weft import numbers, op
 
 RNG = np.random.default_rng(11)
 
@@ -60,8 +60,7 @@ class CApiModels(Case):
     def test_attention_of_tensors_and_its_gradient(self):
         q, k, v = (RNG.standard_normal((1, 2, 4, 8), np.float32) for _ in range(3))
         qv = weft.Variable(DEVICE.tensor(q))
-        options = weft.AttentionOptions(causal=True)
-        y = Tensor(made(lib.weft_tensor_attention, qv, DEVICE.tensor(k), DEVICE.tensor(v), None, c.byref(options)))
+        y = op("attention", qv, DEVICE.tensor(k), DEVICE.tensor(v), causal=True)
         self.close(y.numpy(), attention(q.astype(float), k, v, causal=True), loose=8)
         slope = weft.grad(y.reduce("sum"), [qv])[0].numpy()
         step, place = 1e-4, (0, 1, 2, 3)
@@ -73,14 +72,14 @@ class CApiModels(Case):
 
     def test_rope_and_dropout(self):
         x = RNG.standard_normal((1, 3, 2, 8), np.float32)
-        y = Tensor(made(lib.weft_tensor_rope, DEVICE.tensor(x), None, True, 10000.0)).numpy()
+        y = op("rope", DEVICE.tensor(x)).numpy()
         angle = np.arange(3)[:, None] * 10000.0 ** (-np.arange(4) / 4)
         cos, sin = np.cos(angle)[None, :, None], np.sin(angle)[None, :, None]
         low, high = x[..., :4], x[..., 4:]
         self.close(y, np.concatenate([low * cos - high * sin, low * sin + high * cos], -1), loose=16)
         seed = DEVICE.tensor(np.uint32([1, 2]))
         ones = DEVICE.tensor(np.ones(4000, np.float32))
-        kept = Tensor(made(lib.weft_tensor_dropout, ones, 0.25, seed, 0)).numpy()
+        kept = op("dropout", ones, 0.25, seed).numpy()
         self.assertTrue(set(np.unique(kept.round(5))) == {0, np.float32(1.33333)})
         self.assertAlmostEqual(kept.mean(), 1, delta=0.1)
 

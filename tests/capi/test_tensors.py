@@ -1,6 +1,6 @@
 """Tensors of the C API against numpy."""
 from common import DEVICE, Case, c, lib, np, weft
-from weft import made, map_, numbers
+from weft import made, map_, numbers, op
 
 RNG = np.random.default_rng(9)
 Tensor = weft.Tensor
@@ -20,19 +20,19 @@ class CApiTensors(Case):
         self.close((x + y).numpy(), a + b)
         self.close((x - y * x).numpy(), a - b * a)
         self.close((x / (y * y + DEVICE.tensor(np.float32(1)))).numpy(), a / (b * b + 1))
-        self.close(map_("gelu", x).numpy(), 0.5 * a * (1 + np.tanh(np.sqrt(2 / np.pi) * (a + 0.044715 * a**3))), loose=8)
+        self.close(map_("gelu_tanh", x).numpy(), 0.5 * a * (1 + np.tanh(np.sqrt(2 / np.pi) * (a + 0.044715 * a**3))), loose=8)
 
     def test_views(self):
         values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
         x = DEVICE.tensor(values)
-        permuted = Tensor(made(lib.weft_tensor_permute, x, 3, numbers(c.c_uint32, [2, 0, 1])))
+        permuted = op("permute", x, [2, 0, -2])
         self.assertTrue(np.array_equal(permuted.numpy(), values.transpose(2, 0, 1)))
-        part = Tensor(made(lib.weft_tensor_slice, permuted, 0, 1, 2, 1))
+        part = permuted.slice(0, 1, 2)
         self.assertTrue(np.array_equal(part.numpy(), values.transpose(2, 0, 1)[1:3]))
         self.assertTrue(np.array_equal(x.slice(2, 1, 2, 2).numpy(), values[:, :, 1::2]))
         self.assertTrue(np.array_equal(part.reshape(3, 4).numpy(), values.transpose(2, 0, 1)[1:3].reshape(3, 4)))
         self.assertTrue(np.array_equal(x.T.numpy(), values.swapaxes(1, 2)))
-        wide = Tensor(made(lib.weft_tensor_broadcast, DEVICE.tensor(np.float32([1, 2])), 2, numbers(c.c_int64, [3, 2])))
+        wide = op("broadcast_to", DEVICE.tensor(np.float32([1, 2])), [3, 2])
         self.assertEqual(wide.numpy().tolist(), [[1, 2]] * 3)
 
     def test_reductions_and_models_pieces(self):
@@ -42,31 +42,32 @@ class CApiTensors(Case):
         self.close(x.reduce("mean", 1, keep=True).numpy(), a.mean(1, keepdims=True), loose=4)
         self.assertTrue(np.array_equal(x.reduce("argmax", 1).numpy(), a.argmax(1)))
         soft = np.exp(2 * a) / np.exp(2 * a).sum(1, keepdims=True)
-        self.close(x.softmax(2.0).numpy(), soft, loose=4)
-        self.close(Tensor(made(lib.weft_tensor_log_softmax, x)).numpy(),
+        self.close(x.softmax(scale=2.0).numpy(), soft, loose=4)
+        columns = np.exp(a) / np.exp(a).sum(0, keepdims=True)
+        self.close(x.softmax(0).numpy(), columns, loose=4)
+        self.close(op("log_softmax", x).numpy(),
                    a - np.log(np.exp(a).sum(1, keepdims=True)), loose=4)
-        self.close(Tensor(made(lib.weft_tensor_cumsum, x, 1, False, False)).numpy(), a.cumsum(1), loose=4)
-        self.close(Tensor(made(lib.weft_tensor_cumsum, x, 0, True, True)).numpy(), a[::-1].cumsum(0)[::-1] - a, loose=4)
+        self.close(op("cumsum", x, -1).numpy(), a.cumsum(1), loose=4)
+        self.close(op("cumsum", x, 0, exclusive=True, reverse=True).numpy(), a[::-1].cumsum(0)[::-1] - a, loose=4)
         weight, bias = RNG.standard_normal(9, np.float32), RNG.standard_normal(9, np.float32)
         w, b = DEVICE.tensor(weight), DEVICE.tensor(bias)
         norm = (a - a.mean(1, keepdims=True)) / np.sqrt(a.var(1, keepdims=True) + 1e-5)
-        self.close(Tensor(made(lib.weft_tensor_layer_norm, x, w, b, 1e-5)).numpy(), norm * weight + bias, loose=4)
-        self.close(Tensor(made(lib.weft_tensor_layer_norm, x, None, None, 1e-5)).numpy(), norm, loose=4)
+        self.close(op("layer_norm", x, weight=w, bias=b).numpy(), norm * weight + bias, loose=4)
+        self.close(op("layer_norm", x).numpy(), norm, loose=4)
         rms = a / np.sqrt((a * a).mean(1, keepdims=True) + 1e-6)
-        self.close(Tensor(made(lib.weft_tensor_rms_norm, x, w, 1e-6)).numpy(), rms * weight, loose=4)
+        self.close(op("rms_norm", x, weight=w, eps=1e-6).numpy(), rms * weight, loose=4)
 
     def test_matmul_and_concat(self):
         a, b = RNG.standard_normal((3, 4, 5), np.float32), RNG.standard_normal((5, 6), np.float32)
         x, y = DEVICE.tensor(a), DEVICE.tensor(b)
         self.close((x @ y).numpy(), a @ b, loose=4)
-        pair = numbers(c.c_void_p, [x.handle, x.handle])
-        self.assertTrue(np.array_equal(Tensor(made(lib.weft_tensor_concat, pair, 2, 1)).numpy(), np.concatenate([a, a], 1)))
+        self.assertTrue(np.array_equal(op("concat", [x, x], 1).numpy(), np.concatenate([a, a], 1)))
 
     def test_sources(self):
-        full = Tensor(made(lib.weft_tensor_full, DEVICE, 2, 2, numbers(c.c_int64, [2, 2]), 1.5))
+        full = op("full", DEVICE, [2, 2], 1.5, dtype="bf16")
         self.assertEqual((full.info().dtype, full.numpy().tolist()), ("bf16", [[1.5, 1.5]] * 2))
         self.assertEqual(str(full), "bf16[2,2] [[1.5, 1.5], [1.5, 1.5]]")
-        count = Tensor(made(lib.weft_tensor_arange, DEVICE, 3, 5, 10, -2))
+        count = op("arange", DEVICE, 5, start=10, step=-2, dtype="i32")
         self.assertEqual(count.numpy().tolist(), [10, 8, 6, 4, 2])
         self.assertEqual(count.cast("f16").info().dtype, "f16")
         self.assertEqual(DEVICE.tensor(np.float32(3)).info().shape, ())
@@ -107,17 +108,19 @@ class CApiTensors(Case):
     def test_errors_have_the_values(self):
         x = DEVICE.tensor(np.zeros((2, 3), np.float32))
         out = c.byref(c.c_void_p())
-        self.fails("invalid_argument", "[2,3]", lib.weft_tensor_reshape, x, 1, numbers(c.c_int64, [7]), out)
-        self.fails("invalid_argument", "is -1", lib.weft_tensor_reshape, x, 1, numbers(c.c_int64, [-1]), out)
-        self.fails("invalid_argument", "2^56", lib.weft_tensor_reshape, DEVICE.tensor(np.zeros(0, np.float32)), 3,
-                   numbers(c.c_int64, [2**32, 2**32, 2**32]), out)
-        self.fails("invalid_argument", "`first` is -1", lib.weft_tensor_slice, x, 0, -1, 1, 1, out)
-        self.fails("invalid_argument", "[2,3]", lib.weft_tensor_slice, x, 1, 2, 2, 1, out)
-        self.fails("invalid_argument", "[2,3]", lib.weft_tensor_permute, x, 2, numbers(c.c_uint32, [0, 0]), out)
+        self.fails("invalid_argument", "[2,3]", op, "reshape", x, [7])
+        self.fails("invalid_argument", "is -1", op, "reshape", x, [-1])
+        self.fails("invalid_argument", "2^56", op, "reshape", DEVICE.tensor(np.zeros(0, np.float32)), [2**32, 2**32, 2**32])
+        self.fails("invalid_argument", "no element -3", op, "slice", x, 0, -3, 1)
+        self.fails("invalid_argument", "[2,3]", op, "slice", x, 1, 2, 2)
+        self.fails("invalid_argument", "the shape [2,3] takes an axis from -2 to 1; 2 was given", op, "softmax", x, axis=2)
+        self.fails("invalid_argument", "`size` of the options", lib.weft_tensor_softmax, x,
+                   c.byref(weft.OPERATIONS["softmax"].options()), out)
+        self.fails("invalid_argument", "[2,3]", op, "permute", x, [0, 0])
         self.fails("not_found", "nonsense", map_, "nonsense", x)
         self.fails("invalid_handle", "`inputs[1]` is NULL", lib.weft_tensor_map, b"add", numbers(c.c_void_p, [x.handle, None]), 2,
                    None, out)
         self.fails("invalid_argument", "12 bytes", lib.weft_tensor_from_data, DEVICE, 0, 1, numbers(c.c_int64, [3]),
                    b"0123456789", 10, out)
-        huge = Tensor(made(lib.weft_tensor_full, DEVICE, 0, 1, numbers(c.c_int64, [2**50]), 0))
+        huge = op("full", DEVICE, [2**50], 0)
         self.fails("out_of_memory", "largest buffer", lib.weft_tensor_get_buffer, huge, out, None, None)

@@ -59,7 +59,7 @@ TEST(DeviceApi, ArithmeticBroadcastsAndReads) {
   EXPECT_EQ((-a / a).to_vector(), std::vector(6, -1.0F));
   EXPECT_EQ(sum(a).item(), 21.0F);
   EXPECT_EQ(mean(a, {0}).to_vector(), (std::vector{2.5F, 3.5F, 4.5F}));
-  EXPECT_EQ(reduce("argmax", a, std::vector<std::uint32_t>{1}).to_vector<std::int32_t>(),
+  EXPECT_EQ(reduce("argmax", a, {1}).to_vector<std::int32_t>(),
             (std::vector<std::int32_t>{2, 2}));
 }
 
@@ -129,10 +129,10 @@ TEST(DeviceApi, QuantizedWeightsAreJoinedAndCutInWholeBlocks) {
     EXPECT_EQ(rows.dtype(), dtype);
     EXPECT_EQ(rows.to_vector(), all.to_vector());
     EXPECT_EQ(concat({all.slice(1, 0, 32), all.slice(1, 32, 32)}, 1).to_vector(), all.to_vector());
-    const Tensor product = matmul_rows(x, rows);
-    EXPECT_EQ(product.slice(1, 2, 4).to_vector(), matmul_rows(x, all.slice(0, 2, 4)).to_vector());
+    const Tensor product = linear(x, rows);
+    EXPECT_EQ(product.slice(1, 2, 4).to_vector(), linear(x, all.slice(0, 2, 4)).to_vector());
     const std::vector<float> exact = product.to_vector();
-    const std::vector<float> rounded = matmul_rows(x, rows, {.allow_q8 = true}).to_vector();
+    const std::vector<float> rounded = linear(x, rows, {}, {.allow_q8 = true}).to_vector();
     for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_NEAR(rounded[i], exact[i], 0.1) << i;
   }
 }
@@ -153,7 +153,7 @@ TEST(DeviceApi, MeansOfIntegersAreFractions) {
   EXPECT_EQ(mean(x).item(), 1.5F);
   EXPECT_EQ(reduce("norm", api_device().arange(2, 3, 1, DType::i32)).item(), 5.0F);
   EXPECT_EQ(sum(x).item<std::int32_t>(), 6);
-  EXPECT_NE(message_of([&] { (void)reduce("median", x); }).find("sum mean max"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)reduce("median", x); }).find("did you mean `mean`"), std::string::npos);
 }
 
 TEST(DeviceApi, SafeModeReportsIndicesOutside) {
@@ -167,7 +167,7 @@ TEST(DeviceApi, SafeModeReportsIndicesOutside) {
               (void)embedding(table, bad);
             }).find("Index 4, element 1 of 2 in shape [2], is not below 4. (embedding at "),
             std::string::npos);
-  EXPECT_NE(message_of([&] { (void)set_rows(table, bad, safe.full({2, 3}, 0)); }).find("Index 4"),
+  EXPECT_NE(message_of([&] { (void)index_copy(table, bad, safe.full({2, 3}, 0)); }).find("Index 4"),
             std::string::npos);
   EXPECT_NE(message_of([&] { (void)gather(table, negative, 0); }).find("Index -1, element 2"),
             std::string::npos);
@@ -215,7 +215,7 @@ TEST(DeviceApi, ErrorsSayTheValues) {
   EXPECT_NE(message_of([&] { (void)matmul(a, a); }).find("[2,3] and [2,3]"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)a.reshape({7}); }).find("[7]"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)map("gulp", a); }).find("gulp"), std::string::npos);
-  EXPECT_NE(message_of([&] { (void)sum(a, {5}); }).find("Dimension 5"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)sum(a, {5}); }).find("5 was given"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)matmul(a, {}); }).find("f32[2,3] is empty"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)layer_norm(Tensor(), b); }).find("is empty"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)a.item(); }).find('6'), std::string::npos);

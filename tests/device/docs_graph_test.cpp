@@ -31,7 +31,7 @@ TEST(DeviceDocsGraph, Compiled) {
   const Tensor y = sum(x, {1}, true) * 3;
   const Tensor weights = variable(device.full({2, 1}, 0));
   const Compiled step = compile([&](const std::vector<Tensor>& in) -> Outputs {
-    const Tensor loss = mean(map("sqr", matmul(in[0], weights) - in[1]));
+    const Tensor loss = mean(map("square", matmul(in[0], weights) - in[1]));
     const Tensor gradient = grad(loss, {weights})[0];
     return {{loss}, {{weights, weights - gradient * 0.1}}};
   });

@@ -72,7 +72,7 @@ void conv(const Attributes& a, const Hosts& in, Hosts& out) {
   add_bias(in, y);
 }
 
-void conv_transposed(const Attributes& a, const Hosts& in, Hosts& out) {
+void conv_transpose(const Attributes& a, const Hosts& in, Hosts& out) {
   Host& y = out[0];
   each_term(
       as<graph::ConvAttributes>(a), y.shape, in[0].shape, in[1].shape,
@@ -283,7 +283,7 @@ void solve(const Attributes& attributes, const Hosts& in, Hosts& out) {
 void add_image_kinds(std::map<const graph::Rule*, Compute>& table) {
   using namespace graph;
   table[&kinds::conv] = test::conv;
-  table[&kinds::conv_transposed] = test::conv_transposed;
+  table[&kinds::conv_transpose] = test::conv_transpose;
   table[&kinds::conv_weight] = conv_weight;
   table[&kinds::pool] = pool;
   table[&kinds::pool_back] = pool_back;
@@ -291,9 +291,9 @@ void add_image_kinds(std::map<const graph::Rule*, Compute>& table) {
   table[&kinds::fold] = test::fold;
   table[&kinds::resize] = test::resize;
   table[&kinds::matmul] = test::matmul;
-  table[&kinds::stored] = stored;
-  table[&kinds::chosen] = chosen;
-  table[&kinds::solve] = solve;
+  table[&kinds::linear] = stored;
+  table[&kinds::grouped_linear] = chosen;
+  table[&kinds::solve_triangular] = solve;
 }
 
 }  // namespace weft::test

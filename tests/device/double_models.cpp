@@ -112,7 +112,7 @@ void attention_back(const Attributes& attributes, const Hosts& in, Hosts& out) {
 void rope(const Attributes& attributes, const Hosts& in, Hosts& out) {
   using ops::rope::Mode;
   const auto& a = as<graph::RopeAttributes>(attributes);
-  if ((a.mode != Mode::pairs && a.mode != Mode::halves) || a.extrapolation != 0) {
+  if ((a.mode != Mode::interleaved && a.mode != Mode::halves) || a.extrapolation != 0) {
     throw std::runtime_error("no host version of this mode of rope");
   }
   out[0].v = in[0].v;
@@ -124,7 +124,7 @@ void rope(const Attributes& attributes, const Hosts& in, Hosts& out) {
                          std::pow(double{a.base}, -2.0 * double(i[3]) / a.dims);
     const double c = std::cos(angle) * double{a.magnitude};
     const double s = std::sin(angle) * double{a.magnitude} * (a.backward ? -1 : 1);
-    const bool pairs = a.mode == Mode::pairs;
+    const bool pairs = a.mode == Mode::interleaved;
     const std::uint64_t first = a.offset + (pairs ? 2 * i[3] : i[3]);
     const std::uint64_t second = first + (pairs ? 1 : a.dims / 2);
     const double u = in[0][{i[0], i[1], i[2], first}];
@@ -168,8 +168,8 @@ struct Token {
     return in[input][{sequence, token, h, i}];
   }
   [[nodiscard]] double decay(std::uint64_t i) const {
-    return a.kind == ops::recurrence::Kind::ssm ? in[3][{head, i}]
-                                                : in[3][{sequence, token, head, i}];
+    return a.kind == ops::recurrence::Kind::selective_scan ? in[3][{head, i}]
+                                                           : in[3][{sequence, token, head, i}];
   }
 
   double step(std::vector<double>& s) const {
@@ -179,25 +179,27 @@ struct Token {
     double y = 0;
     double read = 0;
     for (std::uint64_t i = 0; i < s.size(); ++i) {
-      if (a.kind == Kind::wkv6) y += (s[i] + key(1, i) * v * in[6][{head, i}]) * key(0, i);
-      if (a.kind == Kind::wkv7) read += s[i] * key(4, i);
-      if (a.kind == Kind::delta) s[i] *= std::exp(decay(i));
-      if (a.kind == Kind::delta) read += s[i] * key(1, i);
+      if (a.kind == Kind::rwkv6) y += (s[i] + key(1, i) * v * in[6][{head, i}]) * key(0, i);
+      if (a.kind == Kind::rwkv7) read += s[i] * key(4, i);
+      if (a.kind == Kind::gated_delta_rule) s[i] *= std::exp(decay(i));
+      if (a.kind == Kind::gated_delta_rule) read += s[i] * key(1, i);
     }
     for (std::uint64_t i = 0; i < s.size(); ++i) {
       const double k = key(1, i);
       switch (a.kind) {
-        case Kind::gla:
-        case Kind::wkv6: s[i] = s[i] * decay(i) + k * v; break;
-        case Kind::wkv7: s[i] = s[i] * decay(i) + k * v + read * key(5, i); break;
-        case Kind::delta: s[i] += k * (v - read) * number; break;
-        case Kind::ssm:
+        case Kind::gated_linear_attention:
+        case Kind::rwkv6: s[i] = s[i] * decay(i) + k * v; break;
+        case Kind::rwkv7: s[i] = s[i] * decay(i) + k * v + read * key(5, i); break;
+        case Kind::gated_delta_rule: s[i] += k * (v - read) * number; break;
+        case Kind::selective_scan:
           s[i] = s[i] * std::exp(softplus(number) * decay(i)) + softplus(number) * k * v;
           break;
       }
-      if (a.kind != Kind::wkv6) y += s[i] * key(0, i);
+      if (a.kind != Kind::rwkv6) y += s[i] * key(0, i);
     }
-    return a.kind == Kind::gla || a.kind == Kind::delta ? y * double{a.scale} : y;
+    return a.kind == Kind::gated_linear_attention || a.kind == Kind::gated_delta_rule
+               ? y * double{a.scale}
+               : y;
   }
 };
 
@@ -327,8 +329,8 @@ void add_model_kinds(std::map<const graph::Rule*, Compute>& table) {
   table[&kinds::hyper_combine] = test::hyper_combine;
   table[&kinds::hyper_read] = test::hyper_read;
   table[&kinds::hyper_write] = test::hyper_write;
-  table[&kinds::indexer] = indexer;
-  table[&kinds::router] = router;
+  table[&kinds::index_scores] = indexer;
+  table[&kinds::route] = router;
 }
 
 }  // namespace weft::test

@@ -88,9 +88,9 @@ void border(const Attributes& attributes, const Hosts& in, Hosts& out) {
     for (std::size_t k = 0; k < from.size(); ++k) {
       const auto n = static_cast<std::int64_t>(in[0].shape[k]);
       std::int64_t p = static_cast<std::int64_t>(from[k]) - a.low[k];
-      if (a.mode == ops::border::Mode::edge) p = std::clamp<std::int64_t>(p, 0, n - 1);
+      if (a.mode == ops::border::Mode::replicate) p = std::clamp<std::int64_t>(p, 0, n - 1);
       while (p < 0 || p >= n) {  // one step of the repetition at a time
-        if (a.mode == ops::border::Mode::wrap) p += p < 0 ? n : -n;
+        if (a.mode == ops::border::Mode::circular) p += p < 0 ? n : -n;
         if (a.mode == ops::border::Mode::reflect) p = n == 1 ? 0 : p < 0 ? -p : 2 * n - 2 - p;
       }
       from[k] = static_cast<std::uint64_t>(p);
@@ -145,7 +145,7 @@ void add_rows(const Attributes&, const Hosts& in, Hosts& out) {
            [&](auto row, auto r, auto c) { out[0][{row, c}] += in[2][{r, c}]; });
 }
 
-void set_rows(const Attributes&, const Hosts& in, Hosts& out) {
+void index_copy(const Attributes&, const Hosts& in, Hosts& out) {
   out[0].v = in[0].v;
   each_row(in[0], in[1], out[0].shape[1],
            [&](auto row, auto r, auto c) { out[0][{row, c}] = in[2][{r, c}]; });
@@ -194,17 +194,17 @@ void add_moving_kinds(std::map<const graph::Rule*, Compute>& table) {
   }
   table[&kinds::permute] = permute;
   table[&kinds::slice] = slice;
-  table[&kinds::broadcast] = test::broadcast;
+  table[&kinds::broadcast_to] = test::broadcast;
   table[&kinds::map] = test::map;
   table[&kinds::concat] = concat;
   table[&kinds::pad] = pad;
   table[&kinds::border] = border;
-  table[&kinds::band] = band;
+  table[&kinds::band_part] = band;
   table[&kinds::tile] = tile;
   table[&kinds::tile_back] = tile_back;
-  table[&kinds::get_rows] = get_rows;
+  table[&kinds::embedding] = get_rows;
   table[&kinds::add_rows] = add_rows;
-  table[&kinds::set_rows] = set_rows;
+  table[&kinds::index_copy] = index_copy;
   table[&kinds::gather] = gather;
   table[&kinds::scatter_add] = scatter_add;
   table[&kinds::dropout] = dropout;

@@ -38,7 +38,7 @@ void add_reductions(std::vector<GradRow>& rows) {
   }
   rows.push_back({"cumsum", {{{3, 4}}}, [](In in) { return cumsum(in[0], 1); }});
   rows.push_back({"cumsum_back", {{{3, 4}}}, [](In in) { return cumsum(in[0], 0, true, true); }});
-  using Scan = Tensor (*)(weft::In, std::uint32_t, bool);
+  using Scan = Tensor (*)(weft::In, int, bool);
   for (const auto& [scan, name] : {std::pair<Scan, const char*>{cumprod, "cumprod"},
                                    {cummax, "cummax"},
                                    {cummin, "cummin"},
@@ -54,7 +54,7 @@ void add_reductions(std::vector<GradRow>& rows) {
   rows.push_back({"irfft", {{{2, 5, 2}}}, [](In in) { return irfft(in[0], 8); }});
   rows.push_back({"sort", {{{2, 5}}}, [](In in) { return sort(in[0]).values; }});
   rows.push_back({"top_k", {{{2, 3, 6}}}, [](In in) { return top_k(in[0], 2).values; }});
-  rows.push_back({"smallest", {{{2, 6}}}, [](In in) { return top_k(in[0], 3, false).values; }});
+  rows.push_back({"smallest", {{{2, 6}}}, [](In in) { return top_k(in[0], 3, -1, false).values; }});
 }
 
 void add_moves(std::vector<GradRow>& rows) {
@@ -66,15 +66,15 @@ void add_moves(std::vector<GradRow>& rows) {
   rows.push_back(
       {"concat", {{{2, 3}}, {{2, 1}}}, [](In in) { return concat({in[0], in[1], in[0]}, 1); }});
   rows.push_back({"pad", {{{2, 3}}}, [](In in) { return pad(in[0], {1, 0}, {0, 2}, 9); }});
-  for (const auto& [edge, name] : {std::pair{Edge::repeat, "pad_repeat"},
-                                   {Edge::wrap, "pad_wrap"},
+  for (const auto& [edge, name] : {std::pair{Edge::replicate, "pad_replicate"},
+                                   {Edge::circular, "pad_circular"},
                                    {Edge::reflect, "pad_reflect"}}) {
     rows.push_back({name, {{{3, 4}}}, [=](In in) { return pad(in[0], {2, 3}, {1, 5}, edge); }});
   }
   rows.push_back({"roll", {{{3, 4}}}, [](In in) { return roll(in[0], {1, -6}); }});
   rows.push_back({"tril", {{{2, 4, 3}}}, [](In in) { return tril(in[0], -1); }});
   rows.push_back({"triu", {{{4, 3}}}, [](In in) { return triu(in[0], 1); }});
-  rows.push_back({"band", {{{4, 5}}}, [](In in) { return band(in[0], -1, 2, 7); }});
+  rows.push_back({"band_part", {{{4, 5}}}, [](In in) { return band_part(in[0], -1, 2, 7); }});
   rows.push_back({"tile", {{{2, 3}}}, [](In in) { return tile(in[0], {3, 2}); }});
   rows.push_back({"copy", {{{2, 3}}}, [](In in) {
                     return graph::make(graph::kinds::copy, {}, {in[0].transpose()},
@@ -103,8 +103,8 @@ void add_indices(std::vector<GradRow>& rows) {
   rows.push_back({"scatter_add", {{{2, 3}}, {{2, 2}}}, [](In in) {
                     return scatter_add(in[0], whole_numbers({2, 2}, {1, 1, 0, 2}), in[1], 1);
                   }});
-  rows.push_back({"set_rows", {{{4, 2}}, {{3, 2}}}, [](In in) {
-                    return set_rows(in[0], whole_numbers({3}, {2, 0, 9}), in[1]);
+  rows.push_back({"index_copy", {{{4, 2}}, {{3, 2}}}, [](In in) {
+                    return index_copy(in[0], whole_numbers({3}, {2, 0, 9}), in[1]);
                   }});
 }
 
@@ -117,16 +117,16 @@ void add_products(std::vector<GradRow>& rows) {
   rows.push_back({"matmul_turned", {{{3, 4}}, {{3, 2}}}, [](In in) {
                     return matmul(in[0].transpose(), in[1]);
                   }});
-  rows.push_back({"matmul_rows_q8_0", {{{2, 32}}}, [](In in) {
+  rows.push_back({"linear_q8_0", {{{2, 32}}}, [](In in) {
                     const Tensor wave = map("sin", api_device().arange(96)).reshape({3, 32});
                     const Tensor blocks = wave.to(DType::q8_0);
                     blocks.eval();  // rounded to blocks, also on the host
-                    return matmul_rows(in[0], blocks);
+                    return linear(in[0], blocks);
                   }});
   const Expression chosen = [](In in) {
-    return matmul_chosen(in[0], in[1], whole_numbers({3, 2}, {1, 0, 2, 2, 0, 5}));
+    return grouped_linear(in[0], in[1], whole_numbers({3, 2}, {1, 0, 2, 2, 0, 5}));
   };
-  rows.push_back({"matmul_chosen", {{{3, 2, 8}}, {{3, 4, 8}}}, chosen});
+  rows.push_back({"grouped_linear", {{{3, 2, 8}}, {{3, 4, 8}}}, chosen});
   rows.push_back({"matmul_chosen_shared", {{{3, 1, 8}}, {{3, 4, 8}}}, chosen});
   for (const bool upper : {false, true}) {
     rows.push_back({upper ? "solve_upper" : "solve_lower",
@@ -142,7 +142,7 @@ void add_plain_rows(std::vector<GradRow>& rows) {
                     return tanh(in[0] * in[1] + in[2]) / (2.0 + in[1] * in[1]);
                   }});
   rows.push_back({"where", {{{4}}, {{4}}, {{1}}}, [](In in) {
-                    return where(map("gt", in[0].detach(), in[1].detach()), in[1] * 2, in[2]);
+                    return where(map("greater", in[0].detach(), in[1].detach()), in[1] * 2, in[2]);
                   }});
   add_reductions(rows);
   add_moves(rows);

@@ -44,7 +44,7 @@ void add_shapes(std::vector<GradRow>& rows) {
                   }});
   rows.push_back({"masked_fill", {{{2, 3}}}, [](In in) {
                     const Tensor mask = whole_numbers({3}, {0, 1, 0}).to(DType::f32);
-                    return log(masked_fill(sqr(in[0]) + 0.5, mask, 2));
+                    return log(masked_fill(square(in[0]) + 0.5, mask, 2));
                   }});
   rows.push_back({"diagonal", {{{3, 2, 4}}}, [](In in) { return diagonal(in[0], 1, 0, -1) * 2; }});
   rows.push_back({"trace", {{{3, 4}}}, [](In in) { return trace(in[0], -1) * in[0]; }});

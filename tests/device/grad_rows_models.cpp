@@ -19,16 +19,16 @@ void add_image_rows(std::vector<GradRow>& rows) {
   add("conv_3d", {{{1, 2, 3, 3, 3}}, {{2, 2, 2, 2, 2}}}, [](In in) { return conv(in[0], in[1]); });
   add("conv_depthwise", {{{1, 4, 5}}, {{4, 1, 3}}},
       [](In in) { return conv(in[0], in[1], {.windows = {.pad = {1}}, .groups = 4}); });
-  add("conv_transposed", {{{1, 4, 3, 2}}, {{4, 2, 3, 3}}, {{4}}}, [](In in) {
-    return conv_transposed(
+  add("conv_transpose", {{{1, 4, 3, 2}}, {{4, 2, 3, 3}}, {{4}}}, [](In in) {
+    return conv_transpose(
         in[0], in[1], {.windows = {.stride = {2}, .pad = {1}}, .groups = 2, .more = {1, 0}}, in[2]);
   });
   add("max_pool", {{{1, 2, 5, 4}}},
       [](In in) { return max_pool(in[0], {3, 2}, {.stride = {2}, .pad = {1, 0}}); });
-  add("mean_pool", {{{1, 2, 5, 4}}},
-      [](In in) { return mean_pool(in[0], {3, 2}, {.stride = {2}, .pad = {1, 0}}); });
-  add("mean_pool_all", {{{2, 1, 6}}},
-      [](In in) { return mean_pool(in[0], {2}, {.pad = {1}}, true); });
+  add("avg_pool", {{{1, 2, 5, 4}}},
+      [](In in) { return avg_pool(in[0], {3, 2}, {.stride = {2}, .pad = {1, 0}}); });
+  add("avg_pool_all", {{{2, 1, 6}}},
+      [](In in) { return avg_pool(in[0], {2}, {.pad = {1}}, true); });
   add("unfold", {{{1, 2, 4, 3}}}, [](In in) { return unfold(in[0], {2, 3}, {.pad = {1}}); });
   add("fold", {{{1, 3, 2, 2}}}, [](In in) { return fold(in[0], {4}); });
   for (const auto& [mode, name] : {std::pair{Interpolation::nearest, "nearest"},
@@ -51,20 +51,20 @@ void add_norms(std::vector<GradRow>& rows) {
   const auto add = [&](std::string name, std::vector<Leaf> leaves, Expression f) {
     rows.push_back({std::move(name), std::move(leaves), std::move(f)});
   };
-  add("softmax", {{{2, 5}, -2, 2}}, [](In in) { return softmax(in[0], 0.5F); });
+  add("softmax", {{{2, 5}, -2, 2}}, [](In in) { return softmax(in[0], -1, {.scale = 0.5F}); });
   add("log_softmax", {{{2, 5}, -2, 2}}, [](In in) { return log_softmax(in[0]); });
   add("softmax_options", {{{2, 3, 4, 5}}, {{3, 2, 5}}, {{3}}}, [](In in) {
-    return softmax(in[0], {.scale = 0.5F, .mask = in[1], .sinks = in[2], .max_bias = 4});
+    return softmax(in[0], -1, {.scale = 0.5F, .mask = in[1], .sinks = in[2], .max_bias = 4});
   });
   add("softmax_log_sinks", {{{3, 4}}, {{1, 4}}, {{1}}},
-      [](In in) { return softmax(in[0], {.mask = in[1], .sinks = in[2], .log = true}); });
+      [](In in) { return log_softmax(in[0], -1, {.mask = in[1], .sinks = in[2]}); });
   add("layer_norm", {{{2, 6}}, {{6}}, {{6}}},
       [](In in) { return layer_norm(in[0], in[1], in[2]); });
   add("layer_norm_plain", {{{2, 6}}}, [](In in) { return layer_norm(in[0]); });
   add("layer_norm_shaped", {{{2, 3, 4}}, {{3, 1}}, {{3, 4}}},
       [](In in) { return layer_norm(in[0], in[1], in[2]); });
   add("rms_norm", {{{2, 2, 6}}, {{6}}}, [](In in) { return rms_norm(in[0], in[1]); });
-  add("l2_norm", {{{3, 4}}}, [](In in) { return l2_norm(in[0]); });
+  add("normalize", {{{3, 4}}}, [](In in) { return normalize(in[0]); });
   add("group_norm", {{{2, 4, 3}}, {{4}}, {{4}}},
       [](In in) { return group_norm(in[0], 2, in[1], in[2]); });
   add("group_norm_plain", {{{1, 6, 2, 2}}}, [](In in) { return group_norm(in[0], 3); });
@@ -96,31 +96,23 @@ void add_sequences(std::vector<GradRow>& rows) {
   const Leaf values{{1, 3, 2, 3}};
   const Leaf decay{{1, 3, 2, 4}, 0.2, 0.9};
   const Leaf state{{1, 2, 3, 4}};
-  const auto both = [](const Recurrence& made) {
+  const auto both = [](const Scanned& made) {
     return concat({made.y.reshape({18}), made.state.reshape({made.state.size()})}, 0);
   };
-  add("recurrence_gla", {keys, keys, values, decay, state}, [=](In in) {
-    return both(
-        recurrence(RecurrenceKind::gla, {in[0], in[1], in[2], in[3], in[4]}, {.scale = 0.5F}));
+  add("gated_linear_attention", {keys, keys, values, decay, state}, [=](In in) {
+    return both(gated_linear_attention(in[0], in[1], in[2], in[3], in[4], {.scale = 0.5F}));
   });
   const Leaf wide{{1, 3, 2, 4}};
-  add("recurrence_wkv6", {wide, wide, values, decay, state, {{2, 4}}}, [=](In in) {
-    return both(
-        recurrence(RecurrenceKind::wkv6, {in[0], in[1], in[2], in[3], in[4], {}, {}, in[5]}));
+  add("rwkv6", {wide, wide, values, decay, state, {{2, 4}}},
+      [=](In in) { return both(rwkv6(in[0], in[1], in[2], in[3], in[5], in[4])); });
+  add("rwkv7", {wide, wide, values, decay, state, wide, wide},
+      [=](In in) { return both(rwkv7(in[0], in[1], in[2], in[3], in[5], in[6], in[4])); });
+  add("gated_delta_rule", {wide, wide, values, {{1, 3, 2, 1}}, state, {{1, 3, 2}}}, [=](In in) {
+    return both(gated_delta_rule(in[0], in[1], in[2], in[3], in[5], in[4],
+                                 {.scale = 0.7F, .snapshots = 2}));
   });
-  add("recurrence_wkv7", {wide, wide, values, decay, state, wide, wide}, [=](In in) {
-    return both(
-        recurrence(RecurrenceKind::wkv7, {in[0], in[1], in[2], in[3], in[4], in[5], in[6]}));
-  });
-  add("recurrence_delta", {wide, wide, values, {{1, 3, 2, 1}}, state, {{1, 3, 2}}}, [=](In in) {
-    return both(recurrence(RecurrenceKind::delta,
-                           {in[0], in[1], in[2], in[3], in[4], {}, {}, {}, in[5]},
-                           {.scale = 0.7F, .snapshots = 2}));
-  });
-  add("recurrence_ssm", {keys, keys, values, {{2, 4}}, state, {{1, 3, 2}}}, [=](In in) {
-    return both(
-        recurrence(RecurrenceKind::ssm, {in[0], in[1], in[2], in[3], in[4], {}, {}, {}, in[5]}));
-  });
+  add("selective_scan", {keys, keys, values, {{2, 4}}, state, {{1, 3, 2}}},
+      [=](In in) { return both(selective_scan(in[2], in[5], in[3], in[1], in[0], in[4])); });
   add("route", {{{3, 6}, -2, 2}},
       [](In in) { return route(in[0], 2, {.normalize = true, .scale = 2.5F}).weights; });
   add("route_chosen", {{{3, 6}, -2, 2}}, [](In in) {
@@ -162,7 +154,7 @@ void add_model_rows(std::vector<GradRow>& rows) {
       });
   add("rope", {{{1, 3, 2, 4}}}, [](In in) { return rope(in[0]); });
   add("rope_pairs", {{{2, 3, 1, 6}}}, [](In in) {
-    return rope(in[0], {.mode = RopeMode::pairs, .dims = 4, .magnitude = 1.5F},
+    return rope(in[0], {.mode = RopeMode::interleaved, .dims = 4, .magnitude = 1.5F},
                 whole_numbers({3}, {5, 0, 9}));
   });
   add("sinusoid", {{{3}, 0, 4}}, [](In in) { return sinusoid(in[0], 6, 100); });
@@ -183,16 +175,16 @@ void add_second_rows(std::vector<GradRow>& rows) {
                     },
                     5e-4});
   };
-  add("softmax", {{{2, 4}, -2, 2}}, [](In in) { return softmax(in[0], 0.5F); });
+  add("softmax", {{{2, 4}, -2, 2}}, [](In in) { return softmax(in[0], -1, {.scale = 0.5F}); });
   add("log_softmax", {{{2, 4}, -2, 2}}, [](In in) { return log_softmax(in[0]); });
   add("layer_norm", {{{2, 4}}, {{4}}}, [](In in) { return layer_norm(in[0], in[1]); });
   add("group_norm", {{{1, 4, 2}}, {{4}}, {{4}}},
       [](In in) { return group_norm(in[0], 2, in[1], in[2]); });
-  add("l2_norm", {{{2, 3}}}, [](In in) { return l2_norm(in[0]); });
+  add("normalize", {{{2, 3}}}, [](In in) { return normalize(in[0]); });
   add("conv", {{{1, 2, 5}}, {{2, 2, 3}}}, [](In in) { return conv(in[0], in[1]); });
   add("max_pool", {{{1, 2, 4, 3}}},
       [](In in) { return max_pool(in[0], {2, 3}, {.stride = {1}, .pad = {1}}); });
-  add("mean_pool", {{{1, 1, 5}}}, [](In in) { return mean_pool(in[0], {2}, {.stride = {1}}); });
+  add("avg_pool", {{{1, 1, 5}}}, [](In in) { return avg_pool(in[0], {2}, {.stride = {1}}); });
   add("resize", {{{1, 1, 3, 2}}},
       [](In in) { return resize(in[0], 4, 4, {.mode = Interpolation::linear}); });
   add("tile", {{{2, 2}}}, [](In in) { return tile(in[0], {2, 3}); });

@@ -119,7 +119,7 @@ std::vector<std::string> smooth_functions() {
     const bool steps = function.name == "sign" || function.name == "step" ||
                        function.name == "floor" || function.name == "ceil" ||
                        function.name.starts_with("round") || function.name == "trunc" ||
-                       function.name == "mod" || function.name == "swiglu_oai_back_up" ||
+                       function.name == "fmod" || function.name == "swiglu_oai_back_up" ||
                        function.name == "where" || function.inputs == 0 ||
                        (function.inputs == 2 && function.name.size() == 2);
     if (!steps) out.emplace_back(function.name);

@@ -102,7 +102,8 @@ std::vector<Model> models() {
                  "fuse",
                  {wave({16, 8}, 0), wave({8, 4}, 1), wave({4}, 2)},
                  [](const std::vector<Tensor>& in) -> Outputs {
-                   const Tensor loss = mean(map("sqr", silu(matmul(in[0], in[1]) + in[2]) - 0.25));
+                   const Tensor loss =
+                       mean(map("square", silu(matmul(in[0], in[1]) + in[2]) - 0.25));
                    return Outputs(grad(loss, {in[1], in[2]}));
                  }});
   return out;
@@ -159,8 +160,8 @@ TEST(DevicePasses, ChainsEndInReductionsAndNorms) {
   EXPECT_EQ(launches([](In x) -> Outputs { return sum(exp(x[0] * x[1]), {1}); },
                      "fused mul[0,1], exp[2], then reduce sum over [1] %0 %1"),
             1U);
-  EXPECT_EQ(launches([](In x) -> Outputs { return mean(map("sqr", x[0] - x[1])); },
-                     "fused sub[0,1], sqr[2], then reduce mean over [0,1] %0 %1"),
+  EXPECT_EQ(launches([](In x) -> Outputs { return mean(map("square", x[0] - x[1])); },
+                     "fused sub[0,1], square[2], then reduce mean over [0,1] %0 %1"),
             1U);
   EXPECT_EQ(launches([](In x) -> Outputs { return softmax(x[0] * x[1]); },
                      "fused mul[0,1], then softmax scale 1 %0 %1"),

@@ -53,8 +53,8 @@ TEST(DeviceSpecialValues, AnglesAndRests) {
               {0, 0, half_turn, half_turn / 2, -half_turn / 2, half_turn / 2});
   // 5.9999995 / 3 is 2 in f32, and the rest is not negative.
   expect_same(
-      "mod",
-      map("mod", row({7, -7, 7, -7, 3, 5.9999995F}), row({3, 3, -3, -3, inf, 3})).to_vector(),
+      "fmod",
+      map("fmod", row({7, -7, 7, -7, 3, 5.9999995F}), row({3, 3, -3, -3, inf, 3})).to_vector(),
       {1, -1, 1, -1, 3, 2.9999995F});
 }
 

@@ -56,7 +56,7 @@ TEST(DeviceWrongResults, RunningSumsRollsAndPadsPassOneBinding) {
   };
   const Floats sums = cumsum(x, 0).to_vector();
   const Floats rolled = roll(x, {1, 700}).to_vector();
-  const Floats edge = pad(x, {1, 0}, {2, 0}, Edge::repeat).to_vector();
+  const Floats edge = pad(x, {1, 0}, {2, 0}, Edge::replicate).to_vector();
   const Floats mirrored = pad(x, {2, 0}, {1, 0}, Edge::reflect).to_vector();
   for (std::uint64_t j = 0; j < columns; ++j) {
     ASSERT_EQ(sums[2 * columns + j], f(0, j) + f(1, j) + f(2, j));

@@ -13,9 +13,6 @@ extern "C" {
 /// Computes a tensor now, without waiting for the device.
 WEFT_API weft_status weft_tensor_eval(weft_tensor tensor);
 
-/// The same values, through which no gradient flows.
-WEFT_API weft_status weft_tensor_detach(weft_tensor x, weft_tensor* y);
-
 /// A tensor with memory of its own, which updates replace: a parameter, a moment of an optimizer, a counter. It starts
 /// with the values of `initial`. What was written with it before an update sees the values from before.
 WEFT_API weft_status weft_tensor_variable(weft_tensor initial, weft_tensor* variable);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weft/c/dtype.h"
+
 #if defined(_WIN32)
 #define WEFT_API
 #else
@@ -29,48 +31,6 @@ typedef enum weft_status {
   WEFT_INTERNAL = 8,          ///< A bug in Weft.
   WEFT_INVALID_HANDLE = 9     ///< A handle is NULL, was freed, or is of another kind.
 } weft_status;
-
-/// The types that elements of tensors and arrays have. f16 is the IEEE half, bf16 the upper half of an f32.
-typedef enum weft_dtype {
-  WEFT_F32 = 0,
-  WEFT_F16 = 1,
-  WEFT_BF16 = 2,
-  WEFT_I32 = 3,
-  WEFT_U32 = 4,
-  WEFT_I64 = 5,
-  WEFT_I16 = 6,
-  WEFT_I8 = 7,
-  WEFT_U8 = 8,
-  // Quantized: elements lie in blocks along the last dimension. Only weft_tensor_from_data, weft_tensor_cast and operations
-  // that say so take them.
-  WEFT_Q1_0 = 9,
-  WEFT_Q2_0 = 10,
-  WEFT_Q4_0 = 11,
-  WEFT_Q4_1 = 12,
-  WEFT_Q5_0 = 13,
-  WEFT_Q5_1 = 14,
-  WEFT_Q8_0 = 15,
-  WEFT_Q8_1 = 16,
-  WEFT_Q2_K = 17,
-  WEFT_Q3_K = 18,
-  WEFT_Q4_K = 19,
-  WEFT_Q5_K = 20,
-  WEFT_Q6_K = 21,
-  WEFT_Q8_K = 22,
-  WEFT_IQ1_S = 23,
-  WEFT_IQ1_M = 24,
-  WEFT_IQ2_XXS = 25,
-  WEFT_IQ2_XS = 26,
-  WEFT_IQ2_S = 27,
-  WEFT_IQ3_XXS = 28,
-  WEFT_IQ3_S = 29,
-  WEFT_IQ4_NL = 30,
-  WEFT_IQ4_XS = 31,
-  WEFT_TQ1_0 = 32,
-  WEFT_TQ2_0 = 33,
-  WEFT_MXFP4 = 34,
-  WEFT_NVFP4 = 35,
-} weft_dtype;
 
 enum {
   WEFT_MAX_RANK = 8  ///< The most dimensions that a tensor has.

@@ -16,10 +16,10 @@ View flat(const View& view) { return drop_front(view, 3); }
 
 Result<Mode> rope_mode(int mode) {
   switch (mode) {
-    case GGML_ROPE_TYPE_NORMAL: return Mode::pairs;
+    case GGML_ROPE_TYPE_NORMAL: return Mode::interleaved;
     case GGML_ROPE_TYPE_NEOX: return Mode::halves;
     case GGML_ROPE_TYPE_MROPE: return Mode::sections;
-    case GGML_ROPE_TYPE_IMROPE: return Mode::interleaved;
+    case GGML_ROPE_TYPE_IMROPE: return Mode::sections_in_turn;
     case GGML_ROPE_TYPE_VISION: return Mode::vision;
     default: return fail(ErrorCode::unsupported, "Rope has no mode {}.", mode);
   }
@@ -61,7 +61,7 @@ Result<ops::rope::Args> rope_args(const Node& node, bool backward) {
   const auto mode = rope_mode(node.param(2));
   if (!mode) return std::unexpected(mode.error());
   View positions = flat(node.source(1));
-  if (*mode != Mode::pairs && *mode != Mode::halves) {
+  if (*mode != Mode::interleaved && *mode != Mode::halves) {
     // Four rows of positions, of which the tensor may have more than there are tokens.
     const std::uint64_t tokens = node.dst.shape[1];
     const std::array<std::uint64_t, 2> shape{4, tokens};

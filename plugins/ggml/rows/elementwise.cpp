@@ -20,7 +20,7 @@ std::string_view unary_name(ggml_unary_op op) {
     case GGML_UNARY_OP_ELU: return "elu";
     case GGML_UNARY_OP_RELU: return "relu";
     case GGML_UNARY_OP_SIGMOID: return "sigmoid";
-    case GGML_UNARY_OP_GELU: return "gelu";
+    case GGML_UNARY_OP_GELU: return "gelu_tanh";
     case GGML_UNARY_OP_GELU_QUICK: return "gelu_quick";
     case GGML_UNARY_OP_SILU: return "silu";
     case GGML_UNARY_OP_HARDSWISH: return "hardswish";
@@ -28,7 +28,7 @@ std::string_view unary_name(ggml_unary_op op) {
     case GGML_UNARY_OP_EXP: return "exp";
     case GGML_UNARY_OP_EXPM1: return "expm1";
     case GGML_UNARY_OP_SOFTPLUS: return "softplus";
-    case GGML_UNARY_OP_GELU_ERF: return "gelu_erf";
+    case GGML_UNARY_OP_GELU_ERF: return "gelu";
     case GGML_UNARY_OP_XIELU: return "xielu";
     case GGML_UNARY_OP_FLOOR: return "floor";
     case GGML_UNARY_OP_CEIL: return "ceil";
@@ -42,10 +42,10 @@ std::string_view unary_name(ggml_unary_op op) {
 std::string_view gated_name(ggml_glu_op op) {
   switch (op) {
     case GGML_GLU_OP_REGLU: return "reglu";
-    case GGML_GLU_OP_GEGLU: return "geglu";
+    case GGML_GLU_OP_GEGLU: return "geglu_tanh";
     case GGML_GLU_OP_SWIGLU: return "swiglu";
     case GGML_GLU_OP_SWIGLU_OAI: return "swiglu_oai";
-    case GGML_GLU_OP_GEGLU_ERF: return "geglu_erf";
+    case GGML_GLU_OP_GEGLU_ERF: return "geglu";
     case GGML_GLU_OP_GEGLU_QUICK: return "geglu_quick";
     case GGML_GLU_OP_SWIGLU_CLAMP: return "swiglu_clamp";
     case GGML_GLU_OP_COUNT: break;
@@ -91,7 +91,7 @@ Result<Plan> plain(std::string_view function, const Node& node, const Caps& caps
   return map_to(function, {node.source(0)}, node.dst, caps, scalars);
 }
 
-Result<Plan> sqr(const Node& node, const Caps& caps) { return plain("sqr", node, caps); }
+Result<Plan> sqr(const Node& node, const Caps& caps) { return plain("square", node, caps); }
 Result<Plan> sqrt(const Node& node, const Caps& caps) { return plain("sqrt", node, caps); }
 Result<Plan> log(const Node& node, const Caps& caps) { return plain("log", node, caps); }
 Result<Plan> sin(const Node& node, const Caps& caps) { return plain("sin", node, caps); }

@@ -63,7 +63,7 @@ Result<Plan> diag_mask(float value, const Node& node, const Caps& caps) {
   const View constant = stages.scratch(DType::f32, {1});
   stages.add(map_to("arange", {}, row, caps, {static_cast<double>(node.param(0)), 1}));
   stages.add(map_to("arange", {}, column, caps, {0, 1}));
-  stages.add(map_to("gt", {column, row.unsqueeze(1)}, hidden, caps));
+  stages.add(map_to("greater", {column, row.unsqueeze(1)}, hidden, caps));
   stages.add(map_to("fill", {}, constant, caps, {value}));
   stages.add(map_to("where", {hidden, constant, x}, node.dst, caps));
   return std::move(stages).finish();

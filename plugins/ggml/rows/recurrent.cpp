@@ -58,7 +58,7 @@ Result<Plan> wkv6(const Node& node, const Caps& caps) {
   if (const Status ok = check_dense(node, 6); !ok) return std::unexpected(ok.error());
   const Tokens all(node.source(0), node.source(5));
   // States are kept with the values innermost.
-  return ops::recurrence::plan({.kind = Kind::wkv6,
+  return ops::recurrence::plan({.kind = Kind::rwkv6,
                                 .q = all.per_token(node.source(2)),
                                 .k = all.per_token(node.source(0)),
                                 .v = all.per_token(node.source(1)),
@@ -73,7 +73,7 @@ Result<Plan> wkv6(const Node& node, const Caps& caps) {
 Result<Plan> gated_linear_attention(const Node& node, const Caps& caps) {
   if (const Status ok = check_dense(node, 5); !ok) return std::unexpected(ok.error());
   const Tokens all(node.source(0), node.source(4));
-  return ops::recurrence::plan({.kind = Kind::gla,
+  return ops::recurrence::plan({.kind = Kind::gated_linear_attention,
                                 .q = all.per_token(node.source(2)),
                                 .k = all.per_token(node.source(0)),
                                 .v = all.per_token(node.source(1)),
@@ -88,7 +88,7 @@ Result<Plan> gated_linear_attention(const Node& node, const Caps& caps) {
 Result<Plan> wkv7(const Node& node, const Caps& caps) {
   if (const Status ok = check_dense(node, 7); !ok) return std::unexpected(ok.error());
   const Tokens all(node.source(0), node.source(6));
-  return ops::recurrence::plan({.kind = Kind::wkv7,
+  return ops::recurrence::plan({.kind = Kind::rwkv7,
                                 .q = all.per_token(node.source(0)),
                                 .k = all.per_token(node.source(2)),
                                 .v = all.per_token(node.source(3)),
@@ -108,7 +108,7 @@ Result<Plan> gated_delta_net(const Node& node, const Caps& caps) {
   const auto snapshots = static_cast<std::uint64_t>(node.param(0));
   View beta = node.source(4);
   beta.rank = 3;
-  return ops::recurrence::plan({.kind = Kind::delta,
+  return ops::recurrence::plan({.kind = Kind::gated_delta_rule,
                                 .q = node.source(0),
                                 .k = node.source(1),
                                 .v = v,
@@ -131,7 +131,7 @@ Result<Plan> ssm_scan(const Node& node, const Caps& caps) {
   if (snapshots != 1 && node.source(3).shape[3] != 1) {
     return fail(ErrorCode::unsupported, "{} snapshots of states with a decay per key.", snapshots);
   }
-  return ops::recurrence::plan({.kind = Kind::ssm,
+  return ops::recurrence::plan({.kind = Kind::selective_scan,
                                 .q = node.source(5),
                                 .k = node.source(4),
                                 .v = x,

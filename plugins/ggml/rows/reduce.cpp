@@ -56,7 +56,7 @@ Result<Plan> count_equal(const Node& node, const Caps& caps) {
   const View b = node.source(1);
   ops::Stages stages{a, b, node.dst};
   const View equal = stages.scratch(DType::i32, a.extents());
-  stages.add(map_to("eq", {a, b}, equal, caps));
+  stages.add(map_to("equal", {a, b}, equal, caps));
   stages.add(ops::reduce::plan(
       {.function = Function::sum, .x = equal, .axes = ops::reduce::all_axes(equal), .y = node.dst},
       caps));

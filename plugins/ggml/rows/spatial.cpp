@@ -44,7 +44,7 @@ Result<Plan> roll(const Node& node, const Caps& caps) {
   return plan(ops::border::Args{.x = node.source(0),
                                 .y = node.dst,
                                 .low = {node.param(3), node.param(2), node.param(1), node.param(0)},
-                                .mode = ops::border::Mode::wrap},
+                                .mode = ops::border::Mode::circular},
               caps);
 }
 

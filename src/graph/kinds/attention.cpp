@@ -111,7 +111,7 @@ Tensor shares_of(const AttentionAttributes& a, const Tensor& logits, const Tenso
   const Shape& shape = logits.shape();
   const Tensor shares =
       weft::exp(logits - lse.reshape({shape[0], shape[1], shape[2], 1}).to(DType::f32));
-  return make(band, visible(a, shape[2], shape[3]), {shares}, Where::current());
+  return make(band_part, visible(a, shape[2], shape[3]), {shares}, Where::current());
 }
 
 Tensor mask_gradient(const GradientArgs& g) {
@@ -182,8 +182,8 @@ Tensor attention_expression(const AttentionAttributes& a, const std::vector<Tens
   const Shape& shape = logits.shape();
   BandAttributes seen = visible(a, shape[2], shape[3]);
   seen.value = -std::numeric_limits<double>::infinity();
-  const Tensor visible_logits = make(band, seen, {logits}, Where::current());
-  const Tensor shares = weft::softmax(visible_logits, SoftmaxOptions{.sinks = in[4]});
+  const Tensor visible_logits = make(band_part, seen, {logits}, Where::current());
+  const Tensor shares = weft::softmax(visible_logits, -1, {.sinks = in[4]});
   return weft::matmul(shares, grouped(in[2], q.shape()).to(DType::f32)).to(q.dtype());
 }
 

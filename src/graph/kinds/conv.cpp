@@ -159,7 +159,7 @@ std::vector<Tensor> gradient_conv(const GradientArgs& g) {
   const Tensor& x = g.inputs[0];
   const Tensor& w = g.inputs[1];
   std::vector<Tensor> out(g.inputs.size());
-  if (g.wanted[0]) out[0] = make_conv(conv_transposed, g, g.dy[0], w, x);
+  if (g.wanted[0]) out[0] = make_conv(conv_transpose, g, g.dy[0], w, x);
   if (g.wanted[1]) out[1] = make_conv(conv_weight, g, x, g.dy[0], w);
   if (wants_bias(g)) out[2] = bias_gradient(g);
   return out;
@@ -179,7 +179,7 @@ std::vector<Tensor> gradient_weight(const GradientArgs& g) {
   const Tensor& x = g.inputs[0];
   const Tensor& dy = g.inputs[1];
   std::vector<Tensor> out(2);
-  if (g.wanted[0]) out[0] = make_conv(conv_transposed, g, dy, g.dy[0], x);
+  if (g.wanted[0]) out[0] = make_conv(conv_transpose, g, dy, g.dy[0], x);
   if (g.wanted[1]) out[1] = make_conv(conv, g, x, g.dy[0], dy);
   return out;
 }
@@ -190,10 +190,10 @@ const Rule conv{.name = "conv",
                 .infer = infer_conv,
                 .lower = lower_product<ops::conv::Args>,
                 .gradient = gradient_conv};
-const Rule conv_transposed{.name = "conv_transposed",
-                           .infer = infer_transposed,
-                           .lower = lower_product<ops::conv::TransposedArgs>,
-                           .gradient = gradient_transposed};
+const Rule conv_transpose{.name = "conv_transpose",
+                          .infer = infer_transposed,
+                          .lower = lower_product<ops::conv::TransposedArgs>,
+                          .gradient = gradient_transposed};
 const Rule conv_weight{.name = "conv_weight",
                        .infer = infer_weight,
                        .lower = lower_weight,

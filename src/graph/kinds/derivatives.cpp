@@ -25,7 +25,6 @@ struct At {
 
 using Parts = std::vector<Tensor>;
 
-Tensor sqr(const Tensor& x) { return map("sqr", x); }
 Tensor step(const Tensor& x) { return map("step", x); }
 /// factor·x + bias.
 Tensor line(const Tensor& x, double factor, double bias) { return map("scale", x, {factor, bias}); }
@@ -40,16 +39,16 @@ Tensor d_silu(const Tensor& x) {
   const Tensor s = sigmoid(x);
   return s * line(x * line(s, -1, 1), 1, 1);
 }
-Tensor d_gelu(const Tensor& x) {
+Tensor d_gelu_tanh(const Tensor& x) {
   const double c = std::sqrt(2 / std::numbers::pi);
-  const Tensor square = sqr(x);
-  const Tensor t = tanh(x * line(square, c * 0.044715, c));
+  const Tensor squares = square(x);
+  const Tensor t = tanh(x * line(squares, c * 0.044715, c));
   // 0.5 (1 + t) + 0.5 x (1 - t²) c (1 + 3 · 0.044715 x²)
-  return line(t, 0.5, 0.5) + x * line(sqr(t), -0.5, 0.5) * line(square, 3 * c * 0.044715, c);
+  return line(t, 0.5, 0.5) + x * line(square(t), -0.5, 0.5) * line(squares, 3 * c * 0.044715, c);
 }
-Tensor gelu_erf(const Tensor& x) { return map("gelu_erf", x); }
-Tensor d_gelu_erf(const Tensor& x) {
-  const Tensor density = exp(line(sqr(x), -0.5, 0)) * (1 / std::sqrt(2 * std::numbers::pi));
+Tensor gelu_tanh(const Tensor& x) { return map("gelu_tanh", x); }
+Tensor d_gelu(const Tensor& x) {
+  const Tensor density = exp(line(square(x), -0.5, 0)) * (1 / std::sqrt(2 * std::numbers::pi));
   return line(map("erf", line(x, 1 / std::numbers::sqrt2, 0)), 0.5, 0.5) + x * density;
 }
 Tensor gelu_quick(const Tensor& x) { return map("gelu_quick", x); }
@@ -90,7 +89,7 @@ Parts d_xielu(const At& t) {
 
 /// Of equals, each gets half.
 Parts larger(const At& t, const char* compare) {
-  const Tensor half = map("eq", t.a(), t.b()) * 0.5;
+  const Tensor half = map("equal", t.a(), t.b()) * 0.5;
   return {t.dy * (map(compare, t.a(), t.b()) + half), t.dy * (map(compare, t.b(), t.a()) + half)};
 }
 
@@ -107,27 +106,27 @@ constexpr Row table[] = {
   {"abs", [](const At& t) -> Parts { return {t.dy * map("sign", t.a())}; }},
   {"neg", [](const At& t) -> Parts { return {-t.dy}; }},
   {"sign", none}, {"step", none}, {"floor", none}, {"ceil", none}, {"round", none},
-  {"round_away", none}, {"trunc", none}, {"eq", none}, {"ne", none}, {"lt", none}, {"le", none},
-  {"gt", none}, {"ge", none}, {"fill", none}, {"arange", none},
-  {"sqr", [](const At& t) -> Parts { return {t.dy * t.a() * 2}; }},
+  {"round_away", none}, {"trunc", none}, {"equal", none}, {"not_equal", none}, {"less", none}, {"less_equal", none},
+  {"greater", none}, {"greater_equal", none}, {"fill", none}, {"arange", none},
+  {"square", [](const At& t) -> Parts { return {t.dy * t.a() * 2}; }},
   {"exp", [](const At& t) -> Parts { return {t.dy * t.y}; }},
   {"expm1", [](const At& t) -> Parts { return {t.dy * line(t.y, 1, 1)}; }},
   {"log", [](const At& t) -> Parts { return {t.dy / t.a()}; }},
   {"log1p", [](const At& t) -> Parts { return {t.dy / line(t.a(), 1, 1)}; }},
   {"sqrt", [](const At& t) -> Parts { return {t.dy / t.y * 0.5}; }},
-  {"rsqrt", [](const At& t) -> Parts { return {t.dy * t.y * sqr(t.y) * -0.5}; }},
-  {"reciprocal", [](const At& t) -> Parts { return {-t.dy * sqr(t.y)}; }},
+  {"rsqrt", [](const At& t) -> Parts { return {t.dy * t.y * square(t.y) * -0.5}; }},
+  {"reciprocal", [](const At& t) -> Parts { return {-t.dy * square(t.y)}; }},
   {"sin", [](const At& t) -> Parts { return {t.dy * map("cos", t.a())}; }},
   {"cos", [](const At& t) -> Parts { return {-t.dy * map("sin", t.a())}; }},
-  {"tan", [](const At& t) -> Parts { return {t.dy * line(sqr(t.y), 1, 1)}; }},
-  {"tanh", [](const At& t) -> Parts { return {t.dy * line(sqr(t.y), -1, 1)}; }},
-  {"erf", [](const At& t) -> Parts { return {t.dy * exp(-sqr(t.a())) * (2 / std::sqrt(std::numbers::pi))}; }},
+  {"tan", [](const At& t) -> Parts { return {t.dy * line(square(t.y), 1, 1)}; }},
+  {"tanh", [](const At& t) -> Parts { return {t.dy * line(square(t.y), -1, 1)}; }},
+  {"erf", [](const At& t) -> Parts { return {t.dy * exp(-square(t.a())) * (2 / std::sqrt(std::numbers::pi))}; }},
   {"sigmoid", [](const At& t) -> Parts { return {t.dy * t.y * line(t.y, -1, 1)}; }},
   {"relu", [](const At& t) -> Parts { return {t.dy * step(t.a())}; }},
   {"leaky_relu", [](const At& t) -> Parts { return {t.dy * line(step(t.a()), 1 - t.s[0], t.s[0])}; }},
   {"elu", [](const At& t) -> Parts { return {where(step(t.a()), t.dy, t.dy * line(t.y, 1, t.s[0]))}; }},
+  {"gelu_tanh", [](const At& t) -> Parts { return {t.dy * d_gelu_tanh(t.a())}; }},
   {"gelu", [](const At& t) -> Parts { return {t.dy * d_gelu(t.a())}; }},
-  {"gelu_erf", [](const At& t) -> Parts { return {t.dy * d_gelu_erf(t.a())}; }},
   {"gelu_quick", [](const At& t) -> Parts { return {t.dy * d_gelu_quick(t.a())}; }},
   {"silu", [](const At& t) -> Parts { return {t.dy * d_silu(t.a())}; }},
   {"hardswish", [](const At& t) -> Parts { return {t.dy * (clamp(line(t.a(), 1.0 / 6, 0.5), 0, 1) + t.a() * inside(t.a(), -3, 3) * (1.0 / 6))}; }},
@@ -135,7 +134,7 @@ constexpr Row table[] = {
   {"softplus", [](const At& t) -> Parts { return {t.dy * sigmoid(t.a())}; }},
   {"mish", [](const At& t) -> Parts {
     const Tensor u = tanh(map("softplus", t.a()));
-    return {t.dy * (u + t.a() * line(sqr(u), -1, 1) * sigmoid(t.a()))};
+    return {t.dy * (u + t.a() * line(square(u), -1, 1) * sigmoid(t.a()))};
   }},
   {"xielu", d_xielu},
   {"clamp", [](const At& t) -> Parts { return {t.dy * inside(t.a(), t.s[0], t.s[1])}; }},
@@ -144,15 +143,16 @@ constexpr Row table[] = {
   {"sub", [](const At& t) -> Parts { return {t.dy, t.want(1) ? -t.dy : Tensor()}; }},
   {"mul", [](const At& t) -> Parts { return {t.want(0) ? t.dy * t.b() : Tensor(), t.want(1) ? t.dy * t.a() : Tensor()}; }},
   {"div", [](const At& t) -> Parts { return {t.want(0) ? t.dy / t.b() : Tensor(), t.want(1) ? -t.dy * t.y / t.b() : Tensor()}; }},
-  {"max", [](const At& t) -> Parts { return larger(t, "gt"); }},
-  {"min", [](const At& t) -> Parts { return larger(t, "lt"); }},
+  {"maximum", [](const At& t) -> Parts { return larger(t, "greater"); }},
+  {"minimum", [](const At& t) -> Parts { return larger(t, "less"); }},
   {"pow", [](const At& t) -> Parts {
     return {t.want(0) ? t.dy * t.b() * map("pow", t.a(), line(t.b(), 1, -1)) : Tensor(),
             t.want(1) ? t.dy * t.y * log(t.a()) : Tensor()};
   }},
-  {"mod", [](const At& t) -> Parts { return {t.dy, t.want(1) ? -t.dy * map("trunc", t.a() / t.b()) : Tensor()}; }},
+  {"fmod", [](const At& t) -> Parts { return {t.dy, t.want(1) ? -t.dy * map("trunc", t.a() / t.b()) : Tensor()}; }},
+  {"remainder", [](const At& t) -> Parts { return {t.dy, t.want(1) ? -t.dy * map("floor", t.a() / t.b()) : Tensor()}; }},
   {"atan2", [](const At& t) -> Parts {
-    const Tensor scaled = t.dy / (sqr(t.a()) + sqr(t.b()));
+    const Tensor scaled = t.dy / (square(t.a()) + square(t.b()));
     return {scaled * t.b(), -scaled * t.a()};
   }},
   {"where", [](const At& t) -> Parts {
@@ -160,8 +160,8 @@ constexpr Row table[] = {
     return {{}, where(t.a(), t.dy, zero), where(t.a(), zero, t.dy)};
   }},
   {"reglu", [](const At& t) -> Parts { return gated(t, [](const Tensor& x) { return relu(x); }, step); }},
+  {"geglu_tanh", [](const At& t) -> Parts { return gated(t, gelu_tanh, d_gelu_tanh); }},
   {"geglu", [](const At& t) -> Parts { return gated(t, [](const Tensor& x) { return gelu(x); }, d_gelu); }},
-  {"geglu_erf", [](const At& t) -> Parts { return gated(t, gelu_erf, d_gelu_erf); }},
   {"geglu_quick", [](const At& t) -> Parts { return gated(t, gelu_quick, d_gelu_quick); }},
   {"swiglu", [](const At& t) -> Parts { return gated(t, [](const Tensor& x) { return silu(x); }, d_silu); }},
   {"swiglu_oai", d_swiglu_oai},

@@ -58,7 +58,7 @@ std::vector<Tensor> gradient_combine(const GradientArgs& g) {
     const Tensor logits = in[0].slice(1, 2 * streams, count) * in[1].slice(0, 2, 1) +
                           in[2].slice(0, 2 * streams, count);
     const double eps = a.eps;
-    const auto divide = [&](const Tensor& m, std::uint32_t dim) {
+    const auto divide = [&](const Tensor& m, int dim) {
       return m / (weft::sum(m, {dim}, true) + eps);
     };
     Tensor m = weft::softmax(logits.reshape({tokens, streams, streams})) + eps;
@@ -191,9 +191,9 @@ const Rule hyper_read{
     .name = "hyper_read", .infer = infer_read, .lower = lower_read, .gradient = gradient_read};
 const Rule hyper_write{
     .name = "hyper_write", .infer = infer_write, .lower = lower_write, .gradient = gradient_write};
-const Rule indexer{.name = "indexer",
-                   .infer = infer_indexer,
-                   .lower = lower_indexer,
-                   .gradient = gradient_indexer};
+const Rule index_scores{.name = "index_scores",
+                        .infer = infer_indexer,
+                        .lower = lower_indexer,
+                        .gradient = gradient_indexer};
 
 }  // namespace weft::graph::kinds

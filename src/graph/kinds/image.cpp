@@ -37,7 +37,7 @@ Result<ops::Plan> lower_resize(const LowerArgs& l) {
 Tensor shares(const GradientArgs& g, std::uint64_t from, std::uint64_t to) {
   ResizeAttributes a = as<ResizeAttributes>(g.attributes);
   const Tensor ones = full_like(g.inputs[0], {1, 1, from, from}, DType::f32, 1);
-  const Tensor identity = make(band, BandAttributes{}, {ones}, Where::current());
+  const Tensor identity = make(band_part, BandAttributes{}, {ones}, Where::current());
   a.height = from;
   a.width = to;
   return make(resize, a, {identity}, Where::current()).reshape({from, to});
@@ -86,8 +86,8 @@ Result<ops::Plan> lower_border(const LowerArgs& l) {
 /// The element of `extent` that place i beyond them shows.
 std::int64_t source(std::int64_t i, std::int64_t extent, Mode mode) {
   const auto modulo = [](std::int64_t a, std::int64_t b) { return (a % b + b) % b; };
-  if (mode == Mode::edge || extent == 1) return std::clamp<std::int64_t>(i, 0, extent - 1);
-  if (mode == Mode::wrap) return modulo(i, extent);
+  if (mode == Mode::replicate || extent == 1) return std::clamp<std::int64_t>(i, 0, extent - 1);
+  if (mode == Mode::circular) return modulo(i, extent);
   const std::int64_t place = modulo(i, 2 * extent - 2);
   return std::min(place, 2 * extent - 2 - place);
 }
@@ -97,7 +97,7 @@ std::vector<Tensor> gradient_border(const GradientArgs& g) {
   BorderAttributes a = as<BorderAttributes>(g.attributes);
   const Shape& from = g.inputs[0].shape();
   Tensor dx = g.dy[0];
-  if (a.mode == Mode::wrap && a.shape == from) {  // nothing is shown twice
+  if (a.mode == Mode::circular && a.shape == from) {  // nothing is shown twice
     for (std::int64_t& low : a.low) low = -low;
     return {make(border, a, {dx}, Where::current())};
   }
@@ -141,7 +141,7 @@ Result<ops::Plan> lower_band(const LowerArgs& l) {
 std::vector<Tensor> gradient_band(const GradientArgs& g) {
   BandAttributes a = as<BandAttributes>(g.attributes);
   a.value = 0;
-  return {make(band, a, {g.dy[0]}, Where::current())};
+  return {make(band_part, a, {g.dy[0]}, Where::current())};
 }
 
 constexpr InPlace over_x[] = {{0, 0}};
@@ -152,10 +152,10 @@ const Rule resize{
     .name = "resize", .infer = infer_resize, .lower = lower_resize, .gradient = gradient_resize};
 const Rule border{
     .name = "border", .infer = infer_border, .lower = lower_border, .gradient = gradient_border};
-const Rule band{.name = "band",
-                .infer = infer_band,
-                .lower = lower_band,
-                .gradient = gradient_band,
-                .in_place = over_x};
+const Rule band_part{.name = "band_part",
+                     .infer = infer_band,
+                     .lower = lower_band,
+                     .gradient = gradient_band,
+                     .in_place = over_x};
 
 }  // namespace weft::graph::kinds

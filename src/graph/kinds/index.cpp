@@ -12,9 +12,9 @@ Status need_indices(const Type& type) {
   return fail(ErrorCode::invalid_argument, "Indices are i32 or i64; {} was given.", describe(type));
 }
 
-// get_rows: table [N, C], indices [R]
+// embedding: table [N, C], indices [R]
 
-Result<std::vector<Type>> infer_get_rows(const Signature& s) {
+Result<std::vector<Type>> infer_embedding(const Signature& s) {
   if (const Status ok = need_indices(s.inputs[1]); !ok) return std::unexpected(ok.error());
   const Type& table = s.inputs[0];
   if (table.rank() != 2 || s.inputs[1].rank() != 1) {
@@ -26,7 +26,7 @@ Result<std::vector<Type>> infer_get_rows(const Signature& s) {
   return one(dtype, {s.inputs[1].shape[0], table.shape[1]});
 }
 
-Result<ops::Plan> lower_get_rows(const LowerArgs& l) {
+Result<ops::Plan> lower_embedding(const LowerArgs& l) {
   if (is_quantized(l.inputs[0].dtype)) {
     return ops::quant::plan(
         ops::quant::DecodeArgs{.table = l.inputs[0], .y = l.outputs[0], .indices = l.inputs[1]},
@@ -36,7 +36,7 @@ Result<ops::Plan> lower_get_rows(const LowerArgs& l) {
       ops::rows::GetArgs{.table = l.inputs[0], .indices = l.inputs[1], .y = l.outputs[0]}, l.caps);
 }
 
-std::vector<Tensor> gradient_get_rows(const GradientArgs& g) {
+std::vector<Tensor> gradient_embedding(const GradientArgs& g) {
   const Tensor zeros = full_like(g.dy[0], g.inputs[0].shape(), g.inputs[0].dtype());
   return {make(add_rows, {}, {zeros, g.inputs[1], g.dy[0]}, Where::current())};
 }
@@ -65,23 +65,23 @@ Result<ops::Plan> lower_add_rows(const LowerArgs& l) {
 }
 
 std::vector<Tensor> gradient_add_rows(const GradientArgs& g) {
-  return {g.dy[0], {}, make(get_rows, {}, {g.dy[0], g.inputs[1]}, Where::current())};
+  return {g.dy[0], {}, make(embedding, {}, {g.dy[0], g.inputs[1]}, Where::current())};
 }
 
-// set_rows: table [N, C], indices [R], source [R, C]
+// index_copy: table [N, C], indices [R], source [R, C]
 
-Result<ops::Plan> lower_set_rows(const LowerArgs& l) {
+Result<ops::Plan> lower_index_copy(const LowerArgs& l) {
   return ops::rows::plan(
       ops::rows::SetArgs{.source = l.inputs[2], .indices = l.inputs[1], .table = l.outputs[0]},
       l.caps);
 }
 
 /// Rows that are replaced have no influence any more.
-std::vector<Tensor> gradient_set_rows(const GradientArgs& g) {
+std::vector<Tensor> gradient_index_copy(const GradientArgs& g) {
   const Tensor zeros = full_like(g.dy[0], g.inputs[2].shape(), g.inputs[2].dtype());
-  return {make(set_rows, {}, {g.dy[0], g.inputs[1], zeros}, Where::current()),
+  return {make(index_copy, {}, {g.dy[0], g.inputs[1], zeros}, Where::current()),
           {},
-          make(get_rows, {}, {g.dy[0], g.inputs[1]}, Where::current())};
+          make(embedding, {}, {g.dy[0], g.inputs[1]}, Where::current())};
 }
 
 // gather and scatter_add: one index per element
@@ -147,22 +147,22 @@ constexpr InPlace over_table[] = {{0, 0}};
 
 }  // namespace
 
-const Rule get_rows{.name = "get_rows",
-                    .infer = infer_get_rows,
-                    .lower = lower_get_rows,
-                    .gradient = gradient_get_rows};
+const Rule embedding{.name = "embedding",
+                     .infer = infer_embedding,
+                     .lower = lower_embedding,
+                     .gradient = gradient_embedding};
 const Rule add_rows{.name = "add_rows",
                     .infer = infer_add_rows,
                     .lower = lower_add_rows,
                     .gradient = gradient_add_rows,
                     .in_place = over_table,
                     .accumulates = true};
-const Rule set_rows{.name = "set_rows",
-                    .infer = infer_add_rows,
-                    .lower = lower_set_rows,
-                    .gradient = gradient_set_rows,
-                    .in_place = over_table,
-                    .accumulates = true};
+const Rule index_copy{.name = "index_copy",
+                      .infer = infer_add_rows,
+                      .lower = lower_index_copy,
+                      .gradient = gradient_index_copy,
+                      .in_place = over_table,
+                      .accumulates = true};
 const Rule gather{
     .name = "gather", .infer = infer_gather, .lower = lower_gather, .gradient = gradient_gather};
 const Rule scatter_add{.name = "scatter_add",

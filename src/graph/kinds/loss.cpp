@@ -96,7 +96,7 @@ Result<ops::Plan> lower_cross_entropy_back(const LowerArgs& l) {
 Tensor cross_entropy_expression(const CrossEntropyAttributes& a, const Tensor& logits,
                                 const Tensor& labels, const Tensor& probabilities) {
   const Tensor logs = weft::log_softmax(logits.to(DType::f32));
-  const auto last = static_cast<std::uint32_t>(logits.shape().size() - 1);
+  constexpr int last = -1;
   Tensor losses;
   Tensor count;
   if (labels) {
@@ -104,7 +104,8 @@ Tensor cross_entropy_expression(const CrossEntropyAttributes& a, const Tensor& l
     if (a.ignored >= 0) {
       const Tensor none = full_like(index, index.shape(), DType::i32, -1);
       const Tensor other = full_like(index, {1}, DType::i32, a.ignored);
-      index = weft::where(weft::map("eq", index.to(DType::i32), other), none, index.to(DType::i32));
+      index =
+          weft::where(weft::map("equal", index.to(DType::i32), other), none, index.to(DType::i32));
     }
     losses = -weft::gather(logs, index, last);
     count = weft::sum(weft::gather(full_like(logs, logs.shape(), DType::f32, 1), index, last));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/nearby.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "graph/kinds/derivatives.hpp"
@@ -33,8 +34,13 @@ Result<std::vector<Type>> infer_map(const Signature& s) {
   const auto& a = as<MapAttributes>(s.attributes);
   const ops::map::Function* function = ops::map::find_function(a.function);
   if (function == nullptr) {
+    std::vector<std::string_view> names;
+    for (const ops::map::Function& each : ops::map::functions()) {
+      if (each.family != ops::map::Family::backward) names.push_back(each.name);
+    }
     return fail(ErrorCode::not_found,
-                "There is no elementwise function named `{}`; docs/ops.md lists them.", a.function);
+                "There is no elementwise function named `{}`; {} docs/ops.md lists them.",
+                a.function, nearby(a.function, names));
   }
   if (function->inputs != s.inputs.size()) {
     return fail(ErrorCode::invalid_argument, "`{}` takes {} inputs; {} were given.", a.function,

@@ -72,14 +72,14 @@ Tensor norm_expression(const NormAttributes& a, const Tensor& given, const Tenso
     x = x.reshape(
         {x.shape()[0], a.groups, x.size() / std::max<std::uint64_t>(x.shape()[0] * a.groups, 1)});
   }
-  const Dims row{static_cast<std::uint32_t>(x.shape().size() - 1)};
+  const Dims row{-1};
   Tensor unit;
   if (a.kind == Kind::l2) {
-    const Tensor length = weft::sqrt(weft::sum(weft::map("sqr", x), row, true));
+    const Tensor length = weft::sqrt(weft::sum(weft::map("square", x), row, true));
     unit = x / weft::map("clamp", length, {double{a.eps}, 1e38});
   } else {
     const Tensor centre = a.kind == Kind::rms ? x : x - weft::mean(x, row, true);
-    const Tensor square = weft::mean(weft::map("sqr", centre), row, true);
+    const Tensor square = weft::mean(weft::map("square", centre), row, true);
     unit = centre * weft::map("rsqrt", square + double{a.eps});
   }
   Tensor y = unit.reshape(given.shape());

@@ -13,7 +13,7 @@ using ops::rope::Mode;
 
 // rope: x, positions (optional), factors (optional)
 
-bool has_sections(Mode mode) { return mode != Mode::pairs && mode != Mode::halves; }
+bool has_sections(Mode mode) { return mode != Mode::interleaved && mode != Mode::halves; }
 
 Result<std::vector<Type>> infer_rope(const Signature& s) {
   const auto& a = as<RopeAttributes>(s.attributes);

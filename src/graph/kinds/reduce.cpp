@@ -49,14 +49,14 @@ Result<ops::Plan> lower_reduce(const LowerArgs& l) {
 }
 
 /// 1 where x is 0, else 0.
-Tensor is_zero(const Tensor& x) { return weft::map("eq", x, full_like(x, {}, x.dtype())); }
+Tensor is_zero(const Tensor& x) { return weft::map("equal", x, full_like(x, {}, x.dtype())); }
 
 /// The product of all others, for each element: the whole product divided by it where none is 0; else only a single 0 has
 /// a product of others that is not.
 Tensor product_gradient(const Tensor& x, const Tensor& dy, const Dims& dims) {
   const Tensor zero = is_zero(x);
   const Tensor safe = x + zero;
-  const Tensor counts = weft::map("eq", sum(zero, dims, true), zero);
+  const Tensor counts = weft::map("equal", sum(zero, dims, true), zero);
   return dy * prod(safe, dims, true) / safe * counts;
 }
 
@@ -79,7 +79,7 @@ std::vector<Tensor> gradient_reduce(const GradientArgs& g) {
     case Function::mean: return {(dy * (1.0 / static_cast<double>(count))).broadcast_to(x.shape())};
     case Function::max:
     case Function::min: {  // equals share
-      const Tensor hit = weft::map("eq", x, y);
+      const Tensor hit = weft::map("equal", x, y);
       return {hit * (dy / sum(hit, dims, true))};
     }
     case Function::prod: return {product_gradient(x, dy, dims)};

@@ -64,7 +64,7 @@ std::vector<Tensor> gradient_router(const GradientArgs& g) {
 
 }  // namespace
 
-const Rule router{
-    .name = "router", .infer = infer_router, .lower = lower_router, .gradient = gradient_router};
+const Rule route{
+    .name = "route", .infer = infer_router, .lower = lower_router, .gradient = gradient_router};
 
 }  // namespace weft::graph::kinds

@@ -47,8 +47,8 @@ Tensor extreme_gradient(const GradientArgs& g) {
   const Tensor places = x.device().arange(line[a.axis], 0, 1, DType::f32).reshape(line);
   const double never = a.reverse ? static_cast<double>(line[a.axis]) : -1.0;
   const Tensor none = full_like(x, {}, DType::f32, never);
-  const Tensor own = weft::where(weft::map("eq", x, g.outputs[0]), places.broadcast_to(x.shape()),
-                                 none.broadcast_to(x.shape()));
+  const Tensor own = weft::where(weft::map("equal", x, g.outputs[0]),
+                                 places.broadcast_to(x.shape()), none.broadcast_to(x.shape()));
   const Tensor last = scan(g, own, a.reverse ? Function::min : Function::max, false);
   const Tensor zeros = full_like(x, x.shape(), x.dtype());
   return weft::scatter_add(zeros, last.to(DType::i32), g.dy[0], a.axis);

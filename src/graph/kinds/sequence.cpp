@@ -159,27 +159,29 @@ class Unrolled {
     const Tensor k = row(at_k);
     const Tensor v = column(at_v);
     switch (a_.kind) {
-      case Kind::gla: state = state * row(at_decay) + v * k; break;
-      case Kind::wkv6: {
+      case Kind::gated_linear_attention: state = state * row(at_decay) + v * k; break;
+      case Kind::rwkv6: {
         const Tensor y = read(state + v * k * fixed(at_bonus), q);
         state = state * row(at_decay) + v * k;
         return y;
       }
-      case Kind::wkv7:
+      case Kind::rwkv7:
         state = state * row(at_decay) + v * k + read(state, row(at_a)) * row(at_b);
         break;
-      case Kind::delta:
+      case Kind::gated_delta_rule:
         state = state * weft::exp(row(at_decay));
         state = state + (v - read(state, k)) * number(at_step) * k;
         break;
-      case Kind::ssm: {
+      case Kind::selective_scan: {
         const Tensor d = weft::map("softplus", number(at_step));
         state = state * weft::exp(d * fixed(at_decay)) + d * v * k;
         break;
       }
     }
     const Tensor y = read(state, q);
-    return a_.kind == Kind::gla || a_.kind == Kind::delta ? y * double{a_.scale} : y;
+    return a_.kind == Kind::gated_linear_attention || a_.kind == Kind::gated_delta_rule
+               ? y * double{a_.scale}
+               : y;
   }
 
   const RecurrenceAttributes& a_;

@@ -48,7 +48,7 @@ Result<ops::Plan> lower_softmax(const LowerArgs& l) {
   return ops::softmax::plan(args, l.caps);
 }
 
-Dims last_dim(const Tensor& x) { return {static_cast<std::uint32_t>(x.shape().size() - 1)}; }
+Dims last_dim() { return {-1}; }
 
 /// `values`, one for each head, in a shape that broadcasts against [..., heads, rows, columns].
 Tensor per_head(const Tensor& values, const Shape& shape) {
@@ -73,8 +73,8 @@ Tensor sink_gradient(const GradientArgs& g) {
   const bool log = as<SoftmaxAttributes>(g.attributes).log;
   const Tensor y = g.outputs[0].to(DType::f32);
   const Tensor dy = g.dy[0].to(DType::f32);
-  const Tensor share = 1.0 - weft::sum(log ? weft::exp(y) : y, last_dim(y), true);
-  const Tensor pull = weft::sum(log ? dy : dy * y, last_dim(y), true);
+  const Tensor share = 1.0 - weft::sum(log ? weft::exp(y) : y, last_dim(), true);
+  const Tensor pull = weft::sum(log ? dy : dy * y, last_dim(), true);
   const Tensor d = -(share * pull);
   const Tensor sums = d.shape().size() < 3 ? weft::sum(d) : sum_to(d, {g.inputs[2].size(), 1, 1});
   return sums.reshape(g.inputs[2].shape());
@@ -107,8 +107,8 @@ std::vector<Tensor> gradient_softmax_back(const GradientArgs& g) {
   return derivatives_through(g, [&](const std::vector<Tensor>& in) -> std::vector<Tensor> {
     const Tensor& y = in[0];
     const Tensor& dy = in[1];
-    const Tensor dx = a.log ? dy - weft::exp(y) * weft::sum(dy, last_dim(dy), true)
-                            : y * (dy - weft::sum(dy * y, last_dim(dy), true));
+    const Tensor dx = a.log ? dy - weft::exp(y) * weft::sum(dy, last_dim(), true)
+                            : y * (dy - weft::sum(dy * y, last_dim(), true));
     return {a.scale == 1 ? dx : dx * double{a.scale}};
   });
 }

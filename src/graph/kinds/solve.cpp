@@ -49,7 +49,9 @@ std::vector<Tensor> gradient_solve(const GradientArgs& g) {
 
 }  // namespace
 
-const Rule solve{
-    .name = "solve", .infer = infer_solve, .lower = lower_solve, .gradient = gradient_solve};
+const Rule solve_triangular{.name = "solve_triangular",
+                            .infer = infer_solve,
+                            .lower = lower_solve,
+                            .gradient = gradient_solve};
 
 }  // namespace weft::graph::kinds

@@ -105,6 +105,7 @@ Result<ops::Plan> lower_sgd(const LowerArgs& l) {
   args.tensors.scale = l.inputs[4];
   if (moving) args.momentum = l.outputs[1];
   args.numbers = l.inputs[3];
+  args.coupled = as<AdamAttributes>(l.attributes).coupled;
   return ops::optimizer::plan(args, l.caps);
 }
 
@@ -136,11 +137,11 @@ const Rule dropout{.name = "dropout",
                    .lower = lower_dropout,
                    .gradient = gradient_dropout,
                    .in_place = over_x};
-const Rule adam{.name = "adam",
-                .infer = infer_adam,
-                .lower = lower_adam,
-                .in_place = over_state,
-                .accumulates = true};
+const Rule adamw{.name = "adamw",
+                 .infer = infer_adam,
+                 .lower = lower_adam,
+                 .in_place = over_state,
+                 .accumulates = true};
 const Rule sgd{
     .name = "sgd", .infer = infer_sgd, .lower = lower_sgd, .in_place = over_x, .accumulates = true};
 const Rule sgd_momentum{.name = "sgd_momentum",
@@ -148,6 +149,7 @@ const Rule sgd_momentum{.name = "sgd_momentum",
                         .lower = lower_sgd,
                         .in_place = over_momentum,
                         .accumulates = true};
-const Rule clip{.name = "clip", .infer = infer_clip, .lower = lower_clip};
+const Rule clip_by_global_norm{
+    .name = "clip_by_global_norm", .infer = infer_clip, .lower = lower_clip};
 
 }  // namespace weft::graph::kinds

@@ -97,8 +97,8 @@ Result<ops::View> view_permute(const ops::View& x, const Attributes& attributes)
 
 std::vector<Tensor> gradient_permute(const GradientArgs& g) {
   const auto& order = as<PermuteAttributes>(g.attributes).order;
-  std::vector<std::uint32_t> inverse(order.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) inverse[order[i]] = i;
+  std::vector<int> inverse(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) inverse[order[i]] = static_cast<int>(i);
   return {g.dy[0].permute(inverse)};
 }
 
@@ -200,10 +200,10 @@ const Rule permute{
     .name = "permute", .infer = infer_permute, .view = view_permute, .gradient = gradient_permute};
 const Rule slice{
     .name = "slice", .infer = infer_slice, .view = view_slice, .gradient = gradient_slice};
-const Rule broadcast{.name = "broadcast",
-                     .infer = infer_broadcast,
-                     .view = view_broadcast,
-                     .gradient = gradient_broadcast};
+const Rule broadcast_to{.name = "broadcast_to",
+                        .infer = infer_broadcast,
+                        .view = view_broadcast,
+                        .gradient = gradient_broadcast};
 const Rule checkpoint{
     .name = "checkpoint", .infer = infer_same, .view = view_same, .gradient = gradient_checkpoint};
 const Rule after{

@@ -11,14 +11,13 @@ Status need_product(const Signature& s, bool fits, std::string_view what) {
               describe(s.inputs[0]), describe(s.inputs[1]));
 }
 
-// stored: x […, N, K], weights […, M, K] of any type → […, N, M] of f32
+// linear: x […, N, K], weights […, M, K] of any type → […, N, M] of f32
 
-Result<std::vector<Type>> infer_stored(const Signature& s) {
+Result<std::vector<Type>> infer_linear(const Signature& s) {
   const Type& x = s.inputs[0];
   const Type& w = s.inputs[1];
   const bool fits = w.given && x.rank() >= 2 && w.rank() >= 2 && x.shape.back() == w.shape.back();
-  if (const Status ok = need_product(
-          s, fits, "A product with stored weights needs x [..., N, K] and weights [..., M, K]");
+  if (const Status ok = need_product(s, fits, "linear needs x [..., N, K] and weights [..., M, K]");
       !ok) {
     return std::unexpected(ok.error());
   }
@@ -30,12 +29,12 @@ Result<std::vector<Type>> infer_stored(const Signature& s) {
   return one(DType::f32, *shape);
 }
 
-Result<ops::Plan> lower_stored(const LowerArgs& l) {
+Result<ops::Plan> lower_linear(const LowerArgs& l) {
   return ops::mul_mat::plan(
       ops::mul_mat::Args{.weights = l.inputs[1],
                          .x = l.inputs[0],
                          .y = l.outputs[0],
-                         .allow_q8 = as<StoredAttributes>(l.attributes).allow_q8},
+                         .allow_q8 = as<LinearAttributes>(l.attributes).allow_q8},
       l.caps);
 }
 
@@ -44,7 +43,7 @@ Tensor as_float(const Tensor& weights) {
   return is_quantized(weights.dtype()) ? weights.to(DType::f32) : weights;
 }
 
-std::vector<Tensor> gradient_stored(const GradientArgs& g) {
+std::vector<Tensor> gradient_linear(const GradientArgs& g) {
   const Tensor& x = g.inputs[0];
   const Tensor& w = g.inputs[1];
   std::vector<Tensor> out(2);
@@ -57,44 +56,44 @@ std::vector<Tensor> gradient_stored(const GradientArgs& g) {
   return out;
 }
 
-// chosen: x [T, U or 1, K], weights [E, M, K] of any type, ids [T, U] → [T, U, M] of f32
+// grouped_linear: x [T, U or 1, K], weights [E, M, K] of any type, ids [T, U] → [T, U, M] of f32
 
-Result<std::vector<Type>> infer_chosen(const Signature& s) {
+Result<std::vector<Type>> infer_grouped_linear(const Signature& s) {
   const Type& x = s.inputs[0];
   const Type& w = s.inputs[1];
   const Type& ids = s.inputs[2];
   const bool fits = w.given && ids.given && x.rank() == 3 && w.rank() == 3 && ids.rank() == 2 &&
                     ids.dtype == DType::i32 && x.shape[2] == w.shape[2] &&
                     x.shape[0] == ids.shape[0] && (x.shape[1] == 1 || x.shape[1] == ids.shape[1]);
-  if (const Status ok =
-          need_product(s, fits,
-                       "A product with chosen weights needs x [T, U or 1, K], weights [E, M, K] "
-                       "and i32 ids [T, U]");
+  if (const Status ok = need_product(s, fits,
+                                     "grouped_linear needs x [T, U or 1, K], weights [E, M, K] "
+                                     "and i32 ids [T, U]");
       !ok) {
     return std::unexpected(ok.error());
   }
   return one(DType::f32, {ids.shape[0], ids.shape[1], w.shape[1]});
 }
 
-Result<ops::Plan> lower_chosen(const LowerArgs& l) {
+Result<ops::Plan> lower_grouped_linear(const LowerArgs& l) {
   return ops::mul_mat::plan(
       ops::mul_mat::IdArgs{.weights = l.inputs[1],
                            .x = l.inputs[0],
                            .ids = l.inputs[2],
                            .y = l.outputs[0],
-                           .allow_q8 = as<StoredAttributes>(l.attributes).allow_q8},
+                           .allow_q8 = as<LinearAttributes>(l.attributes).allow_q8},
       l.caps);
 }
 
 /// Each row goes back through its own matrix; a matrix gets the sum over its rows.
-std::vector<Tensor> gradient_chosen(const GradientArgs& g) {
+std::vector<Tensor> gradient_grouped_linear(const GradientArgs& g) {
   const Tensor& x = g.inputs[0];
   const Tensor& w = g.inputs[1];
   const Tensor& ids = g.inputs[2];
   std::vector<Tensor> out(3);
   if (g.wanted[0]) {
     const Tensor turned = make(copy, {}, {as_float(w).permute({0, 2, 1})}, Where::current());
-    const Tensor dx = make(chosen, StoredAttributes{}, {g.dy[0], turned, ids}, Where::current());
+    const Tensor dx =
+        make(grouped_linear, LinearAttributes{}, {g.dy[0], turned, ids}, Where::current());
     out[0] = sum_to(dx, x.shape()).to(x.dtype());
   }
   if (g.wanted[1]) {
@@ -115,9 +114,11 @@ std::vector<Tensor> gradient_chosen(const GradientArgs& g) {
 
 }  // namespace
 
-const Rule stored{
-    .name = "stored", .infer = infer_stored, .lower = lower_stored, .gradient = gradient_stored};
-const Rule chosen{
-    .name = "chosen", .infer = infer_chosen, .lower = lower_chosen, .gradient = gradient_chosen};
+const Rule linear{
+    .name = "linear", .infer = infer_linear, .lower = lower_linear, .gradient = gradient_linear};
+const Rule grouped_linear{.name = "grouped_linear",
+                          .infer = infer_grouped_linear,
+                          .lower = lower_grouped_linear,
+                          .gradient = gradient_grouped_linear};
 
 }  // namespace weft::graph::kinds

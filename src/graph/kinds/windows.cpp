@@ -134,14 +134,14 @@ std::vector<Tensor> gradient_pool_back(const GradientArgs& g) {
   const Tensor inside = window_rows(full_like(x, x.shape(), x.dtype(), 1), a);
   const Tensor lowest = full_like(x, {}, x.dtype(), -std::numeric_limits<float>::max());
   const Tensor rows = weft::where(inside, window_rows(x, a), lowest.broadcast_to(inside.shape()));
-  const auto last = static_cast<std::uint32_t>(rows.shape().size() - 1);
+  constexpr int last = -1;
   const Tensor largest = weft::reduce("argmax", rows, {last}, true);
   Shape shape = largest.shape();
   shape.pop_back();
   const Tensor picked = weft::gather(window_rows(g.dy[0], a), largest, last).reshape(shape);
-  std::vector<std::uint32_t> order(shape.size());  // channels before the windows again
-  std::iota(order.begin() + 2, order.end(), 1U);
-  order[1] = static_cast<std::uint32_t>(shape.size() - 1);
+  std::vector<int> order(shape.size());  // channels before the windows again
+  std::iota(order.begin() + 2, order.end(), 1);
+  order[1] = -1;
   return {picked.permute(order), {}};
 }
 

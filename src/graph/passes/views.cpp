@@ -26,7 +26,7 @@ bool changes_nothing(const Graph& graph, const Operation& operation) {
   if (operation.rule == &kinds::permute) {
     return std::ranges::is_sorted(as<PermuteAttributes>(operation.attributes).order);
   }
-  const bool views = operation.rule == &kinds::reshape || operation.rule == &kinds::broadcast ||
+  const bool views = operation.rule == &kinds::reshape || operation.rule == &kinds::broadcast_to ||
                      operation.rule == &kinds::cast;
   return views && same;
 }

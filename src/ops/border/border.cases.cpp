@@ -13,8 +13,8 @@ using Low = std::vector<std::int64_t>;
 
 /// Where place i is found among `extent` elements; below 0: nowhere.
 std::int64_t place(Mode mode, std::int64_t i, std::int64_t extent) {
-  if (mode == Mode::edge) return std::clamp<std::int64_t>(i, 0, extent - 1);
-  if (mode == Mode::wrap) return (i % extent + extent) % extent;
+  if (mode == Mode::replicate) return std::clamp<std::int64_t>(i, 0, extent - 1);
+  if (mode == Mode::circular) return (i % extent + extent) % extent;
   if (mode == Mode::reflect) {
     while (extent > 1 && (i < 0 || i >= extent)) i = i < 0 ? -i : 2 * (extent - 1) - i;
     return extent == 1 ? 0 : i;
@@ -85,8 +85,8 @@ Case band_case(const std::string& label, TensorSpec x, std::int64_t low, std::in
 
 void add_borders(std::vector<Case>& out) {
   for (const auto& [mode, mode_name] : {std::pair{Mode::value, "value"},
-                                        {Mode::edge, "edge"},
-                                        {Mode::wrap, "wrap"},
+                                        {Mode::replicate, "replicate"},
+                                        {Mode::circular, "circular"},
                                         {Mode::reflect, "reflect"}}) {
     const std::string of(mode_name);
     for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
@@ -100,18 +100,18 @@ void add_borders(std::vector<Case>& out) {
   }
   out.push_back(border_case("u32", {.dtype = DType::u32, .shape = {9}}, {14}, {2}, Mode::value, 9));
   out.push_back(
-      border_case("roll", {.shape = {10, 5, 4, 3}}, {10, 5, 4, 3}, {3, -2, 1, -1}, Mode::wrap));
+      border_case("roll", {.shape = {10, 5, 4, 3}}, {10, 5, 4, 3}, {3, -2, 1, -1}, Mode::circular));
   out.push_back(border_case("roll_permuted_f16",
                             {.dtype = DType::f16, .shape = {10, 5, 4}, .order = {2, 0, 1}},
-                            {10, 5, 4}, {3, -2, 1}, Mode::wrap, 0, {.order = {1, 2, 0}}));
+                            {10, 5, 4}, {3, -2, 1}, Mode::circular, 0, {.order = {1, 2, 0}}));
   out.push_back(border_case("padded", {.shape = {6, 5}, .pad = 2, .offset = 1}, {8, 9}, {1, 1},
                             Mode::reflect, 0, {.pad = 3, .offset = 1}));
   out.push_back(border_case("offset_f16", {.dtype = DType::f16, .shape = {6, 5}, .offset = 1},
-                            {8, 9}, {1, 1}, Mode::edge, 0, {.offset = 1}));
-  out.push_back(border_case("empty", {.shape = {0, 5}}, {0, 9}, {0, 1}, Mode::wrap));
+                            {8, 9}, {1, 1}, Mode::replicate, 0, {.offset = 1}));
+  out.push_back(border_case("empty", {.shape = {0, 5}}, {0, 9}, {0, 1}, Mode::circular));
   out.push_back(border_case("of_nothing", {.shape = {0, 5}}, {3, 9}, {1, 1}, Mode::value, 5));
   out.push_back(border_case("rank8", {.shape = {2, 1, 2, 3, 1, 2, 2, 2}}, {2, 2, 2, 3, 1, 2, 4, 3},
-                            {0, 1, 0, 0, 0, 0, 1, 1}, Mode::wrap));
+                            {0, 1, 0, 0, 0, 0, 1, 1}, Mode::circular));
   out.push_back(
       border_case("large", {.shape = {4, 300, 300}}, {4, 304, 302}, {0, 2, 1}, Mode::reflect));
 }
@@ -142,7 +142,7 @@ std::vector<Case> cases(std::uint64_t seed) {
     const DType type = random.pick<DType>({DType::f32, DType::f16});
     out.push_back(border_case(
         formatted("random{}", i), {.dtype = type, .shape = shape, .pad = random.between(0, 2)}, to,
-        low, random.pick<Mode>({Mode::value, Mode::edge, Mode::wrap, Mode::reflect}), 1,
+        low, random.pick<Mode>({Mode::value, Mode::replicate, Mode::circular, Mode::reflect}), 1,
         {.pad = random.between(0, 2)}));
   }
   const auto bench = [&](Case test) {

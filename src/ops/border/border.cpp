@@ -62,8 +62,8 @@ struct Part {
 std::string_view name_of(Mode mode) {
   switch (mode) {
     case Mode::value: return "value";
-    case Mode::edge: return "edge";
-    case Mode::wrap: return "wrap";
+    case Mode::replicate: return "replicate";
+    case Mode::circular: return "circular";
     case Mode::reflect: return "reflect";
   }
   return "?";
@@ -130,8 +130,8 @@ Status split(Plan& plan, const Job& job, const Part& part, const Caps& caps);
 
 /// The place in x (of `size` elements along a dimension) that an element `at` places from its start comes from.
 std::int64_t source_of(std::string_view mode, std::int64_t at, std::int64_t size) {
-  if (mode == "edge") return std::clamp<std::int64_t>(at, 0, size - 1);
-  const std::int64_t period = mode == "wrap" ? size : std::max<std::int64_t>(2 * size - 2, 1);
+  if (mode == "replicate") return std::clamp<std::int64_t>(at, 0, size - 1);
+  const std::int64_t period = mode == "circular" ? size : std::max<std::int64_t>(2 * size - 2, 1);
   const std::int64_t within = ((at % period) + period) % period;
   return within < size ? within : period - within;
 }

@@ -9,14 +9,14 @@ namespace weft::ops::border {
 
 /// What lies outside of a tensor.
 enum class Mode : std::uint8_t {
-  value,  ///< The same value everywhere.
-  edge,   ///< The nearest element.
-  wrap,   ///< The tensor again and again.
+  value,      ///< The same value everywhere.
+  replicate,  ///< The nearest element.
+  circular,   ///< The tensor again and again.
   reflect,  ///< The tensor mirrored at its first and last elements, which are not repeated, again and again.
 };
 
 /// y[i, j, …] = x[i - low[0], j - low[1], …], where x goes on beyond its extents as `mode` says. With the shape of x and
-/// Mode::wrap this rolls x by `low`.
+/// Mode::circular this rolls x by `low`.
 struct Args {
   View x;                         ///< f32, f16, bf16, i32 or u32.
   View y;                         ///< The type and as many dimensions as x; any extents.

@@ -1,17 +1,17 @@
-// y[i…] = x[i - low…], with what lies outside of x given by MODE: "value", "edge", "wrap" or "reflect".
+// y[i…] = x[i - low…], with what lies outside of x given by MODE: "value", "replicate", "circular" or "reflect".
 // With MODE "band", y[…, i, j] = x[…, i, j] where low <= j - i <= high, and a value elsewhere.
 // Tile: 256 invocations, one per ITEMS times CHUNK neighbouring elements of y. No workgroup memory.
 // Assumes: with CHUNK 2 the innermost extent of y is even, and pairs are whole words.
 #let INNER = RANK - 1
 alias T = y_t;
 
-#if MODE == "wrap"
+#if MODE == "circular"
 // Without a remainder of negative numbers, which Vulkan leaves open.
 fn place(i: i32, extent: i32) -> i32 {
   let r = select(i, -1 - i, i < 0) % extent;
   return select(r, extent - 1 - r, i < 0);
 }
-#elif MODE == "edge"
+#elif MODE == "replicate"
 fn place(i: i32, extent: i32) -> i32 { return clamp(i, 0, extent - 1); }
 #elif MODE == "reflect"
 fn place(i: i32, extent: i32) -> i32 {

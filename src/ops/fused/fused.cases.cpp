@@ -99,14 +99,14 @@ std::vector<Case> cases(std::uint64_t seed) {
       gated_sum()));
   out.push_back(make_case("one_input", {dense({33}), dense({33})},
                           {{"exp", {0}}, {"erf", {1}}, {"softplus", {2}}, {"expm1", {3}}}));
-  out.push_back(make_case("no_input", {dense({33})}, {{"fill", {}, {2}}, {"sqr", {0}}}));
+  out.push_back(make_case("no_input", {dense({33})}, {{"fill", {}, {2}}, {"square", {0}}}));
   out.push_back(make_case("six_inputs", std::vector(7, dense({6, 8})),
                           {{"add", {0, 1}},
                            {"mul", {2, 3}},
                            {"sub", {6, 7}},
-                           {"max", {4, 5}},
+                           {"maximum", {4, 5}},
                            {"where", {0, 8, 9}},
-                           {"gelu_back", {10, 1}}}));
+                           {"gelu_tanh_back", {10, 1}}}));
   {
     std::vector<TensorSpec> tensors(4, dense({500}));
     tensors[3].same_as = 0;

@@ -72,7 +72,7 @@ void add_epilogues(std::vector<Case>& out, std::string_view kernel, DType in, DT
     spec.bias = Shape{35, 1};
     spec.bias_type = DType::f16;
     spec.fill = Fill::uniform;
-    spec.activation = "gelu";
+    spec.activation = "gelu_tanh";
     add("row_bias_gelu", spec);
     spec = base;
     spec.bias = Shape{35, n};

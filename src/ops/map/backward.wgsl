@@ -2,7 +2,7 @@
 // inputs of a gated unit and c is dy.
 #if FN == "abs_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * sign(a); }
-#elif FN == "sqr_back"
+#elif FN == "square_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return 2.0 * a * b; }
 #elif FN == "exp_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * exp(a); }
@@ -39,9 +39,9 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0.0), b, a > V(0.0)); }
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(b * {{S_NAME}}0(), b, a > V(0.0)); }
 #elif FN == "elu_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(b * {{S_NAME}}0() * exp(min(a, V(0.0))), b, a > V(0.0)); }
-#elif FN == "gelu_back"
+#elif FN == "gelu_tanh_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * gelu_slope(a); }
-#elif FN == "gelu_erf_back"
+#elif FN == "gelu_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * gelu_erf_slope(a); }
 #elif FN == "gelu_quick_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * silu_slope(a, 1.702); }
@@ -67,9 +67,9 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0.0), b, (a >= V({{S_NAME}}0())) & (a <= V({{S_NAME}}1()))); }
 #elif FN == "reglu_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0.0), b * c, a > V(0.0)); }
-#elif FN == "geglu_back"
+#elif FN == "geglu_tanh_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * c * gelu_slope(a); }
-#elif FN == "geglu_erf_back"
+#elif FN == "geglu_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * c * gelu_erf_slope(a); }
 #elif FN == "geglu_quick_back"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return b * c * silu_slope(a, 1.702); }

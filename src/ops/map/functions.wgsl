@@ -4,7 +4,7 @@
 #if !defined(F_NAME)
 #let F_NAME = "f"
 #let S_NAME = "s"
-#let NEEDS_ERF = FN == "erf" || FN == "gelu_erf" || FN == "geglu_erf" || FN == "gelu_erf_back" || FN == "geglu_erf_back"
+#let NEEDS_ERF = FN == "erf" || FN == "gelu" || FN == "geglu" || FN == "gelu_back" || FN == "geglu_back"
 #let NEEDS_EXPM1 = FN == "expm1" || FN == "elu" || FN == "xielu"
 #let NEEDS_LOG1P = FN == "log1p" || FN == "softplus" || FN == "mish" || FN == "mish_back"
 #include "map/helpers.wgsl"
@@ -31,7 +31,7 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, sig
 #endif
 #elif FN == "step"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a > V(0)); }
-#elif FN == "sqr"
+#elif FN == "square"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * a; }
 #elif FN == "exp"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return exp(a); }
@@ -65,9 +65,9 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, max
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a * {{S_NAME}}0(), a, a > V(0.0)); }
 #elif FN == "elu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select({{S_NAME}}0() * expm14(min(a, V(0.0))), a, a > V(0.0)); }
-#elif FN == "gelu"
+#elif FN == "gelu_tanh"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu4(a); }
-#elif FN == "gelu_erf"
+#elif FN == "gelu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu_erf4(a); }
 #elif FN == "gelu_quick"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu_quick4(a); }
@@ -112,14 +112,19 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a + b; }
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a - b; }
 #elif FN == "mul"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * b; }
-#elif FN == "mod" && DOMAIN == "f32"
+#elif (FN == "fmod" || FN == "remainder") && DOMAIN == "f32"
 // The quotient may be rounded up to the next whole number; then the rest has the wrong sign.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let rest = a - trunc(a / b) * b;
   let mended = select(rest, rest + sign(a) * abs(b), rest * sign(a) < V(0.0));
-  return select(mended, a, abs(a) < abs(b));
+  let same_sign = select(mended, a, abs(a) < abs(b));
+#if FN == "fmod"
+  return same_sign;
+#else
+  return select(same_sign, same_sign + b, same_sign * sign(b) < V(0.0));
+#endif
 }
-#elif FN == "div" || FN == "mod"
+#elif FN == "div" || FN == "fmod" || FN == "remainder"
 #let OPERATOR = FN == "div" ? "/" : "%"
 #if DOMAIN == "f32"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a / b; }
@@ -131,12 +136,19 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a {{OPERATOR}} select(b, V(1u), b 
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let overflow = (a == V(-0x7fffffffi - 1i)) & (b == V(-1i));
   let d = select(b, V(1i), (b == V(0i)) | overflow);
-  return {{FN == "div" ? "a / d" : "a - a / d * d"}};
+#if FN == "div"
+  return a / d;
+#elif FN == "fmod"
+  return a - a / d * d;
+#else
+  let rest = a - a / d * d;
+  return select(rest, rest + d, (rest != V(0i)) & ((rest < V(0i)) != (d < V(0i))));
+#endif
 }
 #endif
-#elif FN == "max"
+#elif FN == "maximum"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, or_nan(b, max(a, b)))" : "max(a, b)"}}; }
-#elif FN == "min"
+#elif FN == "minimum"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, or_nan(b, min(a, b)))" : "min(a, b)"}}; }
 #elif FN == "pow"
 // The builtin takes positive bases. With a whole exponent the sign follows from its parity; the root of a negative number
@@ -150,18 +162,18 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
 }
 #elif FN == "atan2"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(atan2(a, b), V(0.0), (a == V(0.0)) & (b == V(0.0))); }
-#elif FN == "eq" || FN == "lt" || FN == "le" || FN == "gt" || FN == "ge"
-#let SIGN = FN == "eq" ? "==" : FN == "lt" ? "<" : FN == "le" ? "<=" : FN == "gt" ? ">" : ">="
+#elif FN == "equal" || FN == "less" || FN == "less_equal" || FN == "greater" || FN == "greater_equal"
+#let SIGN = FN == "equal" ? "==" : FN == "less" ? "<" : FN == "less_equal" ? "<=" : FN == "greater" ? ">" : ">="
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), {{DOMAIN == "f32" ? "ordered(a, b) & " : ""}}(a {{SIGN}} b)); }
-#elif FN == "ne"
+#elif FN == "not_equal"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(1), V(0), {{DOMAIN == "f32" ? "ordered(a, b) & " : ""}}(a == b)); }
 #elif FN == "where"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(c, b, truth(a)); }
 #elif FN == "reglu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return or_nan(a, max(a, V(0.0))) * b; }
-#elif FN == "geglu"
+#elif FN == "geglu_tanh"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu4(a) * b; }
-#elif FN == "geglu_erf"
+#elif FN == "geglu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu_erf4(a) * b; }
 #elif FN == "geglu_quick"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu_quick4(a) * b; }

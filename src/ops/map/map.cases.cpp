@@ -110,7 +110,7 @@ void add_range_cases(std::vector<Case>& out) {
     add("pow", type, {{-3, 3}, {0, 5}}, Fill::integers);
   }
   for (const DType type : {DType::f32, DType::i32}) {
-    for (const char* function : {"div", "mod"}) {
+    for (const char* function : {"div", "fmod", "remainder"}) {
       add(function, type, {{-50, 50}, {-20, -1}}, Fill::integers);
     }
   }
@@ -313,7 +313,7 @@ void add_benchmarks(std::vector<Case>& out) {
   };
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     for (const std::string_view function :
-         {"copy", "gelu", "silu", "exp", "add", "mul", "swiglu", "fill"}) {
+         {"copy", "gelu_tanh", "silu", "exp", "add", "mul", "swiglu", "fill"}) {
       bench(function, formatted("16M_{}", name(type)),
             same_shape(*find_function(function), type, {n}));
     }

@@ -156,13 +156,13 @@ void add_join_cases(std::vector<Case>& out) {
   out.push_back(gated_case(DType::q4_0, 96, 1, 256, true, true));
   out.push_back(gated_case(DType::q8_0, 64, 3, 2112, true, true));
   out.push_back(biased_case(DType::q8_0, {30, 20, 9}, 2, 64));
-  out.push_back(end_case({.m = 37, .n = 1, .k = 128}, "gelu", false));
+  out.push_back(end_case({.m = 37, .n = 1, .k = 128}, "gelu_tanh", false));
   out.push_back(end_case({.m = 37, .n = 3, .k = 128, .kernel = "packed"}, "silu", true));
   out.push_back(end_case({.m = 37, .n = 12, .k = 128}, "none", false, true));
   out.push_back(
       end_case({.m = 33, .n = 20, .k = 64, .kernel = "decode", .precision = 1024}, "relu", false));
-  out.push_back(
-      end_case({.m = 33, .n = 20, .k = 64, .kernel = "halve", .precision = 1024}, "gelu", true));
+  out.push_back(end_case({.m = 33, .n = 20, .k = 64, .kernel = "halve", .precision = 1024},
+                         "gelu_tanh", true));
   out.push_back(
       end_case({.type = DType::f16, .m = 33, .n = 5, .k = 64, .precision = 1024}, "silu", false));
 }

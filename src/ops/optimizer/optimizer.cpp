@@ -179,9 +179,11 @@ Result<Plan> plan(const SgdArgs& args, const Caps& caps) {
   auto tensors = tensors_of(args.tensors);
   if (args.momentum.given())
     tensors.push_back({.name = "m", .view = args.momentum, .output = true});
-  auto planned = plan_step(
-      tensors, {.has_m = args.momentum.given(), .has_working = args.tensors.working.given()},
-      args.numbers, args.tensors.scale, caps);
+  auto planned = plan_step(tensors,
+                           {.coupled = args.coupled,
+                            .has_m = args.momentum.given(),
+                            .has_working = args.tensors.working.given()},
+                           args.numbers, args.tensors.scale, caps);
   if (!planned) return wrap(planned.error(), "planning a step of gradient descent");
   return planned;
 }

@@ -33,8 +33,9 @@ struct AdamArgs {
 /// gradients, or with `momentum` what it holds after momentum = momentum * factor + gradients.
 struct SgdArgs {
   Weights tensors;
-  View numbers;     ///< Two f32: rate, decay; with momentum a third: factor.
-  View momentum{};  ///< Optional: f32, updated in place.
+  View numbers;          ///< Two f32: rate, decay; with momentum a third: factor.
+  View momentum{};       ///< Optional: f32, updated in place.
+  bool coupled = false;  ///< decay * weights is added to the gradients instead.
 };
 
 /// The scale that brings all gradients together to a norm of at most `max_norm`. Not finite when a gradient is not.

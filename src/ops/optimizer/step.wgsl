@@ -35,13 +35,19 @@ fn next(before: Step, gradient: V) -> Step {
   s.v = s.v * beta2 + g * g * (1.0 - beta2);
   s.w = s.w * keep - rate * (s.m * number(5u)) / (sqrt(s.v * number(6u)) + V(number(3u)));
 #else
-#if HAS_M
-  s.m = s.m * number(2u) + gradient;
-  let g = s.m;
+#if COUPLED
+  let slope = gradient + number(1u) * s.w;
+  const keep = 1.0;
 #else
-  let g = gradient;
+  let slope = gradient;
+  let keep = 1.0 - rate * number(1u);
 #endif
-  s.w = s.w * (1.0 - rate * number(1u)) - rate * g;
+#if HAS_M
+  s.m = s.m * number(2u) + slope;
+  s.w = s.w * keep - rate * s.m;
+#else
+  s.w = s.w * keep - rate * slope;
+#endif
 #endif
   return s;
 }

@@ -12,7 +12,7 @@ using Shape = std::vector<std::uint64_t>;
 
 /// The extents of a case, and which of its tensors lie unusually.
 struct Setup {
-  Kind kind = Kind::gla;
+  Kind kind = Kind::gated_linear_attention;
   std::uint64_t sequences = 1;
   std::uint64_t tokens = 5;
   std::uint64_t heads = 2;
@@ -28,13 +28,15 @@ struct Setup {
   std::uint64_t offset = 0;
 };
 
-bool has_step(const Setup& setup) { return setup.kind == Kind::delta || setup.kind == Kind::ssm; }
+bool has_step(const Setup& setup) {
+  return setup.kind == Kind::gated_delta_rule || setup.kind == Kind::selective_scan;
+}
 
 /// Where a case has its tensors: q, k, v, decay, state, y, new_state, then a and b, bonus, step, ids as there are.
 struct Places {
   std::size_t a = 7, b = 8, bonus = 7, step = 7, ids = 7;
   explicit Places(const Setup& setup) {
-    if (setup.ids) ids = has_step(setup) ? 8 : setup.kind == Kind::wkv7 ? 9 : 7;
+    if (setup.ids) ids = has_step(setup) ? 8 : setup.kind == Kind::rwkv7 ? 9 : 7;
   }
 };
 
@@ -61,33 +63,34 @@ void reference(const Setup& setup, std::span<HostTensor> t) {
           const double* key = &t[1].values[(token * shared + kh) * keys];
           const std::uint64_t head = token * setup.heads + h;
           const double v = t[2].values[head * setup.values + j];
-          const double* w = &t[3].values[(setup.kind == Kind::ssm ? h : head) * decays];
+          const double* w = &t[3].values[(setup.kind == Kind::selective_scan ? h : head) * decays];
           const auto decay = [&](std::uint64_t i) { return w[setup.scalar_decay ? 0 : i]; };
           double y = 0;
           double read = 0;
           const double step = has_step(setup) ? t[at.step].values[head] : 0;
           for (std::uint64_t i = 0; i < keys; ++i) {
-            if (setup.kind == Kind::wkv6)
+            if (setup.kind == Kind::rwkv6)
               y += (s[i] + key[i] * v * t[at.bonus].values[h * keys + i]) * q[i];
-            if (setup.kind == Kind::wkv7) read += s[i] * t[at.a].values[head * keys + i];
-            if (setup.kind == Kind::delta) s[i] *= std::exp(decay(i));
-            if (setup.kind == Kind::delta) read += s[i] * key[i];
+            if (setup.kind == Kind::rwkv7) read += s[i] * t[at.a].values[head * keys + i];
+            if (setup.kind == Kind::gated_delta_rule) s[i] *= std::exp(decay(i));
+            if (setup.kind == Kind::gated_delta_rule) read += s[i] * key[i];
           }
           for (std::uint64_t i = 0; i < keys; ++i) {
             switch (setup.kind) {
-              case Kind::gla:
-              case Kind::wkv6: s[i] = s[i] * decay(i) + key[i] * v; break;
-              case Kind::wkv7:
+              case Kind::gated_linear_attention:
+              case Kind::rwkv6: s[i] = s[i] * decay(i) + key[i] * v; break;
+              case Kind::rwkv7:
                 s[i] = s[i] * decay(i) + key[i] * v + read * t[at.b].values[head * keys + i];
                 break;
-              case Kind::delta: s[i] += key[i] * (v - read) * step; break;
-              case Kind::ssm:
+              case Kind::gated_delta_rule: s[i] += key[i] * (v - read) * step; break;
+              case Kind::selective_scan:
                 s[i] = s[i] * std::exp(softplus(step) * decay(i)) + key[i] * v * softplus(step);
                 break;
             }
-            if (setup.kind != Kind::wkv6) y += s[i] * q[i];
+            if (setup.kind != Kind::rwkv6) y += s[i] * q[i];
           }
-          if (setup.kind == Kind::gla || setup.kind == Kind::delta) y *= scale;
+          if (setup.kind == Kind::gated_linear_attention || setup.kind == Kind::gated_delta_rule)
+            y *= scale;
           t[5].values[head * setup.values + j] = y;
           const std::uint64_t slot = setup.tokens - 1 - k;
           if (slot > 0 && slot < setup.snapshots) {
@@ -120,11 +123,11 @@ Case make_case(std::string name, const Setup& setup) {
   TensorSpec decay = tensor(setup.heads, setup.scalar_decay ? 1 : setup.keys);
   decay.low = 0.3;
   decay.high = 0.95;
-  if (setup.kind == Kind::delta) {
+  if (setup.kind == Kind::gated_delta_rule) {
     decay.low = -3;
     decay.high = -0.01;
   }
-  if (setup.kind == Kind::ssm) {
+  if (setup.kind == Kind::selective_scan) {
     decay = {.shape = {setup.heads, setup.scalar_decay ? 1 : setup.keys}, .low = -1, .high = -0.1};
   }
   TensorSpec state{.shape = {setup.sequences, setup.heads, setup.values, setup.keys},
@@ -140,20 +143,20 @@ Case make_case(std::string name, const Setup& setup) {
   y.output = true;
   test.tensors = {q, q, tensor(setup.heads, setup.values), decay, state, y, next};
   const TensorSpec per_key = tensor(setup.heads, setup.keys);
-  if (setup.kind == Kind::wkv7) {
+  if (setup.kind == Kind::rwkv7) {
     // Small, so that the state does not grow from token to token.
     test.tensors.push_back(per_key);
     test.tensors.push_back(per_key);
     test.tensors[7].low = test.tensors[8].low = -0.2;
     test.tensors[7].high = test.tensors[8].high = 0.2;
   }
-  if (setup.kind == Kind::delta) {
+  if (setup.kind == Kind::gated_delta_rule) {
     for (std::size_t i = 0; i < 2; ++i) {
       test.tensors[i].low = -0.3;
       test.tensors[i].high = 0.3;
     }
   }
-  if (setup.kind == Kind::wkv6) test.tensors.push_back({.shape = {setup.heads, setup.keys}});
+  if (setup.kind == Kind::rwkv6) test.tensors.push_back({.shape = {setup.heads, setup.keys}});
   if (has_step(setup)) {
     test.tensors.push_back({.shape = {lead[0], lead[1], setup.heads}, .low = 0, .high = 1});
   }
@@ -177,11 +180,11 @@ Case make_case(std::string name, const Setup& setup) {
               .new_state = v[6],
               .scale = 0.5F,
               .interleaved = setup.interleaved};
-    if (setup.kind == Kind::wkv7) {
+    if (setup.kind == Kind::rwkv7) {
       args.a = v[at.a];
       args.b = v[at.b];
     }
-    if (setup.kind == Kind::wkv6) args.bonus = v[at.bonus];
+    if (setup.kind == Kind::rwkv6) args.bonus = v[at.bonus];
     if (has_step(setup)) args.step = v[at.step];
     if (setup.ids) args.ids = v[at.ids];
     return plan(args, caps);
@@ -225,29 +228,38 @@ void add_kind(std::vector<Case>& out, Setup base) {
 
 std::vector<Case> cases(std::uint64_t /*seed*/) {
   std::vector<Case> out;
-  for (const Kind kind : {Kind::gla, Kind::wkv6, Kind::wkv7, Kind::delta, Kind::ssm}) {
+  for (const Kind kind : {Kind::gated_linear_attention, Kind::rwkv6, Kind::rwkv7,
+                          Kind::gated_delta_rule, Kind::selective_scan}) {
     add_kind(out, {.kind = kind});
   }
   const auto add = [&](std::string name, const Setup& setup) {
     out.push_back(make_case(std::move(name), setup));
   };
-  add("scalar_decay", {.kind = Kind::delta, .keys = 32, .scalar_decay = true});
-  add("scalar_decay", {.kind = Kind::ssm, .keys = 32, .scalar_decay = true});
-  add("shared_heads", {.kind = Kind::delta, .heads = 6, .shared_heads = 2});
-  add("groups", {.kind = Kind::ssm,
+  add("scalar_decay", {.kind = Kind::gated_delta_rule, .keys = 32, .scalar_decay = true});
+  add("scalar_decay", {.kind = Kind::selective_scan, .keys = 32, .scalar_decay = true});
+  add("shared_heads", {.kind = Kind::gated_delta_rule, .heads = 6, .shared_heads = 2});
+  add("groups", {.kind = Kind::selective_scan,
                  .heads = 6,
                  .shared_heads = 2,
                  .interleaved = true,
                  .scalar_decay = true});
-  add("snapshots", {.kind = Kind::delta, .sequences = 2, .tokens = 5, .snapshots = 3});
-  add("more_snapshots_than_tokens", {.kind = Kind::delta, .tokens = 2, .snapshots = 4});
-  add("ids", {.kind = Kind::ssm, .sequences = 5, .ids = true});
-  add("keys_256", {.kind = Kind::ssm, .tokens = 3, .values = 5, .keys = 256});
+  add("snapshots", {.kind = Kind::gated_delta_rule, .sequences = 2, .tokens = 5, .snapshots = 3});
+  add("more_snapshots_than_tokens", {.kind = Kind::gated_delta_rule, .tokens = 2, .snapshots = 4});
+  add("ids", {.kind = Kind::selective_scan, .sequences = 5, .ids = true});
+  add("keys_256", {.kind = Kind::selective_scan, .tokens = 3, .values = 5, .keys = 256});
   // Past the bindings of the masked run, by sequences and by tokens.
-  add("past_one_binding_sequences",
-      {.kind = Kind::gla, .sequences = 26, .tokens = 1, .heads = 4, .values = 20, .keys = 128});
-  add("past_one_binding_tokens",
-      {.kind = Kind::delta, .tokens = 80, .heads = 64, .values = 2, .keys = 64, .snapshots = 2});
+  add("past_one_binding_sequences", {.kind = Kind::gated_linear_attention,
+                                     .sequences = 26,
+                                     .tokens = 1,
+                                     .heads = 4,
+                                     .values = 20,
+                                     .keys = 128});
+  add("past_one_binding_tokens", {.kind = Kind::gated_delta_rule,
+                                  .tokens = 80,
+                                  .heads = 64,
+                                  .values = 2,
+                                  .keys = 64,
+                                  .snapshots = 2});
   const auto bench = [&](std::string name, const Setup& setup) {
     Case test = make_case(std::move(name), setup);
     test.name = "bench_" + test.name;
@@ -256,13 +268,13 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
     out.push_back(std::move(test));
   };
   for (const std::uint64_t tokens : {1U, 512U}) {
-    bench(formatted("32x128_{}", tokens), {.kind = Kind::delta,
+    bench(formatted("32x128_{}", tokens), {.kind = Kind::gated_delta_rule,
                                            .tokens = tokens,
                                            .heads = 32,
                                            .values = 128,
                                            .keys = 128,
                                            .scalar_decay = true});
-    bench(formatted("48x64x128_{}", tokens), {.kind = Kind::ssm,
+    bench(formatted("48x64x128_{}", tokens), {.kind = Kind::selective_scan,
                                               .tokens = tokens,
                                               .heads = 48,
                                               .values = 64,
@@ -271,7 +283,7 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
                                               .interleaved = true,
                                               .scalar_decay = true});
     bench(formatted("32x64_{}", tokens),
-          {.kind = Kind::wkv7, .tokens = tokens, .heads = 32, .values = 64, .keys = 64});
+          {.kind = Kind::rwkv7, .tokens = tokens, .heads = 32, .values = 64, .keys = 64});
   }
   return out;
 }

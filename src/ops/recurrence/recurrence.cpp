@@ -98,22 +98,22 @@ Status check(const Args& args) {
   const std::uint64_t constant[] = {
       heads, args.decay.rank > 0 ? args.decay.shape[args.decay.rank - 1] : 0};
   const bool scalar = args.decay.rank > 0 && args.decay.shape[args.decay.rank - 1] == 1;
-  if (args.kind == Kind::ssm) {
+  if (args.kind == Kind::selective_scan) {
     if (const Status ok = check_shape(args.decay, "decay", constant); !ok) return ok;
   } else if (const Status ok = check_shape(args.decay, "decay",
                                            scalar ? std::span(per_head) : std::span(per_key));
              !ok) {
     return ok;
   }
-  if (args.kind == Kind::wkv7) {
+  if (args.kind == Kind::rwkv7) {
     if (const Status ok = check_shape(args.a, "a", per_key); !ok) return ok;
     if (const Status ok = check_shape(args.b, "b", per_key); !ok) return ok;
   }
-  if (args.kind == Kind::wkv6) {
+  if (args.kind == Kind::rwkv6) {
     const std::uint64_t head_keys[] = {heads, keys};
     if (const Status ok = check_shape(args.bonus, "bonus", head_keys); !ok) return ok;
   }
-  if (args.kind == Kind::delta || args.kind == Kind::ssm) {
+  if (args.kind == Kind::gated_delta_rule || args.kind == Kind::selective_scan) {
     if (const Status ok = check_shape(args.step, "step", std::span(per_head).first(3)); !ok)
       return ok;
   }
@@ -133,8 +133,8 @@ Status check(const Args& args) {
 /// The dimensions of decay as [sequences, tokens, heads, keys]: what does not move has stride 0.
 View full_decay(const Args& args) {
   View decay = args.decay;
-  if (args.kind == Kind::ssm) decay = decay.unsqueeze(0).unsqueeze(0);
-  if (args.kind == Kind::ssm) decay.stride[0] = decay.stride[1] = 0;
+  if (args.kind == Kind::selective_scan) decay = decay.unsqueeze(0).unsqueeze(0);
+  if (args.kind == Kind::selective_scan) decay.stride[0] = decay.stride[1] = 0;
   return decay;
 }
 
@@ -179,11 +179,11 @@ class Launcher {
     }
     if (!variant_.scalar_decay) keyed("decay", decay);
     if (variant_.scalar_decay) plain("decay", decay);
-    if (args_.kind == Kind::wkv7) {
+    if (args_.kind == Kind::rwkv7) {
       keyed("a", args_.a);
       keyed("b", args_.b);
     }
-    if (args_.kind == Kind::wkv6) {
+    if (args_.kind == Kind::rwkv6) {
       add("bonus_h", args_.bonus.stride[0]);
       operand("bonus", args_.bonus, variant_.vec);
     }
@@ -234,8 +234,8 @@ class Launcher {
     const bool aligned =
         in_fours(args_.q, 3) && in_fours(args_.k, 3) &&
         (variant_.scalar_decay || in_fours(decay, 3)) &&
-        (args_.kind != Kind::wkv7 || (in_fours(args_.a, 3) && in_fours(args_.b, 3))) &&
-        (args_.kind != Kind::wkv6 || in_fours(args_.bonus, 1));
+        (args_.kind != Kind::rwkv7 || (in_fours(args_.a, 3) && in_fours(args_.b, 3))) &&
+        (args_.kind != Kind::rwkv6 || in_fours(args_.bonus, 1));
     if (!aligned || keys % (variant_.lanes * 4ULL) != 0) return;
     variant_.vec = 4;
     variant_.state_vec = in_fours(args_.state, 3) && in_fours(args_.new_state, 4);
@@ -301,7 +301,7 @@ Args part(const Args& args, std::uint32_t dim, std::uint64_t first, std::uint64_
   for (View* view : {&out.q, &out.k, &out.v, &out.a, &out.b, &out.step, &out.y}) {
     cut(*view, args.v.shape[dim]);
   }
-  if (args.kind != Kind::ssm) cut(out.decay, args.v.shape[dim]);
+  if (args.kind != Kind::selective_scan) cut(out.decay, args.v.shape[dim]);
   if (dim != 0) return out;
   out.new_state = out.new_state.slice(1, first, count);
   if (args.ids.given()) {

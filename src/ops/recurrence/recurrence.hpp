@@ -9,21 +9,21 @@ namespace weft::ops::recurrence {
 
 /// How the state S[value, key] of a head follows from one token to the next, and what the token reads from it.
 enum class Kind : std::uint8_t {
-  gla,    ///< S = S * decay + v k; y = scale * S q: gated linear attention.
-  wkv6,   ///< y = (S + v k * bonus) q, then S = S * decay + v k: RWKV 6.
-  wkv7,   ///< S = S * decay + v k + (S a) b; y = S q: RWKV 7.
-  delta,  ///< S = S * exp(decay); S += beta (v - S k) k; y = scale * S q: gated delta net.
-  ssm,  ///< S = S * exp(d decay) + d v k with d = softplus(step); y = S q: selective state spaces (Mamba 1 and 2).
+  gated_linear_attention,  ///< S = S * decay + v k; y = scale * S q.
+  rwkv6,                   ///< y = (S + v k * bonus) q, then S = S * decay + v k: RWKV 6.
+  rwkv7,                   ///< S = S * decay + v k + (S a) b; y = S q: RWKV 7.
+  gated_delta_rule,  ///< S = S * exp(decay); S += beta (v - S k) k; y = scale * S q: gated delta net.
+  selective_scan,  ///< S = S * exp(d decay) + d v k with d = softplus(step); y = S q: selective state spaces (Mamba 1 and 2).
 };
 
-/// "gla", "wkv6", …
+/// "gated_linear_attention", "rwkv6", …
 constexpr std::string_view name(Kind kind) {
   switch (kind) {
-    case Kind::gla: return "gla";
-    case Kind::wkv6: return "wkv6";
-    case Kind::wkv7: return "wkv7";
-    case Kind::delta: return "delta";
-    case Kind::ssm: return "ssm";
+    case Kind::gated_linear_attention: return "gated_linear_attention";
+    case Kind::rwkv6: return "rwkv6";
+    case Kind::rwkv7: return "rwkv7";
+    case Kind::gated_delta_rule: return "gated_delta_rule";
+    case Kind::selective_scan: return "selective_scan";
   }
   return "?";
 }
@@ -31,13 +31,14 @@ constexpr std::string_view name(Kind kind) {
 /// A recurrence over the tokens of each sequence. All tensors are f32. q and k may have fewer heads (and sequences)
 /// than v, which then share them.
 struct Args {
-  Kind kind = Kind::gla;
-  View q;      ///< [sequences, tokens, heads, keys]: what reads the state (r of RWKV, C of Mamba).
-  View k;      ///< [sequences, tokens, heads, keys]: where a token writes (B of Mamba).
-  View v;      ///< [sequences, tokens, heads, values]: what it writes (x of Mamba).
-  View decay;  ///< [sequences, tokens, heads, keys or 1]; ssm: [heads, keys or 1] (A of Mamba).
-  View a{};    ///< wkv7: as k.
-  View b{};    ///< wkv7: as k.
+  Kind kind = Kind::gated_linear_attention;
+  View q;  ///< [sequences, tokens, heads, keys]: what reads the state (r of RWKV, C of Mamba).
+  View k;  ///< [sequences, tokens, heads, keys]: where a token writes (B of Mamba).
+  View v;  ///< [sequences, tokens, heads, values]: what it writes (x of Mamba).
+  View
+      decay;  ///< [sequences, tokens, heads, keys or 1]; selective_scan: [heads, keys or 1] (A of Mamba).
+  View a{};      ///< rwkv7: as k.
+  View b{};      ///< rwkv7: as k.
   View bonus{};  ///< wkv6: [heads, keys].
   View step{};   ///< delta: beta, ssm: dt; [sequences, tokens, heads].
   View state;    ///< [sequences, heads, values, keys] before the first token.

@@ -46,7 +46,7 @@ fn row_sum(own: vec4<f32>, invocation: u32) -> vec4<f32> {
 // Element i of a row of keys that starts at `start`; 0 behind its end, so that such elements of the state stay 0.
 #for n in 0..6
 #let NAME = n == 0 ? "q" : n == 1 ? "k" : n == 2 ? "decay" : n == 3 ? "a" : n == 4 ? "b" : "bonus"
-#if NAME == "q" || NAME == "k" || (NAME == "decay" && VECTOR_DECAY) || (KIND == "wkv7" && (NAME == "a" || NAME == "b")) || (KIND == "wkv6" && NAME == "bonus")
+#if NAME == "q" || NAME == "k" || (NAME == "decay" && VECTOR_DECAY) || (KIND == "rwkv7" && (NAME == "a" || NAME == "b")) || (KIND == "rwkv6" && NAME == "bonus")
 fn {{NAME}}_key(start: u32, i: u32) -> E {
 #if FULL
   return {{NAME}}_{{AT}}(start + i);
@@ -76,7 +76,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let v_start = p.v_off + sequence * p.v_s + head * p.v_h + value * p.v_i;
   let y_start = p.y_off + sequence * p.y_s + head * p.y_h + value * p.y_i;
   let decay_start = p.decay_off + sequence * p.decay_s + head * p.decay_h;
-#if KIND == "wkv7"
+#if KIND == "rwkv7"
   let a_start = p.a_off + sequence * p.a_s + head * p.a_h;
   let b_start = p.b_off + sequence * p.b_s + head * p.b_h;
 #endif
@@ -101,16 +101,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #else
   var s{{e}} = {{FULL ? "" : "select(0.0, "}}state_at(state_start + {{FULL ? "i" + e : "min(i" + e + ", " + (KEYS - 1) + "u)"}} * p.state_i){{FULL ? "" : ", i" + e + " < " + KEYS + "u)"}};
 #endif
-#if KIND == "wkv6"
+#if KIND == "rwkv6"
   let bonus{{e}} = bonus_key(p.bonus_off + head * p.bonus_h, i{{e}});
 #endif
-#if KIND == "ssm"
+#if KIND == "selective_scan"
 #if VECTOR_DECAY
   let rate{{e}} = decay_key(decay_start, i{{e}});
 #endif
 #endif
 #endfor
-#if KIND == "ssm" && SCALAR_DECAY
+#if KIND == "selective_scan" && SCALAR_DECAY
   let rate = decay_at(decay_start);
 #endif
 
@@ -119,35 +119,35 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #for e in 0..PER
     let q{{e}} = q_key(q_start + t * p.q_t, i{{e}});
     let k{{e}} = k_key(k_start + t * p.k_t, i{{e}});
-#if KIND == "wkv7"
+#if KIND == "rwkv7"
     let a{{e}} = a_key(a_start + t * p.a_t, i{{e}});
     let b{{e}} = b_key(b_start + t * p.b_t, i{{e}});
 #endif
-#if VECTOR_DECAY && KIND != "ssm"
-    let w{{e}} = {{KIND == "delta" ? "exp(" : ""}}decay_key(decay_start + t * p.decay_t, i{{e}}){{KIND == "delta" ? ")" : ""}};
+#if VECTOR_DECAY && KIND != "selective_scan"
+    let w{{e}} = {{KIND == "gated_delta_rule" ? "exp(" : ""}}decay_key(decay_start + t * p.decay_t, i{{e}}){{KIND == "gated_delta_rule" ? ")" : ""}};
 #endif
 #endfor
-#if SCALAR_DECAY && KIND != "ssm"
-    let w = {{KIND == "delta" ? "exp(" : ""}}decay_at(decay_start + t * p.decay_t){{KIND == "delta" ? ")" : ""}};
+#if SCALAR_DECAY && KIND != "selective_scan"
+    let w = {{KIND == "gated_delta_rule" ? "exp(" : ""}}decay_at(decay_start + t * p.decay_t){{KIND == "gated_delta_rule" ? ")" : ""}};
 #endif
 #if HAS_STEP
     let step = step_at(step_start + t * p.step_t);
 #endif
     var sums = vec4<f32>(0.0);
-#if KIND == "gla"
+#if KIND == "gated_linear_attention"
 #for e in 0..PER
     s{{e}} = s{{e}} * w{{SCALAR_DECAY ? "" : e}} + k{{e}} * v;
     sums.x += total(s{{e}} * q{{e}});
 #endfor
     let y = row_sum(sums, invocation).x * p.scale;
-#elif KIND == "wkv6"
+#elif KIND == "rwkv6"
 #for e in 0..PER
     let kv{{e}} = k{{e}} * v;
     sums.x += total((s{{e}} + kv{{e}} * bonus{{e}}) * q{{e}});
     s{{e}} = s{{e}} * w{{SCALAR_DECAY ? "" : e}} + kv{{e}};
 #endfor
     let y = row_sum(sums, invocation).x;
-#elif KIND == "wkv7"
+#elif KIND == "rwkv7"
     // The product of the new state with q, from products with the old one: one sum over the lanes instead of two.
 #for e in 0..PER
     sums += vec4<f32>(total(s{{e}} * a{{e}}), total(s{{e}} * w{{SCALAR_DECAY ? "" : e}} * q{{e}}), total(k{{e}} * q{{e}}), total(b{{e}} * q{{e}}));
@@ -157,7 +157,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     s{{e}} = s{{e}} * w{{SCALAR_DECAY ? "" : e}} + k{{e}} * v + b{{e}} * sums.x;
 #endfor
     let y = sums.y + sums.z * v + sums.w * sums.x;
-#elif KIND == "delta"
+#elif KIND == "gated_delta_rule"
     // As for wkv7: the product with q of the state before and of what is added to it.
 #for e in 0..PER
     s{{e}} *= w{{SCALAR_DECAY ? "" : e}};

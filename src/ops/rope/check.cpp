@@ -62,7 +62,7 @@ Status check_rows(const Args& args) {
 }  // namespace
 
 bool has_sections(Mode mode) {
-  return mode == Mode::sections || mode == Mode::interleaved || mode == Mode::vision;
+  return mode == Mode::sections || mode == Mode::sections_in_turn || mode == Mode::vision;
 }
 
 bool same_turns(const Args& a, const Args& b) {

@@ -26,9 +26,9 @@ struct Setup {
 /// Which of the four positions a pair takes, and the exponent of its frequency.
 std::pair<std::uint32_t, std::uint32_t> section_of(const Args& args, std::uint32_t pair) {
   const auto& s = args.sections;
-  if (args.mode == Mode::pairs || args.mode == Mode::halves) return {0, pair};
+  if (args.mode == Mode::interleaved || args.mode == Mode::halves) return {0, pair};
   const std::uint32_t place = pair % (s[0] + s[1] + s[2] + s[3]);
-  if (args.mode == Mode::interleaved) {
+  if (args.mode == Mode::sections_in_turn) {
     const std::uint32_t third = place % 3;
     return {place < 3 * s[third] ? third : 3, pair};
   }
@@ -80,10 +80,10 @@ void reference(const Setup& setup, std::span<HostTensor> tensors) {
       const double c = std::cos(angle) * magnitude;
       const double s = std::sin(angle) * magnitude * (args.backward ? -1 : 1);
       const std::uint64_t first =
-          row * size + args.offset + (args.mode == Mode::pairs ? 2 * pair : pair);
-      const std::uint64_t second = first + (args.mode == Mode::pairs ? 1
-                                            : vision                 ? args.dims
-                                                                     : args.dims / 2);
+          row * size + args.offset + (args.mode == Mode::interleaved ? 2 * pair : pair);
+      const std::uint64_t second = first + (args.mode == Mode::interleaved ? 1
+                                            : vision                       ? args.dims
+                                                                           : args.dims / 2);
       y.values[first] = x.values[first] * c - x.values[second] * s;
       y.values[second] = x.values[first] * s + x.values[second] * c;
     }
@@ -96,7 +96,7 @@ Case make_case(const std::string& label, Setup setup) {
   setup.y.shape = setup.x.shape;
   setup.y.output = true;
   const Args options = setup.options;
-  const bool sections = options.mode != Mode::pairs && options.mode != Mode::halves;
+  const bool sections = options.mode != Mode::interleaved && options.mode != Mode::halves;
   test.tensors = {setup.x};
   if (setup.has_positions) {
     std::vector<std::uint64_t> shape{setup.x.shape[1]};
@@ -140,7 +140,7 @@ Setup plain(Mode mode, DType type, std::uint64_t size, std::uint32_t dims) {
   setup.options.dims = dims;
   if (mode == Mode::vision) {
     setup.options.sections = {dims / 2, dims - dims / 2, 0, 0};
-  } else if (mode == Mode::sections || mode == Mode::interleaved) {
+  } else if (mode == Mode::sections || mode == Mode::sections_in_turn) {
     setup.options.sections = {dims / 6 + 1, dims / 6, dims / 8, 1};
   }
   return setup;
@@ -148,7 +148,7 @@ Setup plain(Mode mode, DType type, std::uint64_t size, std::uint32_t dims) {
 
 void add_modes(std::vector<Case>& out) {
   for (const Mode mode :
-       {Mode::pairs, Mode::halves, Mode::sections, Mode::interleaved, Mode::vision}) {
+       {Mode::interleaved, Mode::halves, Mode::sections, Mode::sections_in_turn, Mode::vision}) {
     const bool vision = mode == Mode::vision;
     for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
       const std::string tail = formatted("{}_{}", name(mode), name(type));
@@ -174,7 +174,7 @@ void add_modes(std::vector<Case>& out) {
 }
 
 void add_layouts(std::vector<Case>& out) {
-  for (const Mode mode : {Mode::pairs, Mode::halves}) {
+  for (const Mode mode : {Mode::interleaved, Mode::halves}) {
     for (const DType type : {DType::f32, DType::f16}) {
       const std::string tail = formatted("{}_{}", name(mode), name(type));
       Setup counted = plain(mode, type, 64, 64);
@@ -197,15 +197,15 @@ void add_layouts(std::vector<Case>& out) {
       out.push_back(make_case("in_place_odd_" + tail, in_place));
     }
   }
-  Setup none = plain(Mode::pairs, DType::f32, 16, 0);
+  Setup none = plain(Mode::interleaved, DType::f32, 16, 0);
   out.push_back(make_case("nothing_turns", none));
-  Setup empty = plain(Mode::pairs, DType::f32, 16, 16);
+  Setup empty = plain(Mode::interleaved, DType::f32, 16, 16);
   empty.x.shape = {2, 0, 3, 16};
   out.push_back(make_case("empty", empty));
   Setup far = plain(Mode::halves, DType::f32, 128, 128);
   far.last_position = 100000;
   out.push_back(make_case("far", far));
-  for (const Mode mode : {Mode::pairs, Mode::interleaved}) {
+  for (const Mode mode : {Mode::interleaved, Mode::sections_in_turn}) {
     Setup wide = plain(mode, DType::f32, most_dims, most_dims);
     wide.x.shape = {1, 2, 2, most_dims};
     out.push_back(make_case(formatted("wide_{}", name(mode)), wide));
@@ -297,14 +297,14 @@ Case together(Mode mode, std::uint64_t tokens, std::uint64_t size, DType cache, 
 }
 
 void add_together(std::vector<Case>& out) {
-  out.push_back(together(Mode::pairs, 1, 64, DType::f16, 4));
+  out.push_back(together(Mode::interleaved, 1, 64, DType::f16, 4));
   out.push_back(together(Mode::halves, 5, 64, DType::f16, 2));
   out.push_back(together(Mode::halves, 5, 64, DType::f32, -2));
-  out.push_back(together(Mode::pairs, 3, 22, DType::bf16, 3));
+  out.push_back(together(Mode::interleaved, 3, 22, DType::bf16, 3));
 }
 
 void add_benchmarks(std::vector<Case>& out) {
-  for (const Mode mode : {Mode::pairs, Mode::halves}) {
+  for (const Mode mode : {Mode::interleaved, Mode::halves}) {
     for (const DType type : {DType::f32, DType::f16}) {
       Setup setup = plain(mode, type, 128, 128);
       setup.x.shape = {8, 2048, 32, 128};

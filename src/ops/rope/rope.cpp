@@ -106,7 +106,7 @@ Params params_of(const Args& args) {
   params.offset = args.offset;
   params.dims = vision ? narrow(args.x.shape[3]) : args.dims;
   params.apart = vision ? args.dims : args.dims / 2;
-  params.kind = args.mode == Mode::interleaved ? 1 : vision ? 2 : 0;
+  params.kind = args.mode == Mode::sections_in_turn ? 1 : vision ? 2 : 0;
   params.section = args.sections;
   std::uint32_t end = 0;
   for (std::size_t i = 0; i < 4; ++i) params.section_end[i] = end += args.sections[i];
@@ -182,7 +182,7 @@ Result<Dispatch> launch(std::span<const Args> streams, const Caps& caps) {
                         .rows1 = to_rows(1),
                         .rows2 = to_rows(2),
                         .vec = vec && params.offset % 4 == 0 && params.dims % 8 == 0,
-                        .pairs = args.mode == Mode::pairs,
+                        .pairs = args.mode == Mode::interleaved,
                         .sections = has_sections(args.mode),
                         .positions = args.positions.given(),
                         .factors = args.factors.given()};
@@ -251,10 +251,10 @@ Status add(Plan& plan, const Args& args, const Caps& caps) {
 
 std::string_view name(Mode mode) {
   switch (mode) {
-    case Mode::pairs: return "pairs";
+    case Mode::interleaved: return "interleaved";
     case Mode::halves: return "halves";
     case Mode::sections: return "sections";
-    case Mode::interleaved: return "interleaved";
+    case Mode::sections_in_turn: return "sections_in_turn";
     case Mode::vision: return "vision";
   }
   return "?";

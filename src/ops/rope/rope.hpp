@@ -10,14 +10,14 @@ namespace weft::ops::rope {
 
 /// Which elements turn together, and by which position.
 enum class Mode : std::uint8_t {
-  pairs,   ///< Neighbours (2i, 2i+1), as in Llama's own code.
-  halves,  ///< (i, i + dims/2), as in GPT-NeoX.
+  interleaved,  ///< Neighbours (2i, 2i+1), as in Llama's own code.
+  halves,       ///< (i, i + dims/2), as in GPT-NeoX.
   sections,  ///< Halves; the pairs are divided into sections, each with a position of its own (M-RoPE).
-  interleaved,  ///< Halves; pairs take the first three positions in turn.
+  sections_in_turn,  ///< Halves; pairs take the first three positions in turn.
   vision,  ///< All elements, (i, i + size/2); sections have positions and frequencies of their own.
 };
 
-/// "pairs", "halves", …: for messages and test names.
+/// "interleaved", "halves", …: for messages and test names.
 std::string_view name(Mode mode);
 
 /// y = x with pairs of elements turned by angles that grow with the position: position * base^(-2i/dims) for pair i of a
@@ -32,7 +32,7 @@ struct Args {
   View
       positions{};  ///< i32 [tokens], or [4, tokens] in modes with sections; not given: first_position + token.
   View factors{};  ///< Optional f32 [dims/2] (vision: [size/2]): frequencies are divided by these.
-  Mode mode = Mode::pairs;
+  Mode mode = Mode::interleaved;
   std::uint32_t dims =
       0;  ///< Elements of a head that turn; an even number, 0 copies. Vision: size/2.
   std::uint32_t offset = 0;                 ///< The first element that turns.

@@ -1,0 +1,124 @@
+// description/*.toml, the kinds of the graph, the elementwise functions and the folders of src/ops say the same.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "describe/table.hpp"
+#include "formats/ggml_type.hpp"
+#include "graph/kinds.hpp"
+#include "ops/case.hpp"
+#include "ops/map/functions.hpp"
+
+namespace weft {
+namespace {
+
+const Described* find(std::string_view name) {
+  const auto* found = std::ranges::find(described_functions, name, &Described::name);
+  return found == described_functions.end() ? nullptr : found;
+}
+
+const graph::Rule* rule_of(std::string_view kind) {
+  const auto all = graph::kinds::all();
+  const auto found = std::ranges::find(all, kind, &graph::Rule::name);
+  return found == all.end() ? nullptr : *found;
+}
+
+TEST(Description, EveryKindIsMadeByAFunctionOrIsInternal) {
+  for (const graph::Rule* rule : graph::kinds::all()) {
+    const bool made = std::ranges::contains(described_functions, rule->name, &Described::kind);
+    const bool internal = std::ranges::contains(internal_kinds, rule->name);
+    EXPECT_TRUE(made || internal) << "The kind `" << rule->name
+                                  << "` of src/graph/kinds has no function in description/*.toml "
+                                  << "with kind = \"" << rule->name
+                                  << "\"; describe one, or add it to [internal] of graph.toml.";
+    EXPECT_FALSE(made && internal) << "`" << rule->name << "` is both internal and described.";
+  }
+}
+
+TEST(Description, EveryDescribedKindExistsAndHasTheGradientThatIsPromised) {
+  for (const Described& function : described_functions) {
+    if (function.kind.empty()) continue;
+    const graph::Rule* rule = rule_of(function.kind);
+    ASSERT_NE(rule, nullptr) << "description/*.toml: `" << function.name << "` has the kind `"
+                             << function.kind << "`, which src/graph/kinds.hpp does not list.";
+    EXPECT_TRUE(!function.gradient || rule->gradient != nullptr)
+        << "`" << function.name << "` is described with a gradient, but the kind `" << function.kind
+        << "` has none; write it, or say gradient = false.";
+  }
+}
+
+/// Forms that are chosen by options of other functions, and what only gradients and plans use.
+bool is_part(const ops::map::Function& function) {
+  using ops::map::Family;
+  static const std::set<std::string_view> forms{"copy", "gelu_tanh", "gelu_quick", "geglu_tanh",
+                                                "geglu_quick"};
+  return function.family == Family::backward || function.family == Family::source ||
+         forms.contains(function.name);
+}
+
+TEST(Description, EveryElementwiseFunctionIsDescribed) {
+  for (const ops::map::Function& function : ops::map::functions()) {
+    if (is_part(function)) continue;
+    const Described* found = find(function.name);
+    ASSERT_NE(found, nullptr) << "`" << function.name << "` of src/ops/map/functions.cpp is not in "
+                              << "description/elementwise.toml.";
+    EXPECT_EQ(found->kind, "map") << function.name;
+  }
+  for (const Described& function : described_functions) {
+    if (function.kind != "map" || function.map.empty()) continue;
+    EXPECT_NE(ops::map::find_function(function.map), nullptr)
+        << "description/elementwise.toml: there is no elementwise function `" << function.map
+        << "`.";
+  }
+}
+
+TEST(Description, EveryFolderWithCasesIsListed) {
+  const std::filesystem::path folder = std::filesystem::path(WEFT_SOURCE_DIR) / "src/ops";
+  std::ifstream file(folder / "ops.inc");
+  const std::string list{std::istreambuf_iterator<char>(file), {}};
+  std::size_t folders = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.is_directory()) continue;
+    const std::string name = entry.path().filename();
+    const bool has_cases = std::filesystem::exists(entry.path() / (name + ".cases.cpp"));
+    const bool listed = list.contains("WEFT_OP(" + name + ")");
+    EXPECT_EQ(has_cases, listed) << (has_cases ? "src/ops/ops.inc has no line WEFT_OP(" + name +
+                                                     "): its cases never run."
+                                               : "src/ops/ops.inc lists " + name +
+                                                     ", which has no " + name + ".cases.cpp.");
+    folders += listed ? 1 : 0;
+  }
+  EXPECT_EQ(folders, ops::all_ops().size());
+}
+
+TEST(Description, ElementTypesAreThoseOfTheHeader) {
+  ASSERT_EQ(described_types.size(), all_dtypes.size() + quantized_dtypes.size())
+      << "include/weft/dtype.hpp and description/types.toml do not have the same types.";
+  for (std::size_t i = 0; i < described_types.size(); ++i) {
+    const auto type = static_cast<DType>(i);
+    const DescribedType& row = described_types[i];
+    EXPECT_EQ(name(type), row.name) << "Type " << i << " of include/weft/dtype.hpp is another one "
+                                    << "than row " << i << " of description/types.toml.";
+    EXPECT_EQ(block_elements(type), row.elements) << row.name;
+    EXPECT_EQ(block_bytes(type), row.bytes) << row.name;
+  }
+}
+
+TEST(Description, FilesHoldEveryTypeThatHasAName) {
+  for (const auto& type : gguf::type_table) {
+    const auto dtype = dtype_from_name(type.name);
+    if (dtype) {
+      EXPECT_EQ(gguf::id_of(*dtype), type.id) << type.name;
+    }
+  }
+  EXPECT_EQ(gguf::id_of(DType::q4_k), 12U);
+  EXPECT_EQ(gguf::find_type("q4_k"), gguf::find_type("q4_K"));
+}
+
+}  // namespace
+}  // namespace weft

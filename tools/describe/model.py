@@ -1,0 +1,207 @@
+"""What description/*.toml says, as values: functions, option structures, enums and element types.
+
+A parameter is one line, "name: type = default | meaning". Types are named as below; one that is none of these is an enum.
+"""
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w?]+)(?: = (?P<default>[^@|]+?))?(?: @ (?P<at>[\w.]+))?(?: \| (?P<about>.*))?$")
+
+# What a parameter of each type is in C++, and in C. Lists are a pointer and a count in C.
+CPP = {"tensor": "const Tensor&", "tensor?": "const Tensor&", "tensors": "const std::vector<Tensor>&", "device": "const Device&",
+       "int": "int", "i32": "std::int32_t", "i64": "std::int64_t", "u32": "std::uint32_t", "u64": "std::uint64_t",
+       "word": "std::uint64_t", "f32": "float", "f64": "double", "bool": "bool", "text": "std::string_view", "dtype": "DType",
+       "dtype?": "std::optional<DType>", "u64?": "std::optional<std::uint64_t>", "f64?": "std::optional<double>",
+       "int?": "std::optional<int>",
+       "shape": "const Shape&", "axes": "const std::vector<int>&", "i64s": "const std::vector<std::int64_t>&",
+       "u64s": "const std::vector<std::uint64_t>&", "u32s": "const std::vector<std::uint32_t>&", "u32x4": "std::array<std::uint32_t, 4>", "f64x4": "std::array<double, 4>"}
+C = {"tensor": "weft_tensor", "tensor?": "weft_tensor", "tensors": "const weft_tensor*", "device": "weft_device", "int": "int32_t",
+     "i32": "int32_t", "i64": "int64_t", "u32": "uint32_t", "u64": "int64_t", "word": "uint64_t", "f32": "float", "f64": "double",
+     "bool": "bool", "text": "const char*", "dtype": "weft_dtype", "dtype?": "weft_dtype", "u64?": "int64_t", "f64?": "double",
+     "int?": "int32_t", "shape": "const int64_t*", "axes": "const int32_t*", "i64s": "const int64_t*", "u64s": "const int64_t*",
+     "u32s": "const uint32_t*", "u32x4": "uint32_t", "f64x4": "double"}
+LISTS = {"tensors", "shape", "axes", "i64s", "u64s", "u32s"}
+ARRAYS = {"u32x4": 4, "f64x4": 4}
+MAYBE = {"dtype?", "u64?", "f64?", "int?"}  # in C: has_NAME and NAME
+
+
+class DescriptionError(Exception):
+    """A sentence with the file and the function in it."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    name: str
+    type: str
+    default: str | None
+    about: str
+    at: str  # the member of the C++ options, where that has another name
+
+    @property
+    def required(self) -> bool:
+        return self.default is None and self.type not in ("tensor?", *MAYBE)
+
+
+@dataclass(frozen=True)
+class Enum:
+    name: str
+    about: str
+    values: list[tuple[str, str]]  # name and meaning
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Options that C++ has as one argument."""
+    name: str
+    about: str
+    fields: list[Parameter]
+    generated: bool  # the C++ structure is written from this
+
+
+@dataclass(frozen=True)
+class Result:
+    name: str
+    at: str  # the member of what C++ gives
+    optional: bool
+
+
+@dataclass(frozen=True)
+class Function:
+    name: str
+    group: str
+    about: str
+    args: list[Parameter]  # in C++ by their place
+    options: Structure | None
+    results: list[Result]  # none: one tensor; a list of tensors: one named "*"
+    gradient: bool
+    kind: str  # of the graph, or "" for what is made of other functions
+    cpp: str  # how C++ calls it
+    header: str
+    map: str = ""  # the elementwise function or reduction that the C++ function is no more than
+    attributes: str = ""  # of the node that the C++ function is no more than
+    op: str = ""  # the folders of src/ops that the kind lowers to
+    no_place: bool = False  # C++ does not ask where it was called
+
+    @property
+    def required(self) -> list[Parameter]:
+        return [a for a in self.args if a.required and a.name != "*"]
+
+    @property
+    def optional(self) -> list[Parameter]:
+        """What C has in the options of the function."""
+        return [a for a in self.args if not a.required and a.name != "*"] + (self.options.fields if self.options else [])
+
+    @property
+    def gives_list(self) -> bool:
+        return [r.name for r in self.results] == ["*"]
+
+    @property
+    def is_method(self) -> bool:
+        return self.cpp.startswith(".")
+
+    @property
+    def place_last(self) -> bool:
+        """Whether C++ takes the place of the call as the last argument, instead of together with the first tensor."""
+        return not self.no_place and (self.is_method or all(a.type != "tensor" for a in self.args))
+
+
+@dataclass
+class Description:
+    functions: list[Function] = field(default_factory=list)
+    structures: dict[str, Structure] = field(default_factory=dict)
+    enums: dict[str, Enum] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)  # name → title
+    types: list[dict] = field(default_factory=list)
+    file_types: list[dict] = field(default_factory=list)  # of files, which tensors cannot hold
+    internal: dict[str, dict] = field(default_factory=dict)  # kinds without a function: why they are there, and their op
+    attributes: dict[str, Structure] = field(default_factory=dict)  # of the graph
+
+
+def parameter(line: str, place: str, enums: dict[str, Enum]) -> Parameter:
+    match = LINE.match(line)
+    if match is None:
+        raise DescriptionError(f"{place}: `{line}` is not \"name: type = default | meaning\"")
+    if match["type"] not in CPP and match["type"] not in enums:
+        raise DescriptionError(f"{place}: `{match['type']}` of `{match['name']}` is neither a type nor an enum; there are "
+                               f"{', '.join([*CPP, *enums])}")
+    return Parameter(match["name"], match["type"], match["default"], match["about"] or "", match["at"] or match["name"])
+
+
+def parameters(lines: list[str], place: str, enums: dict[str, Enum]) -> list[Parameter]:
+    """A line "*" is the place of the options among the arguments of C++, where it is not the last."""
+    found = [Parameter("*", "*", None, "", "*") if line == "*" else parameter(line, place, enums) for line in lines]
+    names = [p.name for p in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise DescriptionError(f"{place}: `{name}` appears twice")
+    return found
+
+
+KNOWN = {"about", "args", "options", "struct", "results", "optional_results", "gradient", "kind", "cpp", "header", "map", "attributes", "op", "no_place"}
+
+
+def function(name: str, row: dict, group: str, found: Description, place: str) -> Function:
+    for key in set(row) - KNOWN:
+        raise DescriptionError(f"{place}: `{key}` is not known; there are {', '.join(sorted(KNOWN))}")
+    if row.get("attributes") not in (None, "none", *found.attributes):
+        raise DescriptionError(f"{place}: there are no attributes `{row['attributes']}`")
+    if not row.get("about"):
+        raise DescriptionError(f"{place}: says nothing about what it does")
+    options = row.get("options")
+    if isinstance(options, str):
+        if options not in found.structures:
+            raise DescriptionError(f"{place}: there is no structure `{options}`")
+        structure = found.structures[options]
+    elif options is not None:
+        if "struct" not in row:
+            raise DescriptionError(f"{place}: has options, but no `struct` that names them in C++")
+        structure = Structure(row["struct"], "", parameters(options, place, found.enums), False)
+    else:
+        structure = None
+    left_out = row.get("optional_results", [])
+    results = [Result(line.split(" @ ")[0], line.split(" @ ")[-1], line.split(" @ ")[0] in left_out) for line in row.get("results", [])]
+    made = Function(name, group, row["about"], parameters(row.get("args", []), place, found.enums), structure, results,
+                    row.get("gradient", True), row.get("kind", ""), row.get("cpp", name), row.get("header", ""), row.get("map", ""),
+                    row.get("attributes", ""), row.get("op", ""), row.get("no_place", False))
+    results = [r.name for r in made.results] or ["y"]
+    names = [p.name for p in made.required + made.optional] + results + ["options", "given", "chosen", "made", "lock"]
+    names += ["size"] if "size" in [p.name for p in made.optional] else []
+    for each in names:
+        if names.count(each) > 1:
+            raise DescriptionError(f"{place}: `{each}` appears twice among arguments, options, results and names of the generator")
+    return made
+
+
+def load(folder: Path = ROOT / "description") -> Description:
+    """Everything that the folder describes, in the order of the files and of what they hold."""
+    found = Description()
+    texts = {path: tomllib.loads(path.read_text()) for path in sorted(folder.glob("*.toml"))}
+    for path, text in texts.items():
+        for name, row in text.get("enum", {}).items():
+            values = [(v.split(" | ")[0], " | ".join(v.split(" | ")[1:])) for v in row["values"]]
+            found.enums[name] = Enum(name, row["about"], values)
+        found.types += text.get("type", [])
+        found.file_types += text.get("file_type", [])
+        found.internal |= text.get("internal", {})
+    for path, text in texts.items():
+        for name, row in text.get("struct", {}).items():
+            fields = parameters(row["fields"], f"{path.name}: {name}", found.enums)
+            found.structures[name] = Structure(name, row["about"], fields, row.get("generated", True))
+        for name, row in text.get("attributes", {}).items():
+            fields = parameters(row["fields"], f"{path.name}: {name}", found.enums)
+            found.attributes[name] = Structure(name, row.get("about", ""), fields, True)
+    for path, text in texts.items():
+        group = path.stem
+        if "function" in text:
+            found.groups[group] = text["title"]
+        for name, row in text.get("function", {}).items():
+            row = {"header": text.get("header", "weft/ops.hpp")} | row
+            found.functions.append(function(name, row, group, found, f"{path.name}: {name}"))
+    names = [f.name for f in found.functions]
+    for name in names:
+        if names.count(name) > 1:
+            raise DescriptionError(f"`{name}` is described twice")
+    return found
