@@ -119,6 +119,21 @@ TEST(DeviceFunctions, RemaindersHaveTheSignOfPythonAndOfC) {
   EXPECT_EQ(fmod(c, d).to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, -1, 1, -1}));
 }
 
+TEST(DeviceFunctions, SumsOfExponentialsDoNotOverflow) {
+  const Values got =
+      logaddexp(row({0, 1000, -1000, inf, -inf, inf, -inf}), row({0, 1000, 0, 1, -inf, -inf, 3}))
+          .to_vector();
+  const Values wanted{std::log(2.0F), 1000 + std::log(2.0F), 0, inf, -inf, inf, 3};
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (std::isinf(wanted[i])) {
+      EXPECT_EQ(got[i], wanted[i]) << i;
+    } else {
+      EXPECT_NEAR(got[i], wanted[i], 1e-4) << i;
+    }
+  }
+  EXPECT_TRUE(std::isnan(logaddexp(row({nan}), row({1})).item()));
+}
+
 TEST(DeviceFunctions, LinearAddsItsBias) {
   const Tensor x = row({1, 2, 3, 4}).reshape({2, 2});
   const Tensor weight = row({1, 0, 0, 1, 1, 1}).reshape({3, 2});

@@ -151,6 +151,10 @@ constexpr Row table[] = {
   }},
   {"fmod", [](const At& t) -> Parts { return {t.dy, t.want(1) ? -t.dy * map("trunc", t.a() / t.b()) : Tensor()}; }},
   {"remainder", [](const At& t) -> Parts { return {t.dy, t.want(1) ? -t.dy * map("floor", t.a() / t.b()) : Tensor()}; }},
+  {"logaddexp", [](const At& t) -> Parts {
+    const Tensor share = sigmoid(t.a() - t.b());
+    return {t.dy * share, t.want(1) ? t.dy * line(share, -1, 1) : Tensor()};
+  }},
   {"atan2", [](const At& t) -> Parts {
     const Tensor scaled = t.dy / (square(t.a()) + square(t.b()));
     return {scaled * t.b(), -scaled * t.a()};

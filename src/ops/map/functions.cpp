@@ -120,6 +120,7 @@ constexpr Function table[] = {
   {"pow", binary, 2, false, [](double a, double b, double, S) { return std::pow(a, b); }, 0.2, 4, 128},
   {"fmod", binary, 2, true, [](double a, double b, double, S) { return std::fmod(a, b); }, 1, 50, 64},
   {"remainder", binary, 2, true, [](double a, double b, double, S) { return remainder(a, b); }, 1, 50, 64},
+  {"logaddexp", binary, 2, false, [](double a, double b, double, S) { return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b))); }, -20, 20, 32},
   {"atan2", binary, 2, false, [](double a, double b, double, S) { return std::atan2(a, b); }, 0.1, 10, 4096},
   {"equal", binary, 2, true, [](double a, double b, double, S) { return a == b ? 1.0 : 0.0; }, -3, 3, 0},
   {"not_equal", binary, 2, true, [](double a, double b, double, S) { return a != b ? 1.0 : 0.0; }, -3, 3, 0},

@@ -6,7 +6,7 @@
 #let S_NAME = "s"
 #let NEEDS_ERF = FN == "erf" || FN == "gelu" || FN == "geglu" || FN == "gelu_back" || FN == "geglu_back"
 #let NEEDS_EXPM1 = FN == "expm1" || FN == "elu" || FN == "xielu"
-#let NEEDS_LOG1P = FN == "log1p" || FN == "softplus" || FN == "mish" || FN == "mish_back"
+#let NEEDS_LOG1P = FN == "log1p" || FN == "logaddexp" || FN == "softplus" || FN == "mish" || FN == "mish_back"
 #include "map/helpers.wgsl"
 #endif
 #for k in 0..4
@@ -159,6 +159,13 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let power = select(size, -size, (a < V(0.0)) & odd);
   let real = select(power, sqrt(a), (a < V(0.0)) & (trunc(b) != b));
   return select(real, V(1.0), (b == V(0.0)) | (a == V(1.0)));
+}
+#elif FN == "logaddexp"
+// Where the larger one is infinite, so is the sum, whatever the difference of two infinities is.
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  let larger = max(a, b);
+  let sum = larger + log1p4(exp(-abs(a - b)));
+  return or_nan(a, or_nan(b, select(sum, larger, abs(larger) > V(3.4028234e38))));
 }
 #elif FN == "atan2"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(atan2(a, b), V(0.0), (a == V(0.0)) & (b == V(0.0))); }
