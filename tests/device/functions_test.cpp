@@ -134,6 +134,21 @@ TEST(DeviceFunctions, SumsOfExponentialsDoNotOverflow) {
   EXPECT_TRUE(std::isnan(logaddexp(row({nan}), row({1})).item()));
 }
 
+TEST(DeviceFunctions, PlacesInSortedRows) {
+  using Ints = std::vector<std::int32_t>;
+  const Tensor sorted = row({1, 2, 2, 2, 5});
+  const Tensor values = row({0, 1, 2, 3, 5, 6, nan, inf, -inf});
+  EXPECT_EQ(searchsorted(sorted, values).to_vector<std::int32_t>(),
+            (Ints{0, 0, 1, 4, 4, 5, 5, 5, 0}));
+  EXPECT_EQ(searchsorted(sorted, values, true).to_vector<std::int32_t>(),
+            (Ints{0, 1, 4, 4, 5, 5, 5, 5, 0}));
+  const Tensor many = row({0, 2, 3, 6}).reshape({2, 1, 2});
+  EXPECT_EQ(searchsorted(sorted, many).to_vector<std::int32_t>(), (Ints{0, 1, 4, 5}));
+  EXPECT_EQ(searchsorted(sorted, many).shape(), (Shape{2, 1, 2}));
+  EXPECT_THROW((void)searchsorted(sorted, values.to(DType::i32)), Error);
+  EXPECT_THROW((void)searchsorted(sorted.reshape({1, 5}), row({1, 2}).reshape({2, 1})), Error);
+}
+
 TEST(DeviceFunctions, LinearAddsItsBias) {
   const Tensor x = row({1, 2, 3, 4}).reshape({2, 2});
   const Tensor weight = row({1, 0, 0, 1, 1, 1}).reshape({3, 2});

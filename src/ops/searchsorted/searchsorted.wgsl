@@ -1,0 +1,44 @@
+// y[…, j]: how many elements of an ascending row lie below a value (RIGHT: not above it), by bisection.
+// Tile: 256 invocations, one per value. No workgroup memory.
+alias T = {{DOMAIN}};
+
+fn goes_behind(element: T, value: T) -> bool {
+#if DOMAIN == "f32"
+  // NaN belongs behind everything. Its bits are looked at, because compilers may take it that there is none.
+  let none = (bitcast<u32>(value) & 0x7fffffffu) > 0x7f800000u;
+  return none | (element {{RIGHT ? "<=" : "<"}} value);
+#else
+  return element {{RIGHT ? "<=" : "<"}} value;
+#endif
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) lane: u32) {
+  let g = group_index(group, groups) * 256u + lane;
+  if (g >= p.total) { return; }
+  let j = g % p.columns;
+  var row = g / p.columns;
+  var sorted_at_row = p.sorted_off;
+  var value_at_row = p.values_off;
+  var y_at_row = p.y_off;
+#for d in 0..RANK
+  let place{{d}} = row % p.rows_{{RANK - 1 - d}};
+  row = row / p.rows_{{RANK - 1 - d}};
+  sorted_at_row += place{{d}} * p.sorted_row_{{RANK - 1 - d}};
+  value_at_row += place{{d}} * p.values_row_{{RANK - 1 - d}};
+  y_at_row += place{{d}} * p.y_row_{{RANK - 1 - d}};
+#endfor
+  let value = T(values_at(value_at_row + j * p.values_step));
+  var low = 0u;
+  var high = p.length;
+  while (low < high) {
+    let middle = (low + high) / 2u;
+    if (goes_behind(T(sorted_at(sorted_at_row + middle * p.sorted_step)), value)) {
+      low = middle + 1u;
+    } else {
+      high = middle;
+    }
+  }
+  y_put(y_at_row + j * p.y_step, i32(low));
+}
