@@ -59,8 +59,7 @@ TEST(DeviceApi, ArithmeticBroadcastsAndReads) {
   EXPECT_EQ((-a / a).to_vector(), std::vector(6, -1.0F));
   EXPECT_EQ(sum(a).item(), 21.0F);
   EXPECT_EQ(mean(a, {0}).to_vector(), (std::vector{2.5F, 3.5F, 4.5F}));
-  EXPECT_EQ(reduce("argmax", a, {1}).to_vector<std::int32_t>(),
-            (std::vector<std::int32_t>{2, 2}));
+  EXPECT_EQ(reduce("argmax", a, {1}).to_vector<std::int32_t>(), (std::vector<std::int32_t>{2, 2}));
 }
 
 TEST(DeviceApi, ViewsShareElementsAndCopiesFollowThem) {
@@ -153,7 +152,8 @@ TEST(DeviceApi, MeansOfIntegersAreFractions) {
   EXPECT_EQ(mean(x).item(), 1.5F);
   EXPECT_EQ(reduce("norm", api_device().arange(2, 3, 1, DType::i32)).item(), 5.0F);
   EXPECT_EQ(sum(x).item<std::int32_t>(), 6);
-  EXPECT_NE(message_of([&] { (void)reduce("median", x); }).find("did you mean `mean`"), std::string::npos);
+  EXPECT_NE(message_of([&] { (void)reduce("median", x); }).find("did you mean `mean`"),
+            std::string::npos);
 }
 
 TEST(DeviceApi, SafeModeReportsIndicesOutside) {
