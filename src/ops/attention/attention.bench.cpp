@@ -28,9 +28,23 @@ std::vector<Case> bench_cases() {
   prompt.q.dtype = prompt.y.dtype = DType::f32;
   add_mask(prompt, DType::f16, 1, 1);
   add("prompt_32x512x128_f16", prompt);
-  for (const std::uint64_t keys : {512U, 4096U, 32768U}) {
+  // The same behind 8192 tokens, with the mask of a prompt there: nearly all of it is 0.
+  Setup deep = make_setup({.heads = 32, .queries = 512, .keys = 8704, .size = 128, .key_heads = 8},
+                          DType::f16);
+  deep.q.dtype = deep.y.dtype = DType::f32;
+  add_mask(deep, DType::f16, 1, 1);
+  deep.mask.fill = Fill::uniform;
+  deep.mask.low = deep.mask.high = 0;
+  add("prompt_32x512_of_8704x128_f16", deep);
+  for (const std::uint64_t keys : {512U, 4096U, 8192U, 16384U, 32768U}) {
     Setup decode = make_setup({.heads = 32, .keys = keys, .size = 128, .key_heads = 8}, DType::f16);
     decode.q.dtype = decode.y.dtype = DType::f32;
+    if (keys == 8192 || keys == 16384) {  // As llama.cpp asks for it.
+      add_mask(decode, DType::f16, 1, 1);
+      decode.mask.fill = Fill::uniform;
+      decode.mask.low = decode.mask.high = 0;
+      decode.k.order = decode.v.order = {0, 2, 1, 3};
+    }
     add(formatted("decode_32x{}x128_f16", keys), decode);
     if (keys == 4096) add("decode_32x4096x128_f16_tile", by(decode, "tile"));
   }

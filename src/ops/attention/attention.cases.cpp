@@ -127,6 +127,12 @@ void add_matrix(std::vector<Case>& out) {
     setup.rules.soft_cap = 2;
     setup.has_sinks = true;
   });
+  // Masks with blocks that hide everything and blocks that change nothing.
+  for (const std::uint64_t queries : {100U, 41U}) {
+    add(formatted("hiding_mask_{}", queries),
+        {.batch = 2, .heads = 2, .queries = queries, .keys = 150, .size = 32, .key_heads = 1},
+        [](Setup& setup) { setup.hides = true; });
+  }
   // Logits that outgrow the slack of the running maximum again and again.
   add("growing", {.heads = 2, .queries = 40, .keys = 400, .size = 16}, [](Setup& setup) {
     setup.q.low = -20;
@@ -180,6 +186,50 @@ void add_decode(std::vector<Case>& out) {
       });
   add("long", {.heads = 2, .queries = 1, .keys = 3001, .size = 32, .key_heads = 1}, DType::f16,
       [](Setup& setup) { setup.has_sinks = true; });
+}
+
+/// The kernel for few queries and many keys on subgroups; heads of up to 64 values run where subgroups have 8 invocations.
+void add_stream(std::vector<Case>& out) {
+  const auto add = [&](const std::string& label, const Shape& shape, DType type, auto&& change) {
+    Setup setup = make_setup(shape, type);
+    setup.kernel = "stream";
+    setup.has_lse = shape.keys % 2 == 1;
+    change(setup);
+    out.push_back(make_case(formatted("stream_{}_{}", label, name(type)), setup));
+  };
+  const auto nothing = [](Setup&) {};
+  for (const DType type : {DType::f16, DType::bf16}) {
+    add("one", {.batch = 2, .heads = 3, .keys = 131, .size = 64}, type, nothing);
+    add("group", {.heads = 12, .queries = 2, .keys = 300, .size = 64, .key_heads = 2}, type,
+        nothing);
+    add("two", {.heads = 4, .keys = 1, .size = 128, .value_size = 32, .key_heads = 2}, type,
+        nothing);
+  }
+  add("sizes", {.heads = 3, .queries = 3, .keys = 77, .size = 40, .value_size = 56}, DType::f16,
+      nothing);
+  add("rules", {.batch = 2, .heads = 4, .queries = 3, .keys = 200, .size = 32, .key_heads = 2},
+      DType::f16, [](Setup& setup) {
+        setup.q.dtype = setup.y.dtype = DType::f32;
+        add_mask(setup, DType::f16, 2, 1);
+        setup.rules = {.scale = 0.3F, .soft_cap = 2, .max_bias = 4, .causal = true, .window = 150};
+        setup.has_sinks = true;
+      });
+  add("packed", {.heads = 8, .queries = 1, .keys = 1300, .size = 64, .key_heads = 2}, DType::f16,
+      [](Setup& setup) {
+        setup.q.dtype = setup.y.dtype = DType::f32;
+        setup.y.order = {0, 2, 1, 3};
+        setup.packs = true;
+      });
+  add("long", {.heads = 2, .queries = 1, .keys = 3001, .size = 32, .key_heads = 1}, DType::f16,
+      [](Setup& setup) { setup.has_sinks = true; });
+  add("unseen", {.heads = 2, .queries = 4, .keys = 2, .size = 32}, DType::f16,
+      [](Setup& setup) { setup.rules.causal = true; });
+  add("growing", {.heads = 2, .keys = 500, .size = 16, .key_heads = 1}, DType::f16,
+      [](Setup& setup) {
+        setup.q.low = setup.k.low = -20;
+        setup.q.high = setup.k.high = 20;
+        setup.rules.scale = 0.25F;
+      });
 }
 
 void add_large(std::vector<Case>& out) {
@@ -239,6 +289,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   }
   add_matrix(out);
   add_decode(out);
+  add_stream(out);
   add_large(out);
   add_edges(out, random);
   for (Case& test : backward_cases(seed)) out.push_back(std::move(test));

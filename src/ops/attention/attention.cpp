@@ -15,7 +15,8 @@ namespace weft::ops::attention {
 namespace {
 
 /// In order of preference.
-constexpr std::array<const Kernel*, 3> kernels{&decode_kernel, &matrix_kernel, &tile_kernel};
+constexpr std::array<const Kernel*, 4> kernels{&stream_kernel, &decode_kernel, &matrix_kernel,
+                                               &tile_kernel};
 
 Result<const Kernel*> choose(std::string_view forced, const Problem& problem, const Caps& caps) {
   for (const Kernel* kernel : kernels) {
@@ -114,15 +115,29 @@ class Planner {
     for (std::uint64_t first = 0; first < problem.keys(); first += piece) {
       const std::uint64_t count = std::min(piece, problem.keys() - first);
       splits.count = ceil_div(count, splits.keys);
-      if (const Status ok =
-              push((*kernel)->launch(problem.slice_keys(first, count), splits, caps_));
-          !ok)
-        return ok;
+      Problem part = problem.slice_keys(first, count);
+      if (const Status ok = add_list(**kernel, part); !ok) return ok;
+      if (const Status ok = push((*kernel)->launch(part, splits, caps_)); !ok) return ok;
       splits.first += splits.count;
     }
     if (splits.total == 1) return {};
     packed_ = args_.packed.given() && problem.rows() == whole_problem(args_).rows();
     return push(combine(problem, splits, packed_ ? args_.packed : View{}, caps_));
+  }
+
+  /// Looks through the mask beforehand where the kernel asks for it.
+  Status add_list(const Kernel& kernel, Problem& problem) {
+    if (kernel.mask_block == nullptr || !problem.mask.given()) return {};
+    const MaskBlock block = kernel.mask_block(problem, caps_);
+    auto extents = flag_extents(problem, block);
+    View flags = View::dense(DType::u32, extents);
+    flags.slot = plan_.add_scratch(round_up<std::uint64_t>(flags.bytes().size(), 16));
+    ++extents[3];
+    problem.list = View::dense(DType::u32, extents);
+    problem.list.slot = plan_.add_scratch(round_up<std::uint64_t>(problem.list.bytes().size(), 16));
+    return push(mask_flags(problem, flags, block, caps_)).and_then([&] {
+      return push(mask_list(problem, flags, caps_));
+    });
   }
 
   Status push(Result<Dispatch> dispatch) { return plan_.add(std::move(dispatch)); }

@@ -1,9 +1,14 @@
-// Adds to OUT0, OUT1, … the weights of this subgroup's rows times the BK rows of TILE, which have SIZE elements.
+// Adds to OUT<r>_<c> the WEIGHTS of this subgroup's rows times the BK rows of TILE, which have SIZE elements, in its COUNT matrices of columns.
 #for k in 0..BK / MK
     {
-      let w = subgroupMatrixLoad<{{LEFT}}, row_major>(&weights, sg * {{MM * WEIGHT_ROW}}u + {{k * MK / 4}}u, {{WEIGHT_ROW}}u);
-#for c in 0..SIZE / MN
-      {{OUT}}{{c}} = subgroupMatrixMultiplyAccumulate(w, subgroupMatrixLoad<{{RIGHT}}, row_major>(&{{TILE}}, {{k * MK * (SIZE / 8 + 1) + c * MN / 8}}u, {{SIZE / 8 + 1}}u), {{OUT}}{{c}});
+#for r in 0..TM
+      let w{{r}} = subgroupMatrixLoad<{{LEFT}}, row_major>(&{{WEIGHTS}}, (sub_m * {{RM}}u + {{r * MM}}u) * {{WEIGHT_ROW}}u + {{k * MK / 4}}u, {{WEIGHT_ROW}}u);
+#endfor
+#for c in 0..COUNT
+      let b{{c}} = subgroupMatrixLoad<{{RIGHT}}, row_major>(&{{TILE}}, {{k * MK * (SIZE / 8 + 1)}}u + sub_n * {{COUNT * MN / 8}}u + {{c * MN / 8}}u, {{SIZE / 8 + 1}}u);
+#for r in 0..TM
+      {{OUT}}{{r}}_{{c}} = subgroupMatrixMultiplyAccumulate(w{{r}}, b{{c}}, {{OUT}}{{r}}_{{c}});
+#endfor
 #endfor
     }
 #endfor

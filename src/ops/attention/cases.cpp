@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "ops/map/map.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 #include "ops/stages.hpp"
 
@@ -111,6 +112,40 @@ void add_mask(Setup& setup, DType type, std::uint64_t batches, std::uint64_t hea
                 .fill = Fill::masked};
 }
 
+namespace {
+
+constexpr float never = -std::numeric_limits<float>::infinity();
+
+/// A plan for attention with the mask of Setup::hides, which it makes first.
+Result<Plan> plan_hiding(Args args, const Caps& caps) {
+  Stages stages{args.q, args.k, args.v, args.y, args.lse};
+  const std::uint64_t queries = args.q.shape[2];
+  const std::uint64_t keys = args.k.shape[2];
+  args.mask = stages.scratch(DType::f32, {1, 1, queries, keys});
+  const auto fill = [&](const View& part, float value) {
+    stages.add(map::plan({.function = "fill", .inputs = {}, .y = part, .scalars = {value}}, caps));
+  };
+  fill(args.mask, 0);
+  fill(args.mask.slice(2, 0, queries / 2).slice(3, keys / 2, keys - keys / 2), never);
+  fill(args.mask.slice(2, queries - 1, 1), never);
+  stages.add(plan(args, caps));
+  return std::move(stages).finish();
+}
+
+/// The same mask in the host.
+HostTensor hiding_mask(std::uint64_t queries, std::uint64_t keys) {
+  HostTensor mask{DType::f32, {1, 1, queries, keys}, {}, {}};
+  for (std::uint64_t i = 0; i < queries; ++i) {
+    for (std::uint64_t j = 0; j < keys; ++j) {
+      const bool hidden = (i < queries / 2 && j >= keys / 2) || i == queries - 1;
+      mask.values.push_back(hidden ? never : 0);
+    }
+  }
+  return mask;
+}
+
+}  // namespace
+
 Case make_case(const std::string& name, Setup setup) {
   Case test;
   test.name = name;
@@ -129,8 +164,8 @@ Case make_case(const std::string& name, Setup setup) {
   const std::vector<std::uint64_t> rows(setup.q.shape.begin(), setup.q.shape.end() - 1);
   const int lse = push(setup.has_lse, {.shape = rows, .output = true});
   const auto rules = setup.rules;
-  test.plan = [=, kernel = setup.kernel, packs = setup.packs](std::span<const View> views,
-                                                              const Caps& caps) {
+  test.plan = [=, kernel = setup.kernel, packs = setup.packs, hides = setup.hides](
+                  std::span<const View> views, const Caps& caps) {
     const auto view = [&](int index) {
       return index < 0 ? View{} : views[static_cast<std::size_t>(index)];
     };
@@ -151,11 +186,12 @@ Case make_case(const std::string& name, Setup setup) {
       stages.add(plan(args, caps));
       return std::move(stages).finish();
     }
-    auto planned = plan(args, caps);
+    const auto plan_it = [&] { return hides ? plan_hiding(args, caps) : plan(args, caps); };
+    auto planned = plan_it();
     if (planned || kernel.empty() || planned.error().code != ErrorCode::unsupported) return planned;
     // A device without matrix units runs the case all the same.
     args.kernel = {};
-    return plan(args, caps);
+    return plan_it();
   };
   if (setup.bench) {
     test.test = false;
@@ -163,11 +199,12 @@ Case make_case(const std::string& name, Setup setup) {
     test.flops = flops_of(setup);
     return test;
   }
-  test.reference = [=](std::span<HostTensor> t) {
+  test.reference = [=, hides = setup.hides](std::span<HostTensor> t) {
+    const HostTensor made = hides ? hiding_mask(t[0].shape[2], t[1].shape[2]) : HostTensor{};
     const auto at = [&](int index) {
       return index < 0 ? nullptr : &t[static_cast<std::size_t>(index)];
     };
-    forward_host(rules, t[0], t[1], t[2], at(mask), at(sinks), *at(y), at(lse));
+    forward_host(rules, t[0], t[1], t[2], hides ? &made : at(mask), at(sinks), *at(y), at(lse));
   };
   return test;
 }

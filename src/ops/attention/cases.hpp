@@ -22,6 +22,9 @@ struct Setup {
   bool has_mask = false;
   bool has_sinks = false;
   bool has_lse = false;
+  /// There is a mask in scratch that hides the second half of the keys from the first half of the queries, and all keys
+  /// from the last query.
+  bool hides = false;
   bool packs = false;  ///< y also goes to scratch in packed form.
   Rules rules;
   std::string_view kernel;

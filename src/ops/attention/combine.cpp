@@ -7,13 +7,14 @@ namespace weft::ops::attention {
 namespace {
 
 struct Variant {
+  std::uint32_t teams = 1;
   bool y_vec = false;
   bool sinks = false;
   bool lse = false;
   bool packed = false;
 
   static constexpr auto fields =
-      std::tuple{field("Y_VEC", &Variant::y_vec), field("SINKS", &Variant::sinks),
+      std::tuple{field("TEAMS", &Variant::teams), field("Y_VEC", &Variant::y_vec), field("SINKS", &Variant::sinks),
                  field("LSE", &Variant::lse), field("PACKED", &Variant::packed)};
 };
 
@@ -21,7 +22,11 @@ struct Variant {
 
 Result<Dispatch> combine(const Problem& problem, const Splits& splits, const View& packed,
                          const Caps& caps) {
-  const Variant variant{.y_vec = rows_aligned(problem.y, 4),
+  // One kernel for any number of splits: a team takes four of them at a time.
+  const bool teams =
+      !caps.software && problem.value_size() <= 256 && caps.workgroup_invocations >= 512;
+  const Variant variant{.teams = teams ? 8U : 1U,
+                        .y_vec = rows_aligned(problem.y, 4),
                         .sinks = problem.sinks.given(),
                         .lse = problem.lse.given(),
                         .packed = packed.given()};

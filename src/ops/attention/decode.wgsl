@@ -279,7 +279,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let r = i / {{ROUNDS * 4}}u;
     if (r <= row_last) {
       let v = vec4<f32>(outs[i * 4u], outs[i * 4u + 1u], outs[i * 4u + 2u], outs[i * 4u + 3u]);
-      finish(v, row0 + r, r, i % {{ROUNDS * 4}}u * 4u, batch, head0, split);
+      finish(v, row0 + r, tops[r], totals[r], i % {{ROUNDS * 4}}u * 4u, batch, head0, split);
     }
   }
 #else
@@ -298,39 +298,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (r <= row_last) {
       var v = vec4<f32>();
       for (var n = 0u; n < slices; n++) { v += q_rows[part * 128u + n * column_groups + group_column]; }
-      finish(v, row0 + r, r, group_column * 8u + part % 2u * 4u, batch, head0, split);
+      finish(v, row0 + r, tops[r], totals[r], group_column * 8u + part % 2u * 4u, batch, head0, split);
     }
   }
 #endfor
 #endif
 }
 
-// Four columns of a row, from d on.
-fn finish(v: vec4<f32>, row: u32, r: u32, d: u32, batch: u32, head0: u32, split: u32) {
-  let head = head0 + row / p.queries;
-  let i = row % p.queries;
-#if PARTIAL
-  let at = p.part_off + (((batch * p.heads + head) * p.queries + i) * p.splits_total + p.splits_first + split) * p.part_row;
-  part_store4(at, d, v);
-  if (d == 0u) {
-    part_put(at + p.part_stats, tops[r]);
-    part_put(at + p.part_stats + 1u, totals[r]);
-  }
-#else
-#if SINKS
-  let sink = sinks_at(p.sinks_off + head * p.sinks_h);
-  let top = max(tops[r], sink);
-  let all = totals[r] * exp(tops[r] - top) + exp(sink - top);
-#else
-  let top = tops[r];
-  let all = totals[r];
-#endif
-  let factor = select(exp(tops[r] - top) / all, 0.0, all == 0.0);
-  y_store4(p.y_off + batch * p.y_b + head * p.y_h + i * p.y_t, d, v * factor);
-#if LSE
-  if (d == 0u) {
-    lse_put(p.lse_off + batch * p.lse_b + head * p.lse_h + i * p.lse_t, select(top + log(all), hidden, all == 0.0));
-  }
-#endif
-#endif
-}
+#include "attention/finish.wgsl"

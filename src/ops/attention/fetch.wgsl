@@ -1,13 +1,19 @@
-// Rows of operand NAME on their way to workgroup memory: PART "fetch" reads them into registers r<i>, "store" writes them to
-// `tile`. AT: where row 0 lies; LAST: the last valid row; ROW: groups of 8 halves in a row of the tile; ROWS of them.
-#let LOADS = ROWS * ROW / THREADS
-#for i in 0..LOADS
+// Rows of operand NAME on their way to workgroup memory: PART "declare" and "fetch" read them into registers REG<i>, "store" writes
+// them to TILE, whose rows have TILE_ROW groups of 8 halves. ROW: groups of 8 halves of a row; ROWS of them. AT: where row 0
+// lies; LAST: the last valid row; or FROM: the number of a block of BK keys.
+#if PART == "fetch" && defined(FROM)
+#let ROW0 = "({{FROM}} * {{BK}}u)"
+#let AT = "{{NAME}}_at0 + {{ROW0}} * p.{{NAME}}_t"
+#let LAST = "(p.keys - 1u - {{ROW0}})"
+#endif
+#for i in 0..(ROWS * ROW + THREADS - 1) / THREADS
 #let N = "(t + {{i * THREADS}}u)"
+#let IF = (i + 1) * THREADS > ROWS * ROW ? "if ({{N}} < {{ROWS * ROW}}u) " : ""
 #if PART == "fetch"
     {{REG}}{{i}} = {{NAME}}_halves({{AT}} + min({{N}} / {{ROW}}u, {{LAST}}) * p.{{NAME}}_t, {{N}} % {{ROW}}u * 8u);
 #elif PART == "declare"
   var {{REG}}{{i}} = vec4<u32>();
 #else
-    tile[{{N}} / {{ROW}}u * {{ROW + 1}}u + {{N}} % {{ROW}}u] = {{REG}}{{i}};
+    {{IF}}{ {{TILE}}[{{N}} / {{ROW}}u * {{TILE_ROW}}u + {{N}} % {{ROW}}u] = {{REG}}{{i}}; }
 #endif
 #endfor

@@ -1,8 +1,10 @@
 // NAME_halves(row, d): elements d…d+7 of the row that starts at element `row` as packed f16; zeros from p.SIZE on. With VEC
-// eight neighbours are contiguous and aligned f16.
+// eight neighbours are contiguous and aligned f16; with FULL there are no columns from p.SIZE on.
 fn {{NAME}}_halves(row: u32, d: u32) -> vec4<u32> {
 #if VEC
+#if !FULL
   if (d >= p.{{SIZE}}) { return vec4<u32>(); }
+#endif
   return {{NAME}}_words4((row + d) / 2u);
 #else
   var v = vec4<u32>();

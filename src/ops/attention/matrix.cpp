@@ -12,60 +12,81 @@ struct Variant {
   std::uint32_t dk = 0;
   std::uint32_t dv = 0;
   std::uint32_t bk = 64;  // keys of a block
-  std::uint32_t subgroups = 4;
+  std::uint32_t wm = 2;   // subgroups along queries,
+  std::uint32_t wn = 2;   // and along keys and columns
+  std::uint32_t tm = 2;   // rows of matrices of a subgroup
   std::uint32_t subgroup = 32;  // invocations of one
   std::uint32_t mm = 16;
   std::uint32_t mn = 16;
   std::uint32_t mk = 16;
+  bool k_full = false;
+  bool v_full = false;
   bool vec = false;
   bool q_vec = false;
   bool y_vec = false;
   bool mask = false;
   bool mask_vec = false;
+  bool listed = false;
   bool cap = false;
   bool sinks = false;
   bool lse = false;
   bool partial = false;
 
-  static constexpr auto fields = std::tuple{field("DK", &Variant::dk),
-                                            field("DV", &Variant::dv),
-                                            field("BK", &Variant::bk),
-                                            field("SGS", &Variant::subgroups),
-                                            field("SG", &Variant::subgroup),
-                                            field("MM", &Variant::mm),
-                                            field("MN", &Variant::mn),
-                                            field("MK", &Variant::mk),
-                                            field("VEC", &Variant::vec),
-                                            field("Q_VEC", &Variant::q_vec),
-                                            field("Y_VEC", &Variant::y_vec),
-                                            field("MASK", &Variant::mask),
-                                            field("MASK_VEC", &Variant::mask_vec),
-                                            field("CAP", &Variant::cap),
-                                            field("SINKS", &Variant::sinks),
-                                            field("LSE", &Variant::lse),
-                                            field("PARTIAL", &Variant::partial)};
+  static constexpr auto fields = std::tuple{
+      field("DK", &Variant::dk),       field("DV", &Variant::dv),
+      field("BK", &Variant::bk),       field("WM", &Variant::wm),
+      field("WN", &Variant::wn),       field("TM", &Variant::tm),
+      field("SG", &Variant::subgroup), field("MM", &Variant::mm),
+      field("MN", &Variant::mn),       field("MK", &Variant::mk),
+      field("K_FULL", &Variant::k_full), field("V_FULL", &Variant::v_full),
+      field("VEC", &Variant::vec),     field("Q_VEC", &Variant::q_vec),
+      field("Y_VEC", &Variant::y_vec), field("MASK", &Variant::mask),
+      field("MASK_VEC", &Variant::mask_vec), field("LISTED", &Variant::listed),
+      field("CAP", &Variant::cap),     field("SINKS", &Variant::sinks),
+      field("LSE", &Variant::lse),     field("PARTIAL", &Variant::partial)};
 };
 
-/// Software devices compile what they emulate for seconds, so that they get small tiles.
+/// How a workgroup divides its work, see matrix.wgsl.
 struct Tile {
-  std::uint32_t subgroups = 4;
-  std::uint32_t keys = 64;
+  std::uint32_t wm = 2;
+  std::uint32_t wn = 2;
+  std::uint32_t tm = 2;
+  std::uint32_t keys = 32;
 };
 
-constexpr Tile tile_for(const Caps& caps) {
-  return caps.software ? Tile{.subgroups = 2, .keys = 16} : Tile{};
+/// Software devices compile what they emulate for seconds, so that they get small tiles. Measured on an H200: large heads take
+/// a processor's registers with 8 subgroups of two rows of matrices, and with a mask, which needs some more, with 16 of
+/// one. Processors run one such workgroup at a time.
+Tile tile_for(const Problem& problem, const Caps& caps) {
+  if (caps.software) return {.wm = 1, .wn = 2, .tm = 2, .keys = 16};
+  if (problem.size() <= 64 && problem.value_size() <= 64) {
+    return {.wm = 2, .wn = 4, .tm = 2, .keys = 64};
+  }
+  if (problem.mask.given()) return {.wm = 8, .wn = 2, .tm = 1, .keys = 32};
+  return {.wm = 4, .wn = 2, .tm = 2, .keys = 32};
 }
 
-std::uint64_t block_queries(const MatrixConfig& shape, const Caps& caps) {
-  return std::uint64_t{tile_for(caps).subgroups} * shape.m;
+std::uint64_t block_queries(const MatrixConfig& shape, const Tile& tile) {
+  return std::uint64_t{tile.wm} * tile.tm * shape.m;
 }
 
-std::uint64_t workgroup_bytes(const MatrixConfig& shape, std::uint64_t dk, std::uint64_t dv,
-                              const Caps& caps) {
-  const Tile tile = tile_for(caps);
-  const std::uint64_t rows = block_queries(shape, caps);
-  return std::max<std::uint64_t>(rows, tile.keys) * (std::max(dk, dv) / 8 + 1) * 16 +
-         rows * (tile.keys / 2 + 4 + tile.keys / 4 + 2) * 8 + std::uint64_t{tile.subgroups} * 4;
+/// Head sizes in whole matrices, for every subgroup as many.
+struct Sizes {
+  std::uint64_t dk = 0;
+  std::uint64_t dv = 0;
+};
+
+Sizes sizes_of(const Problem& problem, const MatrixConfig& shape, const Tile& tile) {
+  return {.dk = matrix_size(problem.size()),
+          .dv = round_up<std::uint64_t>(problem.value_size(),
+                                        std::max<std::uint64_t>(16, std::uint64_t{tile.wn} * shape.n))};
+}
+
+std::uint64_t workgroup_bytes(const MatrixConfig& shape, const Sizes& sizes, const Tile& tile) {
+  const std::uint64_t rows = block_queries(shape, tile);
+  const std::uint64_t tile_rows = std::max(tile.keys, tile.tm * shape.m);
+  return (tile_rows * (sizes.dk / 8 + 1) + tile.keys * (sizes.dv / 8 + 1)) * 16 +
+         rows * (tile.keys / 4 + 2) * (16 + 8) + std::uint64_t{tile.wm} * tile.wn * 4;
 }
 
 Status can(const Problem& problem, const Caps& caps) {
@@ -78,11 +99,11 @@ Status can(const Problem& problem, const Caps& caps) {
     return fail(ErrorCode::unsupported, "Matrix units take k and v of f16; they are {} and {}.",
                 name(problem.k.dtype), name(problem.v.dtype));
   }
-  const std::uint32_t invocations = tile_for(caps).subgroups * caps.subgroup_max;
-  const std::uint64_t dk = matrix_size(problem.size());
-  const std::uint64_t dv = matrix_size(problem.value_size());
-  const std::uint64_t bytes = workgroup_bytes(*shape, dk, dv, caps);
-  if (dk > 128 || dv > 128 || bytes > caps.workgroup_bytes ||
+  const Tile tile = tile_for(problem, caps);
+  const std::uint32_t invocations = tile.wm * tile.wn * caps.subgroup_max;
+  const Sizes sizes = sizes_of(problem, *shape, tile);
+  const std::uint64_t bytes = workgroup_bytes(*shape, sizes, tile);
+  if (sizes.dk > 128 || sizes.dv > 128 || bytes > caps.workgroup_bytes ||
       invocations > caps.workgroup_invocations) {
     return fail(ErrorCode::unsupported,
                 "Heads of {} and {} elements need {} bytes of workgroup memory and {} "
@@ -102,8 +123,8 @@ std::uint64_t splits(const Problem& problem, const Caps& caps) {
   const auto shape = matrix_shape(caps);
   if (!shape) return 1;
   const std::uint64_t groups = problem.batches() * problem.heads() *
-                               ceil_div(problem.queries(), block_queries(*shape, caps));
-  const std::uint64_t wanted = busy_workgroups(caps) / 2;
+                               ceil_div(problem.queries(), block_queries(*shape, tile_for(problem, caps)));
+  const std::uint64_t wanted = busy_workgroups(caps) / 4;
   if (groups * 2 > wanted) return 1;
   return std::min(wanted / groups, ceil_div<std::uint64_t>(problem.keys(), 8 * split_step));
 }
@@ -112,25 +133,32 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   const auto shape = matrix_shape(caps);
   if (!shape) return fail(ErrorCode::internal, "There are no matrix units for this launch.");
   const bool partial = splits.part.given();
-  const Variant variant{.dk = narrow(matrix_size(problem.size())),
-                        .dv = narrow(matrix_size(problem.value_size())),
-                        .bk = tile_for(caps).keys,
-                        .subgroups = tile_for(caps).subgroups,
+  const Tile tile = tile_for(problem, caps);
+  const Sizes sizes = sizes_of(problem, *shape, tile);
+  const Variant variant{.dk = narrow(sizes.dk),
+                        .dv = narrow(sizes.dv),
+                        .bk = tile.keys,
+                        .wm = tile.wm,
+                        .wn = tile.wn,
+                        .tm = tile.tm,
                         .subgroup = caps.subgroup_max,
                         .mm = shape->m,
                         .mn = shape->n,
                         .mk = shape->k,
+                        .k_full = sizes.dk == problem.size(),
+                        .v_full = sizes.dv == problem.value_size(),
                         .vec = rows_aligned(problem.k, 8) && rows_aligned(problem.v, 8),
                         .q_vec = problem.q.dtype == DType::f16 && rows_aligned(problem.q, 8),
                         .y_vec = !partial && rows_aligned(problem.y, 4),
                         .mask = problem.mask.given(),
                         .mask_vec = problem.mask.given() && rows_aligned(problem.mask, 4),
+                        .listed = problem.list.given(),
                         .cap = problem.rules.soft_cap > 0,
                         .sinks = !partial && problem.sinks.given(),
                         .lse = !partial && problem.lse.given(),
                         .partial = partial};
   Params params = params_of(problem, splits);
-  params.blocks = narrow(ceil_div(problem.queries(), block_queries(*shape, caps)));
+  params.blocks = narrow(ceil_div(problem.queries(), block_queries(*shape, tile)));
   const std::uint64_t jobs = problem.batches() * problem.heads() * params.blocks * splits.count;
   params.jobs = narrow(jobs);
   Launch out;
@@ -140,8 +168,18 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   out.constants = constants_of(variant);
   out.params = block_of(params);
   add_operands(out, problem, splits, {.query = 8, .key = 8, .mask = 4});
+  if (variant.listed) {
+    out.params.add("list_row", narrow(problem.list.shape[3]));
+    out.operands.push_back({.name = "list", .view = problem.list});
+  }
   out.grid = grid_1d(jobs, caps);
   return make_dispatch(std::move(out), caps);
+}
+
+MaskBlock mask_block(const Problem& problem, const Caps& caps) {
+  const auto shape = matrix_shape(caps);
+  const Tile tile = tile_for(problem, caps);
+  return {.queries = narrow(shape ? block_queries(*shape, tile) : 64), .keys = tile.keys};
 }
 
 }  // namespace
@@ -158,6 +196,6 @@ std::optional<MatrixConfig> matrix_shape(const Caps& caps) {
   return std::nullopt;
 }
 
-constinit const Kernel matrix_kernel{"matrix", can, worth, splits, launch};
+constinit const Kernel matrix_kernel{"matrix", can, worth, splits, launch, mask_block};
 
 }  // namespace weft::ops::attention

@@ -1,45 +1,54 @@
-// Attention through subgroup matrices: f16 operands, f32 sums. A workgroup of SGS subgroups makes SGS * MM queries of one head,
-// BK keys at a time; a subgroup has MM queries, their q in matrices throughout, and MM x DV sums.
+// Attention through subgroup matrices: f16 operands, f32 sums. A workgroup of WM x WN subgroups makes BQ = WM * TM * MM queries of
+// one head, BK keys at a time. Of the logits a subgroup makes TM x TC matrices (its share of the keys), of the result TM x TO
+// (its share of the columns): operands in workgroup memory are read once for TM rows of matrices.
 // Elements of matrices cannot be reached, so logits go through workgroup memory, where LPR lanes have a row, and come
 // back as weights in f16. Weights are relative to a maximum that may lag behind by a factor of 2^8: sums are rescaled,
 // which takes a trip through workgroup memory, only when a row outgrows that.
-// Workgroup memory: a tile of q, k or v (rows of 8-half groups, padded by one), logits and weights (MM rows per subgroup, padded by
-// 16 bytes, which spreads banks): 45 KiB for heads of 128 and BK = 64.
-// Assumes: subgroups of SG invocations, numbered subgroup by subgroup; DK and DV are sizes rounded up to matrices.
-#let LPR = SG / MM
+// The logits of the next block are multiplied while the weights of this one are made: two barriers per block.
+// Workgroup memory: keys, values (rows of 8-half groups, padded by one), logits and weights (padded by 32 and 16 bytes, which
+// spreads banks). Queries pass through the tile of keys.
+// With LISTED the list of mask_list.wgsl says which blocks of keys there are, and which need the mask.
+// Assumes: subgroups of SG invocations, numbered subgroup by subgroup; DK and DV are sizes rounded up to matrices, DV / WN too.
+#let SGS = WM * WN
 #let THREADS = SGS * SG
-#let BQ = SGS * MM
+#let RM = TM * MM
+#let BQ = WM * RM
+#let LPR = THREADS / BQ
+#let TC = BK / WN / MN
+#let TO = DV / WN / MN
 #let ROWK = DK / 8
 #let ROWV = DV / 8
 #let GROUPS = BK / 4 / LPR
 #let LEFT = "subgroup_matrix_left<f16, {{MK}}, {{MM}}>"
 #let RIGHT = "subgroup_matrix_right<f16, {{MN}}, {{MK}}>"
 #let SUMS = "subgroup_matrix_result<f32, {{MN}}, {{MM}}>"
-#let STRIP_ROW = BK / 2 + 4
+#let STRIP_ROW = BK / 4 + 2
 #let WEIGHT_ROW = BK / 4 + 2
-#let STRIP = MM * STRIP_ROW
-#let CHUNK_MATRICES = BK / MN
+#let CHUNKS = (TO + TC - 1) / TC
+#let K_ROW = ROWK + 1
+#let V_ROW = ROWV + 1
+#let TILE_ROWS = max(BK, RM)
 const log2e = 1.4426950408889634;
 const slack = 8.0;
 #let ONCE = ""
 #include "attention/score.wgsl"
-#include "attention/halves.wgsl" with NAME="q" SIZE="size" VEC=Q_VEC
-#include "attention/halves.wgsl" with NAME="k" SIZE="size"
-#include "attention/halves.wgsl" with NAME="v" SIZE="value_size"
+#include "attention/halves.wgsl" with NAME="q" SIZE="size" VEC=Q_VEC FULL=K_FULL
+#include "attention/halves.wgsl" with NAME="k" SIZE="size" FULL=K_FULL
+#include "attention/halves.wgsl" with NAME="v" SIZE="value_size" FULL=V_FULL
 #if PARTIAL
 #include "attention/store.wgsl" with NAME="part" SIZE="value_size" VEC=1
 #else
 #include "attention/store.wgsl" with NAME="y" SIZE="value_size" VEC=Y_VEC
 #endif
-var<workgroup> tile: array<vec4<u32>, {{max(BQ, BK) * (max(ROWK, ROWV) + 1)}}>;
-var<workgroup> strips: array<vec2<u32>, {{SGS * STRIP}}>;
-var<workgroup> weights: array<vec2<u32>, {{SGS * MM * WEIGHT_ROW}}>;
+var<workgroup> k_tile: array<vec4<u32>, {{TILE_ROWS * K_ROW}}>;
+var<workgroup> v_tile: array<vec4<u32>, {{BK * V_ROW}}>;
+var<workgroup> strips: array<vec4<u32>, {{BQ * STRIP_ROW}}>;
+var<workgroup> weights: array<vec2<u32>, {{BQ * WEIGHT_ROW}}>;
 var<workgroup> grown: array<u32, {{SGS}}>;
 
-fn strip_load(at: u32) -> vec4<f32> {
-  return vec4<f32>(bitcast<vec2<f32>>(strips[at]), bitcast<vec2<f32>>(strips[at + 1u]));
-}
+fn strip_load(at: u32) -> vec4<f32> { return bitcast<vec4<f32>>(strips[at]); }
 fn across(v: vec4<f32>) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }
+fn rounded(v: vec4<f32>) -> vec2<u32> { return vec2<u32>(bitcast<u32>(vec2<f16>(v.xy)), bitcast<u32>(vec2<f16>(v.zw))); }
 
 @compute @workgroup_size({{THREADS}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -54,9 +63,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let batch = job / p.splits / p.blocks / p.heads;
   let i0 = block * {{BQ}}u;
   let i_last = min({{BQ}}u, p.queries - i0) - 1u;
-  let row = lane / {{LPR}}u;
-  let part = lane % {{LPR}}u;
-  let i = i0 + sg * {{MM}}u + row;
+  let sub_m = sg / {{WN}}u;
+  let sub_n = sg % {{WN}}u;
+  let row = t / {{LPR}}u;
+  let part = t % {{LPR}}u;
+  let i = i0 + row;
   let q_at0 = p.q_off + batch * p.q_b + head * p.q_h + i0 * p.q_t;
   let k_at0 = p.k_off + batch / p.batch_group * p.k_b + head / p.head_group * p.k_h;
   let v_at0 = p.v_off + batch / p.batch_group * p.v_b + head / p.head_group * p.v_h;
@@ -65,73 +76,93 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if MASK
   let mask_row = mask_head(batch, head) + min(i, p.queries - 1u) * p.mask_i;
 #endif
-  let strip = sg * {{STRIP}}u;
-  let own = strip + row * {{STRIP_ROW}}u + part * 2u;
-  let weight_row = sg * {{MM * WEIGHT_ROW}}u + row * {{WEIGHT_ROW}}u + part;
+  // Where this subgroup's matrices lie, and this lane's part of a row.
+  let strip = sub_m * {{RM * STRIP_ROW}}u + sub_n * {{TC * MN / 4}}u;
+  let own = row * {{STRIP_ROW}}u + part;
+  let weight_row = row * {{WEIGHT_ROW}}u + part;
 
-  for (var n = t; n < {{BQ * ROWK}}u; n += {{THREADS}}u) {
-    tile[n / {{ROWK}}u * {{ROWK + 1}}u + n % {{ROWK}}u] = q_halves(q_at0 + min(n / {{ROWK}}u, i_last) * p.q_t, n % {{ROWK}}u * 8u);
-  }
-  workgroupBarrier();
-#for d in 0..DK / MK
-  let q{{d}} = subgroupMatrixLoad<{{LEFT}}, row_major>(&tile, sg * {{MM * (ROWK + 1)}}u + {{d * MK / 8}}u, {{ROWK + 1}}u);
+#include "attention/own.wgsl" with MATRIX="q" NAME="q" TILE="k_tile" SIZE=DK BO=BQ AT="q_at0" LAST="i_last"
+#for r in 0..TM
+#for c in 0..TO
+  var o{{r}}_{{c}} = {{SUMS}}();
 #endfor
-#for c in 0..DV / MN
-  var o{{c}} = {{SUMS}}();
 #endfor
 #include "attention/fetch.wgsl" with PART="declare" NAME="k" REG="kr" ROW=ROWK ROWS=BK
 #include "attention/fetch.wgsl" with PART="declare" NAME="v" REG="vr" ROW=ROWV ROWS=BK
   var m = hidden;
   var sum = 0.0;
+  // Blocks of keys `first` … `first + total - 1`, as numbers or as places in the list.
+#if LISTED
+  let list_at0 = p.list_off + (((batch + p.batch_first) % p.mask_batches * p.mask_heads + (head + p.head_first) % p.mask_heads) * p.blocks + block) * p.list_row;
+  let listed = list_at(list_at0);
+  let share_of = (listed + p.splits - 1u) / p.splits;
+  let first = list_at0 + 1u + split * share_of;
+  let total = min(listed, (split + 1u) * share_of) - min(listed, split * share_of);
+#else
   let seen = keys_seen(i0, i0 + i_last);
-  let key_begin = max(seen.x, split * p.split_keys) / {{BK}}u * {{BK}}u;
   let key_end = min(seen.y, (split + 1u) * p.split_keys);
-  if (key_begin < key_end) {
-    let j_last = min({{BK}}u, p.keys - key_begin) - 1u;
-#include "attention/fetch.wgsl" with PART="fetch" NAME="k" REG="kr" AT="k_at0 + key_begin * p.k_t" LAST="j_last" ROW=ROWK ROWS=BK
-  }
-  for (var j0 = key_begin; j0 < key_end; j0 += {{BK}}u) {
-    let j_last = min({{BK}}u, p.keys - j0) - 1u;
+  let first = max(seen.x, split * p.split_keys) / {{BK}}u;
+  let total = max((key_end + {{BK - 1}}u) / {{BK}}u, first) - first;
+#endif
+  let final_block = max(total, 1u) - 1u;
+  if (total > 0u) {
+    var at0 = {{LISTED ? "list_at(first)" : "first"}};
+    var at1 = {{LISTED ? "list_at(first + min(1u, final_block))" : "first + min(1u, final_block)"}};
+    var at2 = {{LISTED ? "list_at(first + min(2u, final_block))" : "first + min(2u, final_block)"}};
+    var at3 = {{LISTED ? "list_at(first + min(3u, final_block))" : "first + min(3u, final_block)"}};
+#let NUMBER = LISTED ? "/ 4u" : ""
     workgroupBarrier();
-#include "attention/fetch.wgsl" with PART="store" NAME="k" REG="kr" ROW=ROWK ROWS=BK
+#include "attention/fetch.wgsl" with PART="fetch" NAME="k" REG="kr" FROM="at0 {{NUMBER}}" ROW=ROWK ROWS=BK
+#include "attention/fetch.wgsl" with PART="store" NAME="k" REG="kr" ROW=ROWK ROWS=BK TILE="k_tile" TILE_ROW=K_ROW
     workgroupBarrier();
-#include "attention/fetch.wgsl" with PART="fetch" NAME="v" REG="vr" AT="v_at0 + j0 * p.v_t" LAST="j_last" ROW=ROWV ROWS=BK
-#for c in 0..BK / MN
-    var s{{c}} = {{SUMS}}();
-#for d in 0..DK / MK
-    let k{{c}}_{{d}} = subgroupMatrixLoad<{{RIGHT}}, col_major>(&tile, {{c * MN * (ROWK + 1) + d * MK / 8}}u, {{ROWK + 1}}u);
-    s{{c}} = subgroupMatrixMultiplyAccumulate(q{{d}}, k{{c}}_{{d}}, s{{c}});
-#endfor
-    subgroupMatrixStore<row_major>(&strips, strip + {{c * MN / 2}}u, s{{c}}, {{STRIP_ROW}}u);
-#endfor
-    workgroupBarrier();
-#include "attention/fetch.wgsl" with PART="store" NAME="v" REG="vr" ROW=ROWV ROWS=BK
-    if (j0 + {{BK}}u < key_end) {
-      let next_last = min({{BK}}u, p.keys - j0 - {{BK}}u) - 1u;
-#include "attention/fetch.wgsl" with PART="fetch" NAME="k" REG="kr" AT="k_at0 + (j0 + {{BK}}u) * p.k_t" LAST="next_last" ROW=ROWK ROWS=BK
+#include "attention/fetch.wgsl" with PART="fetch" NAME="k" REG="kr" FROM="at1 {{NUMBER}}" ROW=ROWK ROWS=BK
+#include "attention/fetch.wgsl" with PART="fetch" NAME="v" REG="vr" FROM="at0 {{NUMBER}}" ROW=ROWV ROWS=BK
+    {
+#include "attention/matrix_logits.wgsl" with PART="multiply"
+#include "attention/matrix_logits.wgsl" with PART="store"
     }
+    workgroupBarrier();
+#include "attention/fetch.wgsl" with PART="store" NAME="k" REG="kr" ROW=ROWK ROWS=BK TILE="k_tile" TILE_ROW=K_ROW
+#include "attention/fetch.wgsl" with PART="store" NAME="v" REG="vr" ROW=ROWV ROWS=BK TILE="v_tile" TILE_ROW=V_ROW
+    workgroupBarrier();
+#include "attention/fetch.wgsl" with PART="fetch" NAME="k" REG="kr" FROM="at2 {{NUMBER}}" ROW=ROWK ROWS=BK
+#include "attention/fetch.wgsl" with PART="fetch" NAME="v" REG="vr" FROM="at1 {{NUMBER}}" ROW=ROWV ROWS=BK
+  // Here are the logits of block n, k of block n + 1 and v of block n; k of block n + 2 and v of block n + 1 are on their way. Behind
+  // the last block the last one comes again, for nothing.
+  for (var n = 0u; n < total; n++) {
+    let j0 = at0 {{NUMBER}} * {{BK}}u;
+    let j_last = min({{BK}}u, p.keys - j0) - 1u;
+    let at4 = {{LISTED ? "list_at(first + min(n + 4u, final_block))" : "first + min(n + 4u, final_block)"}};
+#include "attention/matrix_logits.wgsl" with PART="multiply"
 
     // Logits in units of log2: this lane has groups of four keys, LPR groups apart.
 #for g in 0..GROUPS
-    var z{{g}} = strip_load(own + {{g * LPR * 2}}u);
+    var z{{g}} = strip_load(own + {{g * LPR}}u);
 #if CAP
     z{{g}} = vec4<f32>(capped(z{{g}}.x), capped(z{{g}}.y), capped(z{{g}}.z), capped(z{{g}}.w)) * log2e;
 #else
     z{{g}} *= scale;
 #endif
+#endfor
 #if MASK
-    {
-      let j = j0 + {{g * LPR * 4}}u + part * 4u;
+    if (at0 % 4u != 1u) {
 #if MASK_VEC
-      if (j < p.keys) { z{{g}} += slope * mask_at4(mask_row + j); }
+#for g in 0..GROUPS
+      let mask{{g}} = mask_at4(mask_row + min(j0 + {{g * LPR * 4}}u + part * 4u, p.keys - 4u));
+#endfor
+#for g in 0..GROUPS
+      z{{g}} += slope * mask{{g}};
+#endfor
 #else
+#for g in 0..GROUPS
       for (var e = 0u; e < 4u; e++) {
-        if (j + e < p.keys) { z{{g}}[e] += slope * mask_at(mask_row + (j + e) * p.mask_j); }
+        let j = j0 + {{g * LPR * 4}}u + part * 4u + e;
+        if (j < p.keys) { z{{g}}[e] += slope * mask_at(mask_row + j * p.mask_j); }
       }
+#endfor
 #endif
     }
 #endif
-#endfor
     // Only blocks at an edge hold keys that some query does not see.
     let low = i32(j0) - i32(i);
     if (j_last < {{BK - 1}}u || i32(j0 + {{BK - 1}}u) - i32(i0) >= p.causal_end || i32(j0) - i32(i0 + {{BQ - 1}}u) < p.window_start) {
@@ -160,39 +191,62 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (lane == 0u) { grown[sg] = select(0u, 1u, rescale); }
     m = select(m, top, outgrown);
     sum *= shrink;
+    // What does not count is far below this, even where nothing counts yet.
+    let base = max(m, counts_from);
 #for g in 0..GROUPS
-    let w{{g}} = select(exp2(z{{g}} - m), vec4<f32>(), z{{g}} < vec4<f32>(counts_from));
-    sum += (w{{g}}.x + w{{g}}.y) + (w{{g}}.z + w{{g}}.w);
-    weights[weight_row + {{g * LPR}}u] = vec2<u32>(pack_half_quickly(w{{g}}.xy), pack_half_quickly(w{{g}}.zw));
+    {
+      let w = exp2(z{{g}} - base);
+      sum += (w.x + w.y) + (w.z + w.w);
+      weights[weight_row + {{g * LPR}}u] = rounded(w);
+    }
 #endfor
     let any = workgroupUniformLoad(&grown);
-    if (any[0]{{SGS > 1 ? " + any[1]" : ""}}{{SGS > 2 ? " + any[2] + any[3]" : ""}} > 0u) {
-#for chunk in 0..(DV + BK - 1) / BK
-#for c in chunk * CHUNK_MATRICES..min((chunk + 1) * CHUNK_MATRICES, DV / MN)
-      subgroupMatrixStore<row_major>(&strips, strip + {{(c - chunk * CHUNK_MATRICES) * MN / 2}}u, o{{c}}, {{STRIP_ROW}}u);
+#let ANY = "any[0]"
+#for g in 1..SGS
+#let ANY = ANY + " + any[" + g + "]"
+#endfor
+    if ({{ANY}} > 0u) {
+#for chunk in 0..CHUNKS
+#for c in chunk * TC..min((chunk + 1) * TC, TO)
+#for r in 0..TM
+      subgroupMatrixStore<row_major>(&strips, strip + {{r * MM * STRIP_ROW + (c - chunk * TC) * MN / 4}}u, o{{r}}_{{c}}, {{STRIP_ROW}}u);
+#endfor
 #endfor
       workgroupBarrier();
 #for g in 0..GROUPS
-      {
-        let v = strip_load(own + {{g * LPR * 2}}u) * shrink;
-        strips[own + {{g * LPR * 2}}u] = bitcast<vec2<u32>>(v.xy);
-        strips[own + {{g * LPR * 2 + 1}}u] = bitcast<vec2<u32>>(v.zw);
-      }
+      strips[own + {{g * LPR}}u] = bitcast<vec4<u32>>(strip_load(own + {{g * LPR}}u) * shrink);
 #endfor
       workgroupBarrier();
-#for c in chunk * CHUNK_MATRICES..min((chunk + 1) * CHUNK_MATRICES, DV / MN)
-      o{{c}} = subgroupMatrixLoad<{{SUMS}}, row_major>(&strips, strip + {{(c - chunk * CHUNK_MATRICES) * MN / 2}}u, {{STRIP_ROW}}u);
+#for c in chunk * TC..min((chunk + 1) * TC, TO)
+#for r in 0..TM
+      o{{r}}_{{c}} = subgroupMatrixLoad<{{SUMS}}, row_major>(&strips, strip + {{r * MM * STRIP_ROW + (c - chunk * TC) * MN / 4}}u, {{STRIP_ROW}}u);
+#endfor
 #endfor
       workgroupBarrier();
 #endfor
     }
+#include "attention/matrix_logits.wgsl" with PART="store"
+#include "attention/fetch.wgsl" with PART="store" NAME="k" REG="kr" ROW=ROWK ROWS=BK TILE="k_tile" TILE_ROW=K_ROW
 #for k in 0..BK / MK
-    let w_{{k}} = subgroupMatrixLoad<{{LEFT}}, row_major>(&weights, sg * {{MM * WEIGHT_ROW}}u + {{k * MK / 4}}u, {{WEIGHT_ROW}}u);
-#for c in 0..DV / MN
-    let v{{k}}_{{c}} = subgroupMatrixLoad<{{RIGHT}}, row_major>(&tile, {{k * MK * (ROWV + 1) + c * MN / 8}}u, {{ROWV + 1}}u);
-    o{{c}} = subgroupMatrixMultiplyAccumulate(w_{{k}}, v{{k}}_{{c}}, o{{c}});
+#for r in 0..TM
+    let w{{r}}_{{k}} = subgroupMatrixLoad<{{LEFT}}, row_major>(&weights, (sub_m * {{RM}}u + {{r * MM}}u) * {{WEIGHT_ROW}}u + {{k * MK / 4}}u, {{WEIGHT_ROW}}u);
+#endfor
+#for c in 0..TO
+    let v{{k}}_{{c}} = subgroupMatrixLoad<{{RIGHT}}, row_major>(&v_tile, {{k * MK * V_ROW}}u + (sub_n * {{TO * MN}}u + {{c * MN}}u) / 8u, {{V_ROW}}u);
+#for r in 0..TM
+    o{{r}}_{{c}} = subgroupMatrixMultiplyAccumulate(w{{r}}_{{k}}, v{{k}}_{{c}}, o{{r}}_{{c}});
 #endfor
 #endfor
+#endfor
+    workgroupBarrier();
+#include "attention/fetch.wgsl" with PART="store" NAME="v" REG="vr" ROW=ROWV ROWS=BK TILE="v_tile" TILE_ROW=V_ROW
+    at0 = at1;
+    at1 = at2;
+    at2 = at3;
+    at3 = at4;
+#include "attention/fetch.wgsl" with PART="fetch" NAME="k" REG="kr" FROM="at2 {{NUMBER}}" ROW=ROWK ROWS=BK
+#include "attention/fetch.wgsl" with PART="fetch" NAME="v" REG="vr" FROM="at1 {{NUMBER}}" ROW=ROWV ROWS=BK
+  }
   }
 #if LPR > 1
   sum += subgroupShuffleXor(sum, 1u);
@@ -225,16 +279,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   }
 #endif
 #endif
-#for chunk in 0..(DV + BK - 1) / BK
-  workgroupBarrier();
-#for c in chunk * CHUNK_MATRICES..min((chunk + 1) * CHUNK_MATRICES, DV / MN)
-  subgroupMatrixStore<row_major>(&strips, strip + {{(c - chunk * CHUNK_MATRICES) * MN / 2}}u, o{{c}}, {{STRIP_ROW}}u);
-#endfor
-  workgroupBarrier();
-  if (i < p.queries) {
-#for g in 0..GROUPS
-    {{PARTIAL ? "part" : "y"}}_store4(at, {{chunk * BK + g * LPR * 4}}u + part * 4u, strip_load(own + {{g * LPR * 2}}u) * factor);
-#endfor
-  }
-#endfor
+#let OUT = PARTIAL ? "part" : "y"
+#include "attention/flush.wgsl" with NAME=OUT SUMS_OF="o" COUNT=TO AT="at" LIVE="i < p.queries" FACTOR="factor"
 }

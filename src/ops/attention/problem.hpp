@@ -21,6 +21,7 @@ struct Problem {
   View mask{};
   View sinks{};
   View lse{};
+  View list{};  ///< The blocks of keys that a block of queries looks at, for kernels that ask for it (mask_list.wgsl).
   Rules rules{};
   std::uint64_t heads_total = 1;  ///< Heads of the whole tensor, which the slopes depend on.
   std::uint64_t head_first = 0;   ///< The piece's first head and batch in the whole tensor.
@@ -148,6 +149,12 @@ void add_operands(Launch& launch, const Problem& problem, const Splits& splits, 
 /// Whether all these views fit bindings, those that overlap in one buffer together.
 bool fit_bindings(std::span<const View> views, const Caps& caps);
 
+/// A block of the mask.
+struct MaskBlock {
+  std::uint32_t queries = 64;
+  std::uint32_t keys = 64;
+};
+
 /// A kernel for the forward pass.
 struct Kernel {
   std::string_view name;
@@ -156,11 +163,21 @@ struct Kernel {
   /// Splits of the keys that keep the device busy.
   std::uint64_t (*splits)(const Problem& problem, const Caps& caps);
   Result<Dispatch> (*launch)(const Problem& problem, const Splits& splits, const Caps& caps);
+  /// Blocks that the kernel asks a list of, queries and keys; null where it asks for none.
+  MaskBlock (*mask_block)(const Problem& problem, const Caps& caps) = nullptr;
 };
 
+extern const Kernel stream_kernel;
 extern const Kernel decode_kernel;
 extern const Kernel tile_kernel;
 extern const Kernel matrix_kernel;
+
+/// What each block of a problem's mask does: the extents of these flags, the launch that makes them, and the one that makes
+/// problem.list of them.
+std::array<std::uint64_t, 4> flag_extents(const Problem& problem, const MaskBlock& block);
+Result<Dispatch> mask_flags(const Problem& problem, const View& flags, const MaskBlock& block,
+                            const Caps& caps);
+Result<Dispatch> mask_list(const Problem& problem, const View& flags, const Caps& caps);
 
 /// Adds up the splits of a problem: y and lse from `part`.
 /// `packed` where it is given: y as bytes too.
