@@ -18,6 +18,11 @@ struct HalveParams {
                  field("rows", &HalveParams::rows), field("chunks", &HalveParams::chunks)};
 };
 
+struct HalveVariant {
+  std::uint32_t threads = 256;
+  static constexpr auto fields = std::tuple{field("THREADS", &HalveVariant::threads)};
+};
+
 Result<Dispatch> launch_halve(const View& x, const View& halves, const View& scales,
                               const Caps& caps) {
   HalveParams params;
@@ -33,6 +38,10 @@ Result<Dispatch> launch_halve(const View& x, const View& halves, const View& sca
   out.source = "mul_mat/halve.wgsl";
   out.label = "mul_mat halve";
   out.params = block_of(params);
+  // Few long rows leave most of a device idle: they get all invocations that a workgroup can have.
+  const bool few = !caps.software && rows < 256 && params.chunks >= 1024;
+  out.constants = constants_of(
+      HalveVariant{.threads = few && caps.workgroup_invocations >= 1024 ? 1024U : 256U});
   out.operands = {{.name = "x", .view = x, .unit = size_of(x.dtype)},
                   {.name = "halves", .view = halves, .access = Access::write, .unit = 2},
                   {.name = "scales", .view = scales, .access = Access::write}};

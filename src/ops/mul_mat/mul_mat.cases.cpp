@@ -81,7 +81,9 @@ void add_vector_cases(std::vector<Case>& out) {
                              .precision = halves}));
   }
   for (const std::uint64_t n : {2U, 3U, 5U, 8U, 13U}) {
-    out.push_back(make_case({.name = formatted("columns_{}", n), .m = 50, .n = n, .k = 320}));
+    Case test = make_case({.name = formatted("columns_{}", n), .m = 50, .n = n, .k = 320});
+    test.matrix_epsilons = test.epsilons * halves;
+    out.push_back(std::move(test));
   }
   for (const std::string_view kernel : {"vector_1", "vector_2", "vector_4", "vector_8"}) {
     out.push_back(make_case({.name = std::string(kernel),
@@ -93,6 +95,35 @@ void add_vector_cases(std::vector<Case>& out) {
   }
   out.push_back(make_case({.name = "long_rows", .m = 5, .k = 14336}));
   out.push_back(make_case({.name = "many_rows", .type = DType::q8_0, .m = 70000, .k = 32}));
+}
+
+/// The kernel for a few dozen columns; where there are no matrix units, whatever takes its place.
+void add_few_cases(std::vector<Case>& out) {
+  const auto add = [&](const std::string& label, DType type, std::uint64_t m, std::uint64_t n,
+                       std::uint64_t k) {
+    Case test = make_case({.name = formatted("few_{}_{}", label, name(type)),
+                           .type = type,
+                           .m = m,
+                           .n = n,
+                           .k = k,
+                           .precision = halves});
+    test.plan = [](std::span<const View> v, const Caps& caps) {
+      const Args args{.weights = v[0], .x = v[1], .y = v[2], .kernel = "few"};
+      auto planned = plan(args, caps);
+      if (planned || planned.error().code != ErrorCode::unsupported) return planned;
+      return plan(Args{.weights = v[0], .x = v[1], .y = v[2]}, caps);
+    };
+    out.push_back(std::move(test));
+  };
+  for (const DType type : {DType::q4_1, DType::q5_0, DType::q3_k, DType::iq4_nl, DType::iq2_xs}) {
+    add("rows", type, 37, 9, std::uint64_t{block_elements(type)} * 3);
+  }
+  add("even", DType::f16, 64, 16, 160);
+  add("long", DType::f16, 40, 33, 2064);
+  add("even", DType::q4_0, 64, 16, 96);
+  add("long", DType::q4_0, 48, 24, 2048);
+  add("wide", DType::q8_0, 20, 64, 352);
+  add("long", DType::q6_k, 30, 40, 2048);
 }
 
 void add_layout_cases(std::vector<Case>& out) {
@@ -277,9 +308,9 @@ void add_benchmarks(std::vector<Case>& out) {
     add(DType::q4_k, 4096, 14336, 1, kernel);
     add(DType::q4_0, 4096, 14336, 8, kernel);
   }
-  for (const std::uint64_t n : {2U, 4U, 16U, 24U, 32U}) {
-    add(DType::q4_0, 4096, 14336, n);
-    if (n > 16) add(DType::q4_0, 4096, 14336, n, "vector");
+  for (const std::uint64_t n : {2U, 4U}) add(DType::q4_0, 4096, 14336, n);
+  for (const DType type : {DType::q4_0, DType::q4_k, DType::q8_0, DType::f16}) {
+    for (const std::uint64_t n : {12U, 16U, 24U, 32U, 64U}) add(type, 4096, 14336, n);
   }
   add(DType::f16, 4096, 14336, 1);
   add(DType::f16, 4096, 14336, 8);
@@ -300,6 +331,7 @@ void add_benchmarks(std::vector<Case>& out) {
 std::vector<Case> cases(std::uint64_t /*seed*/) {
   std::vector<Case> out;
   add_vector_cases(out);
+  add_few_cases(out);
   add_layout_cases(out);
   add_id_cases(out);
   add_packed_cases(out);

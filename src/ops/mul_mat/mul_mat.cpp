@@ -18,6 +18,10 @@ namespace {
 
 /// Beyond this many columns it pays to decode the weights once and use the matrix kernels.
 constexpr std::uint64_t most_vector_columns = 16;
+/// Between these many columns weights are decoded on their way to matrix units, where a device has them; the other kernels
+/// for few columns take eight at a time, that for f16 two.
+constexpr std::uint64_t most_few_columns = 64;
+constexpr std::uint64_t least_few_columns(DType type) { return type == DType::f16 ? 3 : 9; }
 /// Bytes of decoded weights in scratch at a time.
 constexpr std::uint64_t most_decoded_bytes = 128ULL << 20;
 
@@ -174,6 +178,36 @@ Status add_packed(Stages& stages, Problem problem, const View& packed, const Cap
   });
 }
 
+/// The views of a product in the form that kernels take.
+Result<Problem> problem_of(const Args& args) {
+  auto weights = with_batches(args.weights, args.y);
+  auto x = with_batches(args.x, args.y);
+  auto y = with_batches(args.y, args.y);
+  for (const auto* view : {&weights, &x, &y}) {
+    if (!*view) return std::unexpected(view->error());
+  }
+  return Problem{.weights = *weights,
+                 .x = *x,
+                 .y = *y,
+                 .activation = args.activation,
+                 .scalars = args.scalars};
+}
+
+/// Matrix units that are real, and multiply f16.
+bool has_matrices(const Caps& caps) { return caps.subgroup_matrix && caps.f16 && !caps.software; }
+
+bool wants_few(const Args& args, const Caps& caps) {
+  const std::uint64_t columns = args.y.shape[args.y.rank - 2];
+  if (!args.kernel.empty()) {
+    if (args.kernel != "few") return false;
+  } else if (!has_matrices(caps) || columns < least_few_columns(args.weights.dtype) ||
+             columns > most_few_columns) {
+    return false;
+  }
+  const auto problem = problem_of(args);
+  return problem && can_few(*problem, caps);
+}
+
 }  // namespace
 
 bool wants_packed(const Args& args, const Caps& caps) {
@@ -181,6 +215,7 @@ bool wants_packed(const Args& args, const Caps& caps) {
   const std::uint64_t columns = args.y.shape[args.y.rank - 2];
   const bool open =
       args.kernel.empty() && args.allow_q8 && columns <= most_vector_columns &&
+      !wants_few(args, caps) &&
       (args.packed.given() || pays_to_pack(args.weights.bytes().size(), columns, caps));
   return (open || args.kernel == "packed") && can_pack(args.weights, args.x, caps);
 }
@@ -194,12 +229,15 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   if (kernel.empty()) {
     const std::uint64_t columns = args.y.shape[args.y.rank - 2];
     kernel = columns <= most_vector_columns ? "vector" : "decode";
+    if (wants_few(args, caps)) kernel = "few";
     if (wants_packed(args, caps)) kernel = "packed";
+  } else if (kernel == "few" && !wants_few(args, caps)) {
+    return fail(ErrorCode::unsupported,
+                "Weights {} cannot be multiplied by x ({}) on their way to matrix units here.",
+                describe(args.weights), describe(args.x));
   }
-  // Matrix units multiply f16.
-  const bool matrices = caps.subgroup_matrix && caps.f16 && !caps.software;
   const bool halve =
-      (kernel == "halve" || (kernel == "decode" && matrices)) && k % 4 == 0 &&
+      (kernel == "halve" || (kernel == "decode" && has_matrices(caps))) && k % 4 == 0 &&
       (quantized || args.weights.dtype == DType::f16 ||
        (args.weights.dtype == DType::bf16 && quant::rows_in_chunks(args.weights, 4))) &&
       View::dense(DType::f32, args.x.extents()).bytes().size() <= binding_budget(caps);
@@ -208,7 +246,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
                 describe(args.x));
   }
   if (k == 0) return map::plan({.function = "fill", .y = args.y}, caps);
-  if (!quantized && !halve) {
+  if (!quantized && !halve && kernel != "few") {
     const std::uint32_t last = args.weights.rank - 1;
     return gemm::plan({.a = args.x,
                        .b = args.weights.transpose(last - 1, last),
@@ -218,17 +256,9 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
                        .scalars = args.scalars},
                       caps);
   }
-  auto weights = with_batches(args.weights, args.y);
-  auto x = with_batches(args.x, args.y);
-  auto y = with_batches(args.y, args.y);
-  for (const auto* view : {&weights, &x, &y}) {
-    if (!*view) return std::unexpected(view->error());
-  }
-  Problem problem{.weights = *weights,
-                  .x = *x,
-                  .y = *y,
-                  .activation = args.activation,
-                  .scalars = args.scalars};
+  auto made = problem_of(args);
+  if (!made) return std::unexpected(made.error());
+  Problem& problem = *made;
   if (args.bias.given()) {
     auto bias = args.bias.broadcast_to(args.y.extents());
     if (!bias) return std::unexpected(bias.error());
@@ -262,6 +292,8 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
     const std::uint32_t rows =
         kernel.size() > 7 ? static_cast<std::uint32_t>(kernel.back() - '0') : 0;
     ok = add_vector(stages, problem, rows, caps);
+  } else if (kernel == "few") {
+    ok = add_few(stages, problem, caps);
   } else if (kernel == "decode" || kernel == "halve") {
     ok = add_matrix(stages, problem, halve, caps);
   } else {

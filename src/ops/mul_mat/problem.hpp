@@ -86,6 +86,12 @@ Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const J
 /// factors = rows, one for each; rows [.., K] have rank 6 and are contiguous.
 View add_halved(Stages& stages, const View& rows, const View& halves, const Caps& caps);
 
+/// Whether the kernel for a few dozen columns, which decodes weights on their way to matrix units, can make a product.
+bool can_few(const Problem& problem, const Caps& caps);
+
+/// Adds the launches of that kernel.
+Status add_few(Stages& stages, Problem problem, const Caps& caps);
+
 /// One row of x at a time with the matrix that the ids name; weights [E, M, K], x [T, U or 1, K], y [T, U, M].
 struct IdProblem {
   View weights;

@@ -1,0 +1,165 @@
+// Products of 9 to 64 columns: weights are decoded on their way to the matrix units.
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/format.hpp"
+#include "base/math.hpp"
+#include "ops/fields.hpp"
+#include "ops/gemm/shape.hpp"
+#include "ops/iterate.hpp"
+#include "ops/mul_mat/problem.hpp"
+#include "ops/quant/job.hpp"
+#include "ops/tables.hpp"
+
+namespace weft::ops::mul_mat {
+namespace {
+
+constexpr std::uint64_t piece_elements = 16;
+
+struct Variant {
+  std::string_view type;
+  bool aligned = false;
+  std::uint32_t bm = 64;
+  std::uint32_t bn = 16;
+  std::uint32_t bk = 128;
+  std::uint32_t subgroups = 4;
+  std::uint32_t subgroup = 32;
+  std::uint32_t mm = 16;
+  std::uint32_t mn = 16;
+  std::uint32_t mk = 16;
+  bool ahead = false;
+  bool m_vec = false;
+
+  static constexpr auto fields =
+      std::tuple{field("QTYPE", &Variant::type),      field("ALIGNED", &Variant::aligned),
+                 field("BM", &Variant::bm),           field("BN", &Variant::bn),
+                 field("BK", &Variant::bk),           field("SGS", &Variant::subgroups),
+                 field("SG", &Variant::subgroup),     field("MM", &Variant::mm),
+                 field("MN", &Variant::mn),           field("MK", &Variant::mk),
+                 field("AHEAD", &Variant::ahead),     field("M_VEC", &Variant::m_vec)};
+};
+
+struct FewParams {
+  std::uint32_t jobs = 0;
+  std::uint32_t m = 0;
+  std::uint32_t n = 0;
+  std::uint32_t pieces = 0;  // of 16 elements of k
+  std::uint32_t splits = 1;
+  std::uint32_t split_pieces = 0;
+  std::uint32_t w_row = 0;  // bytes
+  std::uint32_t x_column = 0;
+
+  static constexpr auto fields =
+      std::tuple{field("jobs", &FewParams::jobs),     field("m", &FewParams::m),
+                 field("n", &FewParams::n),           field("pieces", &FewParams::pieces),
+                 field("splits", &FewParams::splits), field("split_pieces", &FewParams::split_pieces),
+                 field("w_row", &FewParams::w_row),   field("x_column", &FewParams::x_column)};
+};
+
+std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+
+std::uint32_t tile_bytes(const Variant& v) {
+  const std::uint32_t tiles = (v.bm + v.bn) * (v.bk / 8 + 1);
+  const std::uint32_t sums = v.subgroups * v.bn * (v.bm / v.subgroups / 4 + 1);
+  return 16 * std::max(tiles, sums);
+}
+
+/// Rows of weights times splits of k that keep a device busy: four workgroups of 64 rows for each of an H200's processors.
+constexpr std::uint64_t busy_rows = 33792;
+
+/// The tile for a product, or none where the device has no matrices for it. Software devices get a small one.
+std::optional<Variant> variant_of(const Problem& problem, const Caps& caps) {
+  if (!caps.subgroup_matrix || !caps.f16 || !caps.subgroups) return std::nullopt;
+  if (caps.subgroup_min != caps.subgroup_max || caps.subgroup_max == 0) return std::nullopt;
+  const std::uint32_t side = caps.software ? 8 : 16;
+  const MatrixConfig shape{MatrixType::f16, MatrixType::f32, side, side, side};
+  if (!std::ranges::contains(caps.matrix_configs, shape)) return std::nullopt;
+  const DType type = problem.weights.dtype;
+  Variant variant{.type = name(type),
+                  .aligned = is_quantized(type) && quant::blocks_aligned(problem.weights),
+                  .subgroup = caps.subgroup_max,
+                  .mm = side,
+                  .mn = side,
+                  .mk = side,
+                  .m_vec = problem.m() % 4 == 0};
+  variant.bn = u32(round_up<std::uint64_t>(problem.n(), side));
+  if (variant.bn > 16) variant.bn = u32(round_up<std::uint64_t>(variant.bn, 32));
+  if (variant.bn > 64) return std::nullopt;
+  variant.bk = 64;
+  if (variant.bn == 32) {  // Measured on an H200: 63 µs against 80, and 96 against 89 with 64 columns.
+    variant.bm = 128;
+    variant.subgroups = 8;
+  }
+  if (caps.software) {
+    variant.bm = 16;
+    variant.bk = 32;
+    variant.subgroups = 2;
+    variant.ahead = true;
+  }
+  if (tile_bytes(variant) > caps.workgroup_bytes ||
+      variant.subgroups * variant.subgroup > caps.workgroup_invocations)
+    return std::nullopt;
+  return variant;
+}
+
+}  // namespace
+
+bool can_few(const Problem& problem, const Caps& caps) {
+  const View& weights = problem.weights;
+  const bool halves = weights.dtype == DType::f16;
+  if (!is_quantized(weights.dtype) && !halves) return false;
+  if (halves && (weights.stride[5] != 1 || !quant::rows_in_chunks(weights, 8))) return false;
+  return problem.k() % piece_elements == 0 && problem.batches() == 1 &&
+         fits_device(problem, caps) && variant_of(problem, caps).has_value() &&
+         problem.n() * problem.m() * sizeof(float) * 4 <= binding_budget(caps);
+}
+
+Status add_few(Stages& stages, Problem problem, const Caps& caps) {
+  const auto variant = variant_of(problem, caps);
+  if (!variant) return fail(ErrorCode::internal, "There are no matrix units for this product.");
+  const View halves = stages.scratch(DType::f16, problem.x.extents());
+  problem.x_scales = add_halved(stages, problem.x, halves, caps);
+  problem.x = halves;
+  const std::uint64_t pieces = problem.k() / piece_elements;
+  const std::uint64_t step = variant->bk / piece_elements;
+  const std::uint64_t tiles = ceil_div<std::uint64_t>(problem.m(), variant->bm);
+  const std::uint64_t busy = caps.software ? 4 : busy_rows / variant->bm;
+  const std::uint64_t wanted = std::clamp<std::uint64_t>(busy / tiles, 1, ceil_div(pieces, step));
+  FewParams params{.m = u32(problem.m()), .n = u32(problem.n()), .pieces = u32(pieces)};
+  params.split_pieces = u32(round_up(ceil_div(pieces, wanted), step));
+  params.splits = u32(ceil_div<std::uint64_t>(pieces, params.split_pieces));
+  params.jobs = u32(tiles * params.splits);
+  params.w_row = u32(problem.weights.stride[4] / block_elements(problem.weights.dtype) *
+                     block_bytes(problem.weights.dtype));
+  params.x_column = u32(problem.k());
+  const View part = stages.scratch(DType::f32, {params.splits * problem.n() * problem.m()});
+  Launch out;
+  out.source = "mul_mat/few.wgsl";
+  out.label = formatted("mul_mat {} few {}", variant->type, variant->bn);
+  out.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
+  out.constants = constants_of(*variant);
+  out.params = block_of(params);
+  out.operands = {
+      {.name = "w", .view = problem.weights, .unit = is_quantized(problem.weights.dtype) ? 1U : 4U},
+      {.name = "x", .view = halves, .unit = 4},
+      {.name = "part", .view = part, .access = Access::write, .unit = variant->m_vec ? 4U : 1U}};
+  add_codebook(out, problem.weights.dtype);
+  out.grid = grid_1d(params.jobs, caps);
+  stages.add(make_dispatch(std::move(out), caps));
+  // The rest is what comes behind any product.
+  const View shape = View::dense(DType::f16, problem.weights.extents());
+  const auto products = gemm::normalize({.a = problem.x,
+                                         .b = shape.transpose(4, 5),
+                                         .c = problem.y,
+                                         .bias = problem.bias,
+                                         .a_scale = problem.x_scales,
+                                         .activation = problem.activation,
+                                         .scalars = problem.scalars});
+  if (!products) return std::unexpected(products.error());
+  stages.add(gemm::launch_reduce(products->front(), part, caps));
+  return {};
+}
+
+}  // namespace weft::ops::mul_mat
