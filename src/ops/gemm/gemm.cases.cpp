@@ -129,6 +129,37 @@ void add_views(std::vector<Case>& out, std::string_view kernel, const std::vecto
   }
 }
 
+/// bf16 operands that become f16, row by row and column by column.
+void add_halves(std::vector<Case>& out) {
+  const auto add = [&](const std::string& label, Spec spec) {
+    spec.kernel = "halves";
+    spec.name = "halves_" + label;
+    out.push_back(make_case(spec));
+  };
+  for (int turned = 0; turned < 4; ++turned) {
+    Spec spec{.m = 36, .n = 300, .k = 140, .a = DType::bf16, .b = DType::bf16, .c = DType::bf16};
+    spec.a_turned = (turned & 1) != 0;
+    spec.b_turned = (turned & 2) != 0;
+    const std::string label =
+        formatted("{}{}", spec.a_turned ? 't' : 'n', spec.b_turned ? 't' : 'n');
+    add(label, spec);
+    spec.fill = Fill::uniform;
+    spec.c = DType::f32;
+    add(label + "_uniform_f32", spec);
+  }
+  Spec mixed{.m = 40, .n = 24, .k = 64, .a = DType::f16, .b = DType::bf16, .pad = 4};
+  mixed.bias = Shape{24};
+  mixed.alpha = 0.5F;
+  mixed.beta = 2;
+  mixed.activation = "relu";
+  add("mixed", mixed);
+  Spec batches{.m = 12, .n = 20, .k = 16, .a = DType::bf16, .b = DType::bf16};
+  batches.a_batch = {2, 3};
+  batches.b_batch = {1, 3};
+  batches.batch = {2, 3};
+  add("batches", batches);
+}
+
 /// f32 and bf16 operands through matrix units, with values that f16 holds exactly.
 void add_rounded(std::vector<Case>& out) {
   for (const auto& [a, b] : {std::pair{DType::f32, DType::f16}, {DType::bf16, DType::f32}}) {
@@ -361,6 +392,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   add_views(out, "tile", {f32, f16, bf16});
   add_views(out, "matrix", {f16});
   add_vectors(out, random);
+  add_halves(out);
   add_rounded(out);
   add_tiles(out);
   add_views(out, "naive", {f32, f16});

@@ -40,7 +40,7 @@ Result<const Kernel*> choose_kernel(const Problem& problem, const Context& conte
     if (kernel == nullptr) {
       return fail(ErrorCode::not_found,
                   "There is no matrix product kernel named `{}`; there are naive, matvec, thin, "
-                  "split_k, matrix and tile.",
+                  "split_k, matrix, tile and, for bf16 in aligned rows, halves.",
                   forced);
     }
     if (const Status can = kernel->can(problem, context); !can) {
@@ -140,7 +140,14 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   const auto problems = normalize(args);
   if (!problems) return std::unexpected(problems.error());
   for (const Problem& problem : *problems) {
-    const Status ok = emit_pieces(out, problem, {caps, args});
+    const Context context{caps, args};
+    if (wants_halves(problem, context)) {
+      auto made = halved(problem, context);
+      if (!made) return std::unexpected(made.error());
+      out.append(std::move(*made));
+      continue;
+    }
+    const Status ok = emit_pieces(out, problem, context);
     if (!ok) {
       return wrap(ok.error(), formatted("planning the product of {} and {}", describe(args.a),
                                         describe(args.b)));

@@ -116,6 +116,10 @@ extern const Kernel matvec_kernel;
 extern const Kernel thin_kernel;
 extern const Kernel naive_kernel;
 
+/// Whether a problem with bf16 operands is worth to be multiplied in f16, scaled row by row; and the launches of that.
+bool wants_halves(const Problem& problem, const Context& context);
+Result<Plan> halved(const Problem& problem, const Context& context);
+
 /// c = act(alpha·a_scale·b_scale·Σ parts + beta·c + bias) over the f32 slices `partial` [parts, batch…, M, N].
 Result<Dispatch> launch_reduce(const Problem& problem, const View& partial, const Caps& caps);
 
