@@ -69,6 +69,26 @@ def peers():
     table["gemm/matvec_f16_16384_bt"] = (lambda: [random((16384, 16384), torch.float16), random((16384,), torch.float16)], torch.mv)
     table["gemm/matvec_f16_16384"] = (lambda: [random((16384, 16384), torch.float16), random((16384,), torch.float16)],
                                       lambda w, x: torch.mv(w.t(), x))
+    def attention(t, heads, queries, keys, size, key_heads=None, batch=1):
+        dtype = TYPES[t]
+        return lambda: [random((batch, heads, queries, size), dtype)] + [random((batch, key_heads or heads, keys, size), dtype) for _ in range(2)]
+
+    def with_backward(q, k, v):
+        leaves = [x.detach().requires_grad_() for x in (q, k, v)]
+        y = F.scaled_dot_product_attention(*leaves, is_causal=True)
+        return torch.autograd.grad(y, leaves, y.detach())
+
+    table["attention/attention_32x1024x128_f16"] = (attention("f16", 32, 1024, 1024, 128), F.scaled_dot_product_attention)
+    table["attention/attention_causal_32x4096x128_f16"] = (attention("f16", 32, 4096, 4096, 128),
+                                                          lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))
+    for keys in (512, 8704):
+        name = "prompt_32x512x128" if keys == 512 else f"prompt_32x512_of_{keys}x128"
+        table[f"attention/attention_{name}_f16"] = (attention("f16", 32, 512, keys, 128, key_heads=8),
+                                                   lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True))
+    for t in TYPES:
+        table[f"attention/attention_gpt2_8x12x1024x64_{t}"] = (
+            attention(t, 12, 1024, 1024, 64, batch=8), lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))
+        table[f"attention/attention_gpt2_8x12x1024x64_with_backward_{t}"] = (attention(t, 12, 1024, 1024, 64, batch=8), with_backward)
     table["gemm/batched_64x512_f16"] = (lambda: [random((64, 512, 512), torch.float16), random((64, 512, 512), torch.float16)], torch.bmm)
     return table
 

@@ -65,6 +65,12 @@ MODELS = [  # (file, test of llama-bench, bar in tokens/s)
     ("llama-8b-q4_0.gguf", {"pp512": 5000, "tg64": 180}),
     ("llama-1b-q4_0.gguf", {"pp512": 20000, "tg64": 450}),
 ]
+# (file, options of llama-bench, bars): longer prompts, and what comes behind many tokens.
+LONG = [
+    ("llama-8b-q4_0.gguf", ["-p", "2048", "-n", "0"], {"pp2048": 11400}),
+    ("llama-8b-q4_0.gguf", ["-p", "512", "-n", "32", "-d", "8192"], {"pp512 at 8192": 9100, "tg32 at 8192": 290}),
+    ("llama-8b-q4_0.gguf", ["-p", "0", "-n", "32", "-d", "16384"], {"tg32 at 16384": 250}),
+]
 
 
 def best_time(*options: str) -> float | None:
@@ -100,15 +106,19 @@ def measure_ops() -> list[dict]:
 
 def measure_models() -> list[dict]:
     rows = []
-    for file, bars in MODELS:
+    jobs = [(file, ["-p", "512", "-n", "64", "-fa", "0,1"], bars) for file, bars in MODELS]
+    jobs += [(file, [*options, "-fa", "1"], bars) for file, options, bars in LONG]
+    for file, options, bars in jobs:
         path = (arguments.models / file).resolve()
         if not path.exists():
             continue
-        out = run("llama-bench", "-m", str(path), "-p", "512", "-n", "64", "-fa", "0,1", "-ngl", "99", "-r", "3", "-o", "json")
+        out = run("llama-bench", "-m", str(path), *options, "-ngl", "99", "-r", "3", "-o", "json")
         for result in json.loads(out) if out.strip() else []:
             test = f"pp{result['n_prompt']}" if result["n_prompt"] else f"tg{result['n_gen']}"
+            if result["n_depth"]:
+                test += f" at {result['n_depth']}"
             rows.append({"name": f"{path.stem} {test} fa={int(result['flash_attn'])}", "value": result["avg_ts"], "unit": "tokens/s",
-                         "bar": bars.get(test)})
+                         "bar": bars.get(test), "repetitions": result["samples_ts"]})
     return rows
 
 
