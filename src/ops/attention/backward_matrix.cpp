@@ -60,7 +60,7 @@ Result<Variant> variant_of(const Gradient& gradient, const Caps& caps) {
   if (caps.software) {
     variant.wm = 1;
     variant.bk = 16;
-  } else {
+  } else if (lanes_fit(*shape, variant.wn, 1, caps.subgroup_max)) {
     variant.wm = 4;
     variant.tm = 1;
   }
@@ -87,7 +87,8 @@ Status can(const Gradient& gradient, const Caps& caps) {
                 "The backward pass on matrix units knows no masks and no soft cap.");
   }
   const std::uint32_t invocations = variant->wm * variant->wn * variant->subgroup;
-  if (variant->dk > 128 || variant->dv > 128 || workgroup_bytes(*variant) > caps.workgroup_bytes ||
+  if (!lanes_fit({.m = variant->mm}, variant->wn, variant->tm, variant->subgroup) ||
+      variant->dk > 128 || variant->dv > 128 || workgroup_bytes(*variant) > caps.workgroup_bytes ||
       invocations > caps.workgroup_invocations) {
     return fail(ErrorCode::unsupported,
                 "Heads of {} and {} elements need {} bytes of workgroup memory and {} "

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -54,18 +55,6 @@ struct Tile {
   std::uint32_t keys = 32;
 };
 
-/// Software devices compile what they emulate for seconds, so that they get small tiles. Measured on an H200: large heads take
-/// a processor's registers with 8 subgroups of two rows of matrices, and with a mask, which needs some more, with 16 of
-/// one. Processors run one such workgroup at a time.
-Tile tile_for(const Problem& problem, const Caps& caps) {
-  if (caps.software) return {.wm = 1, .wn = 2, .tm = 2, .keys = 16};
-  if (problem.size() <= 64 && problem.value_size() <= 64) {
-    return {.wm = 2, .wn = 4, .tm = 2, .keys = 64};
-  }
-  if (problem.mask.given()) return {.wm = 8, .wn = 2, .tm = 1, .keys = 32};
-  return {.wm = 4, .wn = 2, .tm = 2, .keys = 32};
-}
-
 std::uint64_t block_queries(const MatrixConfig& shape, const Tile& tile) {
   return std::uint64_t{tile.wm} * tile.tm * shape.m;
 }
@@ -89,6 +78,30 @@ std::uint64_t workgroup_bytes(const MatrixConfig& shape, const Sizes& sizes, con
          rows * (tile.keys / 4 + 2) * (16 + 8) + std::uint64_t{tile.wm} * tile.wn * 4;
 }
 
+bool fits(const Tile& tile, const Problem& problem, const MatrixConfig& shape, const Caps& caps) {
+  return tile.wm * tile.wn * caps.subgroup_max <= caps.workgroup_invocations &&
+         lanes_fit(shape, tile.wn, tile.tm, caps.subgroup_max) &&
+         workgroup_bytes(shape, sizes_of(problem, shape, tile), tile) <= caps.workgroup_bytes;
+}
+
+/// The first tile that fits the device, or else the last. Software devices compile what they emulate for seconds, so that they
+/// get a small one. Measured on an H200: large heads take a processor's registers with 8 subgroups of two rows of matrices,
+/// and with a mask, which needs some more, with 16 of one.
+Tile tile_for(const Problem& problem, const MatrixConfig& shape, const Caps& caps) {
+  if (caps.software) return {.wm = 1, .wn = 2, .tm = 2, .keys = 16};
+  constexpr Tile small{.wm = 2, .wn = 2, .tm = 2, .keys = 32};
+  std::array<Tile, 3> tiles{{{.wm = 4, .wn = 2, .tm = 2, .keys = 32}, small, small}};
+  if (problem.mask.given()) tiles[0] = {.wm = 8, .wn = 2, .tm = 1, .keys = 32};
+  if (problem.mask.given()) tiles[1] = {.wm = 4, .wn = 2, .tm = 1, .keys = 32};
+  if (problem.size() <= 64 && problem.value_size() <= 64) {
+    tiles[0] = {.wm = 2, .wn = 4, .tm = 2, .keys = 64};
+  }
+  for (const Tile& tile : tiles) {
+    if (fits(tile, problem, shape, caps)) return tile;
+  }
+  return tiles.back();
+}
+
 Status can(const Problem& problem, const Caps& caps) {
   const auto shape = matrix_shape(caps);
   if (!shape) {
@@ -99,12 +112,11 @@ Status can(const Problem& problem, const Caps& caps) {
     return fail(ErrorCode::unsupported, "Matrix units take k and v of f16; they are {} and {}.",
                 name(problem.k.dtype), name(problem.v.dtype));
   }
-  const Tile tile = tile_for(problem, caps);
+  const Tile tile = tile_for(problem, *shape, caps);
   const std::uint32_t invocations = tile.wm * tile.wn * caps.subgroup_max;
   const Sizes sizes = sizes_of(problem, *shape, tile);
   const std::uint64_t bytes = workgroup_bytes(*shape, sizes, tile);
-  if (sizes.dk > 128 || sizes.dv > 128 || bytes > caps.workgroup_bytes ||
-      invocations > caps.workgroup_invocations) {
+  if (sizes.dk > 128 || sizes.dv > 128 || !fits(tile, problem, *shape, caps)) {
     return fail(ErrorCode::unsupported,
                 "Heads of {} and {} elements need {} bytes of workgroup memory and {} "
                 "invocations; the kernel takes heads of up to 128, and this device has {} and {}.",
@@ -123,7 +135,7 @@ std::uint64_t splits(const Problem& problem, const Caps& caps) {
   const auto shape = matrix_shape(caps);
   if (!shape) return 1;
   const std::uint64_t groups = problem.batches() * problem.heads() *
-                               ceil_div(problem.queries(), block_queries(*shape, tile_for(problem, caps)));
+                               ceil_div(problem.queries(), block_queries(*shape, tile_for(problem, *shape, caps)));
   const std::uint64_t wanted = busy_workgroups(caps) / 4;
   if (groups * 2 > wanted) return 1;
   return std::min(wanted / groups, ceil_div<std::uint64_t>(problem.keys(), 8 * split_step));
@@ -133,7 +145,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   const auto shape = matrix_shape(caps);
   if (!shape) return fail(ErrorCode::internal, "There are no matrix units for this launch.");
   const bool partial = splits.part.given();
-  const Tile tile = tile_for(problem, caps);
+  const Tile tile = tile_for(problem, *shape, caps);
   const Sizes sizes = sizes_of(problem, *shape, tile);
   const Variant variant{.dk = narrow(sizes.dk),
                         .dv = narrow(sizes.dv),
@@ -178,8 +190,9 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
 
 MaskBlock mask_block(const Problem& problem, const Caps& caps) {
   const auto shape = matrix_shape(caps);
-  const Tile tile = tile_for(problem, caps);
-  return {.queries = narrow(shape ? block_queries(*shape, tile) : 64), .keys = tile.keys};
+  if (!shape) return {};
+  const Tile tile = tile_for(problem, *shape, caps);
+  return {.queries = narrow(block_queries(*shape, tile)), .keys = tile.keys};
 }
 
 }  // namespace

@@ -14,4 +14,13 @@ constexpr std::uint64_t matrix_size(std::uint64_t size) {
   return round_up<std::uint64_t>(size, 16);
 }
 
+/// Whether the lanes of subgroups divide rows as kernels can: one, two or four of them have a row. WN subgroups share TM rows of
+/// matrices.
+constexpr bool lanes_fit(const MatrixConfig& shape, std::uint32_t wn, std::uint32_t tm,
+                         std::uint32_t subgroup) {
+  const std::uint32_t rows = tm * shape.m;
+  const std::uint32_t lanes = wn * subgroup;
+  return lanes == rows || lanes == 2 * rows || lanes == 4 * rows;
+}
+
 }  // namespace weft::ops::attention
