@@ -63,7 +63,8 @@ TEST(Gemm, RefusesShapesTypesAndOverlaps) {
                      .c = tensor({4, 8}, 2),
                      .kernel = "fast"}),
             "While planning the product of f32[4,6] and f32[6,8]: There is no matrix product "
-            "kernel named `fast`; there are naive, matvec, thin, split_k, matrix and tile.");
+            "kernel named `fast`; there are naive, matvec, thin, split_k, matrix, tile and, for bf16 "
+            "in aligned rows, halves.");
   EXPECT_EQ(refusal({.a = tensor({40, 60}, 0),
                      .b = tensor({60, 80}, 1),
                      .c = tensor({40, 80}, 2),
@@ -119,7 +120,9 @@ TEST(Gemm, ChoosesKernelsBySizeAndType) {
   };
   EXPECT_EQ(launches(product(4096, 4096, 4096, DType::f32)), Labels{"gemm tile 64x64x16"});
   EXPECT_EQ(launches(product(4096, 4096, 4096, DType::f16)), Labels{"gemm matrix 128x128x32"});
-  EXPECT_EQ(launches(product(4096, 4096, 4096, DType::bf16)), Labels{"gemm tile 64x64x16"});
+  EXPECT_EQ(launches(product(4096, 4096, 4096, DType::bf16)),
+            (Labels{"gemm halve rows", "fill u32", "gemm largest of columns", "gemm halve columns",
+                    "gemm matrix 128x128x32"}));
   EXPECT_EQ(launches(product(1, 16384, 4096, DType::f16)), Labels{"gemm columns 1"});
   EXPECT_EQ(launches(product(16384, 1, 4096, DType::f16)), Labels{"gemm rows 1"});
   EXPECT_EQ(launches(product(5, 16384, 4096, DType::f16)), Labels{"gemm columns 8"});
