@@ -9,6 +9,7 @@
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
 #include "ops/mul_mat/problem.hpp"
+#include "ops/overlap.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/quant/quant.hpp"
 #include "ops/stages.hpp"
@@ -204,6 +205,8 @@ bool wants_few(const Args& args, const Caps& caps) {
              columns > most_few_columns) {
     return false;
   }
+  // Sums are added up by the kernel behind matrix products, which does not add to y in place.
+  if (overlap(args.bias, args.y)) return false;
   const auto problem = problem_of(args);
   return problem && can_few(*problem, caps);
 }
