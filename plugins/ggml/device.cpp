@@ -39,6 +39,8 @@ void get_props(ggml_backend_dev_t dev, ggml_backend_dev_props* props) {
   props->description = get_description(dev);
   props->type = get_type(dev);
   get_memory(dev, &props->memory_free, &props->memory_total);
+  const std::string& address = DeviceContext::of(dev).address();
+  props->device_id = address.empty() ? nullptr : address.c_str();
   props->caps = {
       .async = true, .host_buffer = false, .buffer_from_host_ptr = false, .events = true};
 }
@@ -123,10 +125,12 @@ constexpr ggml_backend_device_i device_interface{
 
 }  // namespace
 
-DeviceContext::DeviceContext(ggml_backend_reg_t registry, std::size_t number, gpu::AdapterInfo info)
+DeviceContext::DeviceContext(ggml_backend_reg_t registry, std::size_t number, gpu::AdapterInfo info,
+                             std::string address)
     : name_(formatted("WEFT{}", number)),
       buffer_name_(name_),
       info_(std::move(info)),
+      address_(std::move(address)),
       device_{device_interface, registry, this},
       buffer_type_(&device_, this) {}
 

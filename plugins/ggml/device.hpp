@@ -38,13 +38,16 @@ class BufferType {
 /// that they never use. Lives until the process ends.
 class DeviceContext {
  public:
-  DeviceContext(ggml_backend_reg_t registry, std::size_t number, gpu::AdapterInfo info);
+  /// `address` is that of the adapter on the PCI bus; empty where it is not known.
+  DeviceContext(ggml_backend_reg_t registry, std::size_t number, gpu::AdapterInfo info,
+                std::string address);
   DeviceContext(const DeviceContext&) = delete;
   DeviceContext& operator=(const DeviceContext&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& buffer_name() const { return buffer_name_; }
   [[nodiscard]] const gpu::AdapterInfo& info() const { return info_; }
+  [[nodiscard]] const std::string& address() const { return address_; }
 
   /// The opened device, or null (the reason is in ggml's log).
   Engine* engine();
@@ -62,6 +65,7 @@ class DeviceContext {
   std::string name_;
   std::string buffer_name_;
   gpu::AdapterInfo info_;
+  std::string address_;
   ggml_backend_device device_{};
   BufferType buffer_type_;
   std::mutex mutex_;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -7,6 +8,7 @@
 #include "api.hpp"
 #include "base/format.hpp"
 #include "device.hpp"
+#include "pci.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -105,6 +107,20 @@ std::vector<gpu::AdapterInfo> offered(const std::vector<gpu::AdapterInfo>& adapt
   return result.empty() ? adapters : result;
 }
 
+/// The address of an adapter on the PCI bus; cards of one model are told apart by their order. Of an adapter that is offered
+/// several times only the first device has it: programs take two devices with one address for the same.
+std::string address_of(const gpu::AdapterInfo& info, const std::vector<gpu::AdapterInfo>& adapters,
+                       const Registry& registry) {
+  for (const auto& device : registry.devices) {
+    if (device->info().index == info.index) return {};
+  }
+  const auto before = std::ranges::count_if(adapters, [&](const gpu::AdapterInfo& other) {
+    return other.index < info.index && other.backend == info.backend &&
+           other.vendor_id == info.vendor_id && other.device_id == info.device_id;
+  });
+  return pci_address(pci_devices, info.vendor_id, info.device_id, static_cast<std::size_t>(before));
+}
+
 Registry* make_registry() {
   auto registry = std::make_unique<Registry>();
   registry->registry = {api().version, registry_interface, registry.get()};
@@ -115,8 +131,9 @@ Registry* make_registry() {
   }
   for (gpu::AdapterInfo& info : offered(*adapters)) {
     const std::size_t number = registry->devices.size();
-    registry->devices.push_back(
-        std::make_unique<DeviceContext>(&registry->registry, number, std::move(info)));
+    std::string address = address_of(info, *adapters, *registry);
+    registry->devices.push_back(std::make_unique<DeviceContext>(
+        &registry->registry, number, std::move(info), std::move(address)));
   }
   return registry.release();
 }

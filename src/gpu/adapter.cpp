@@ -90,6 +90,8 @@ AdapterInfo describe(const wgpu::Adapter& adapter, std::uint32_t index) {
   info.name = text(raw.device);
   info.vendor = text(raw.vendor);
   info.architecture = text(raw.architecture);
+  info.vendor_id = raw.vendorID;
+  info.device_id = raw.deviceID;
   info.driver = text(raw.description);
   info.backend = backend_name(raw.backendType);
   info.kind = kind_name(raw.adapterType);

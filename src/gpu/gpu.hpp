@@ -59,6 +59,9 @@ struct AdapterInfo {
   std::string backend;
   std::string kind;          ///< "discrete", "integrated", "software" or "unknown".
   std::uint64_t memory = 0;  ///< Bytes of the device's own memory; 0 where it is not known.
+  std::uint32_t vendor_id =
+      0;  ///< PCI's numbers of the vendor and of the model; 0 where they are not known.
+  std::uint32_t device_id = 0;
   Caps caps;
 };
 

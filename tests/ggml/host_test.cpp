@@ -2,11 +2,14 @@
 #include <ggml.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "base/format.hpp"
 #include "layout.hpp"
 #include "op_names.hpp"
+#include "pci.hpp"
 #include "process.hpp"
 
 namespace weft::test {
@@ -26,6 +29,27 @@ TEST(GgmlHost, NamesTheOperationsAsThePinnedReleaseDoes) {
   for (std::size_t i = 0; i < plugin::op_names.size(); ++i) {
     EXPECT_EQ(plugin::op_names.at(i), ggml_op_name(static_cast<ggml_op>(i)));
   }
+}
+
+TEST(GgmlHost, TellsCardsApartByTheirPlaceOnTheBus) {
+  namespace fs = std::filesystem;
+  const fs::path bus = fs::path(testing::TempDir()) / "weft-pci";
+  fs::remove_all(bus);
+  const auto card = [&](const char* address, const char* vendor, const char* model) {
+    fs::create_directories(bus / address);
+    std::ofstream(bus / address / "vendor") << vendor << '\n';
+    std::ofstream(bus / address / "device") << model << '\n';
+  };
+  card("0000:C1:00.0", "0x10de", "0x2335");
+  card("0000:01:00.0", "0x10de", "0x2335");
+  card("0000:00:02.0", "0x8086", "0x2335");
+  EXPECT_EQ(plugin::pci_address(bus, 0x10de, 0x2335, 0), "0000:01:00.0");
+  EXPECT_EQ(plugin::pci_address(bus, 0x10de, 0x2335, 1), "0000:c1:00.0");
+  EXPECT_EQ(plugin::pci_address(bus, 0x10de, 0x2335, 2), "");
+  EXPECT_EQ(plugin::pci_address(bus, 0x10de, 1, 0), "");
+  EXPECT_EQ(plugin::pci_address(bus, 0, 0, 0), "");
+  EXPECT_EQ(plugin::pci_address(bus / "none", 0x10de, 0x2335, 0), "");
+  fs::remove_all(bus);
 }
 
 /// What a program with another ggml is told; the first word is the API number of the plug-in, or "refused".
