@@ -2,7 +2,7 @@
 set -euo pipefail
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-packages=$(sed 's/#.*//' "$checkout/env/packages.txt" | xargs)
+packages=${WEFT_PACKAGES-$(sed 's/#.*//' "$checkout/env/packages.txt" | xargs)}  # Another list makes another environment.
 
 # Raise this when env/make_root changes what a root contains.
 root_version=1

@@ -16,10 +16,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The names that the pinned release has; env/llama fetches it.
+#ifdef WEFT_SYSTEM_LLAMA  // The folder of the system's libraries.
+constexpr const char* llama_library = "libllama.so.0";
+constexpr const char* ggml_library = "libggml.so.0";
+constexpr const char* plugin_library = "libggml-virtgpu-weft.so";
+constexpr const char* backends_folder = "ggml/backends0";
+constexpr const char* system_folder = WEFT_SYSTEM_LLAMA;
+constexpr const char* where_from = "library of llama.cpp (Debian's package libllama0 has it)";
+#else  // The names that the pinned release has.
 constexpr const char* llama_library = "libllama.v0.5.0.so";
 constexpr const char* ggml_library = "libggml.v0.5.0.so";
 constexpr const char* plugin_library = "libggml-weft.so";
+constexpr const char* backends_folder = "";
+constexpr const char* system_folder = "";
+constexpr const char* where_from = "library of llama.cpp (env/llama fetches it)";
+#endif
 constexpr const char* rpc_library = "libggml-rpc.so";
 constexpr const char* cache_folder = "weft/llama-3.22.1/lib";
 
@@ -77,12 +88,12 @@ Result<Libraries> find_libraries() {
     folders = {fs::absolute(given)};
   }
   if (folders.empty()) {
-    folders = {here, here / "../lib"};
+    folders = {fs::path(system_folder), here, here / "../lib"};
     if (const fs::path cache = user_cache(); !cache.empty())
       folders.push_back(cache / cache_folder);
   }
   for (fs::path& folder : folders) folder /= llama_library;
-  const auto llama = first_that_exists(folders, "library of llama.cpp (env/llama fetches it)");
+  const auto llama = first_that_exists(folders, where_from);
   if (!llama) return std::unexpected(llama.error());
 
   std::vector<fs::path> plugins;
@@ -90,18 +101,18 @@ Result<Libraries> find_libraries() {
     plugins = {fs::absolute(given)};
   }
   if (plugins.empty()) {
-    plugins = {here / plugin_library, here / "../lib" / plugin_library,
-               here / "../plugins/ggml" / plugin_library};
+    plugins = {llama->parent_path() / backends_folder / plugin_library, here / plugin_library,
+               here / "../lib" / plugin_library, here / "../plugins/ggml" / plugin_library};
   }
   const auto plugin = first_that_exists(plugins, "ggml plug-in");
   if (!plugin) return std::unexpected(plugin.error());
-  return Libraries{llama->parent_path(), *plugin};
+  return Libraries{llama->parent_path(), llama->parent_path() / backends_folder, *plugin};
 }
 
 Result<fs::path> find_rpc(const Libraries& libraries) {
   const fs::path beside = libraries.plugin.parent_path();
   return first_that_exists(
-      {beside / rpc_library, beside / "rpc" / rpc_library, libraries.folder / rpc_library},
+      {beside / rpc_library, beside / "rpc" / rpc_library, libraries.backends / rpc_library},
       "library of ggml's RPC backend");
 }
 

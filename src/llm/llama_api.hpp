@@ -20,8 +20,9 @@ struct LlamaApi {
 
 /// Where llama.cpp's libraries and the plug-in were found.
 struct Libraries {
-  std::filesystem::path folder;  ///< Holds libllama, libggml and ggml's CPU backends.
-  std::filesystem::path plugin;  ///< libggml-weft.so.
+  std::filesystem::path folder;    ///< Holds libllama and libggml.
+  std::filesystem::path backends;  ///< Holds ggml's CPU backends.
+  std::filesystem::path plugin;    ///< libggml-weft.so.
 };
 
 /// Looks for the libraries in WEFT_LLAMA_LIB, beside the program and in the user's cache folder, and for the plug-in in

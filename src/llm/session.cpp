@@ -113,9 +113,12 @@ void Session::State::add_device(ggml_backend_dev_t device, Devices& devices) {
 
 Status Session::State::add_local(const Libraries& libraries, const std::string& wanted,
                                  Devices& devices) {
-  if (!wanted.empty()) setenv("WEFT_GGML_DEVICES", wanted.c_str(), 1);
-  log->take();
-  ggml_backend_reg_t registry = api->ggml_backend_load(libraries.plugin.c_str());
+  // Among the backends of a system, it has been loaded with them.
+  ggml_backend_reg_t registry = api->ggml_backend_reg_by_name("Weft");
+  if (registry == nullptr) {
+    log->take();
+    registry = api->ggml_backend_load(libraries.plugin.c_str());
+  }
   if (registry == nullptr) {
     return failure(ErrorCode::io,
                    formatted("The plug-in {} does not load", libraries.plugin.string()));
@@ -165,7 +168,10 @@ Status Session::State::add_servers(const Libraries& libraries, std::string_view 
 
 Result<Devices> Session::State::open_devices(const Libraries& libraries,
                                              const ModelOptions& options) {
-  api->ggml_backend_load_all_from_path(libraries.folder.c_str());
+  const bool names_adapters = !options.device.empty() && options.device != "cpu";
+  if (names_adapters) setenv("WEFT_GGML_DEVICES", options.device.c_str(), 1);
+  log->take();
+  api->ggml_backend_load_all_from_path(libraries.backends.c_str());
   Devices devices;
   if (!options.servers.empty()) {
     if (Status ok = add_servers(libraries, options.servers, devices); !ok) {
