@@ -45,6 +45,11 @@ struct NllOptions {
 /// device in safe mode, and counts for nothing in fast mode.
 Tensor nll_loss(In x, const Tensor& labels, const NllOptions& options = {});
 
+/// cross_entropy() against labels of which a share, from 0 to 1, is spread evenly over all classes; labels may be
+/// probabilities here too.
+Tensor cross_entropy(In logits, const Tensor& labels, const CrossEntropyOptions& options,
+                     double label_smoothing);
+
 /// Choices for kl_div().
 struct KlDivOptions {
   bool log_target = false;  ///< The target is a logarithm too.

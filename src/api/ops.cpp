@@ -161,17 +161,6 @@ Tensor matmul(In a, const Tensor& b, const MatmulOptions& options) {
   return make(kinds::matmul, attributes, {a.tensor, b}, a.where);
 }
 
-Tensor cross_entropy(In logits, const Tensor& labels) { return cross_entropy(logits, labels, {}); }
-
-Tensor cross_entropy(In logits, const Tensor& labels, const CrossEntropyOptions& options) {
-  const graph::CrossEntropyAttributes attributes{
-      static_cast<ops::cross_entropy::Reduction>(options.reduction), options.ignored};
-  const bool shares = labels && is_float(labels.dtype());
-  return make(kinds::cross_entropy, attributes,
-              {logits.tensor, shares ? Tensor() : labels, shares ? labels : Tensor()},
-              logits.where);
-}
-
 Tensor attention(In q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
                  const Tensor& mask) {
   const Shape& shape = q.tensor.shape();

@@ -134,6 +134,9 @@ void add_losses(std::vector<GradRow>& rows) {
                     return nll_loss(log_softmax(in[0]), whole_numbers({4}, {2, -1, 0, 2}),
                                     {.weight = api_device().arange(3, 0.5, 1)});
                   }});
+  rows.push_back({"cross_entropy_smoothed", {{{4, 3}}}, [](In in) {
+                    return cross_entropy(in[0], whole_numbers({4}, {2, -1, 0, 2}), {}, 0.2);
+                  }});
   rows.push_back({"kl_div", {{{3, 4}}, {{3, 4}, 0.1, 1}}, [](In in) {
                     return kl_div(in[0], in[1]) +
                            kl_div(in[0], in[1], {.log_target = true, .reduction = Reduction::sum});

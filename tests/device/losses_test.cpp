@@ -107,6 +107,25 @@ TEST(DeviceLosses, SafeModeNamesALabelThatIsNoClass) {
       message.starts_with("Label 3, element 1 of 2 in shape [2], is not below the number of "
                           "classes, 3. (nll_loss at "))
       << message;
+  EXPECT_TRUE(message_of([&] { (void)cross_entropy(x, labels); }).contains("(cross_entropy at "));
+}
+
+TEST(DeviceLosses, LabelsCanBeSmoothed) {
+  const Tensor x = floats({3, 2}, {0, 1, 2, 0, 5, 3});
+  const Tensor labels = api_device().tensor({3}, std::vector<std::int32_t>{1, 0, -1});
+  // log(Σ exp) of each row, less 0.9 of the label and 0.1 of the mean.
+  const double first = 1 + std::log1p(std::exp(-1.0)) - 0.9 - 0.05;
+  const double second = 2 + std::log1p(std::exp(-2.0)) - 1.8 - 0.1;
+  expect_near(cross_entropy(x, labels, {}, 0.1), {(first + second) / 2});
+  expect_near(cross_entropy(x, labels, {.reduction = Reduction::none}, 0.1), {first, second, 0});
+  expect_near(cross_entropy(x, labels, {}, 0), {cross_entropy(x, labels).item()});
+  const Tensor shares = floats({3, 2}, {0, 1, 1, 0, 0.5, 0.5});
+  const double third = 5 + std::log1p(std::exp(-2.0)) - 4;
+  expect_near(cross_entropy(x, shares, {.reduction = Reduction::sum}, 0.1),
+              {first + second + third});
+  EXPECT_TRUE(message_of([&] {
+                (void)cross_entropy(x, labels, {}, 2);
+              }).starts_with("cross_entropy needs a label_smoothing from 0 to 1; it is 2."));
 }
 
 TEST(DeviceLosses, Cosines) {
