@@ -193,7 +193,7 @@ class CApiFuzz(Case):
     def free_results(self, name, arguments):
         """Frees what a call made; a result was not among the handles before."""
         count = arguments[3] if name == "weft_tensor_grad" else 1
-        for handle in arguments[-1][:count]:
+        for handle in (arguments[-1] or [])[:count]:  # a result that was not asked for has no place
             if handle not in self.handles:
                 free = lib.weft_buffer_free if name.endswith(("_get_buffer", "_alloc")) else lib.weft_tensor_free
                 free(handle)
