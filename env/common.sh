@@ -3,6 +3,7 @@ set -euo pipefail
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 packages=${WEFT_PACKAGES-$(sed 's/#.*//' "$checkout/env/packages.txt" | xargs)}  # Another list makes another environment.
+web_packages=$(sed 's/#.*//' "$checkout/env/packages-web.txt" | xargs)
 
 # Raise this when env/make_root changes what a root contains.
 root_version=1
@@ -12,10 +13,15 @@ llama_release=3.22.1
 llama_source_sha256=a0d9dd80eacd2ab1cfe71aee57ac8a806487fd70b3d2a38fbec637752d9e5c5f
 llama_prebuilt_sha256=0d953e1503d5ab4608d8ed5b739132308c81ac05ffeb760d2a7f30e08a9f90e0
 
+# Packages of npm for the tests in Node and in a browser (env/web): name, version, file, SHA-256.
+web_npm="webgpu 0.6.2 webgpu-0.6.2.tgz 77a6be6513b9f7c2e94425620ce603efb38cdc5d0393e1b31a1b0c8479330ffd
+playwright-core 1.65.0 playwright-core-1.65.0.tgz 315247c55a793ca760b2f05bdcee0e6a53fd65b1f22d1d3de8323c8c9395add3"
+
 user_home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 cache=$(realpath -m "${XDG_CACHE_HOME:-$user_home/.cache}/weft")
 env_dir=$cache/env-$(printf '%s' "$root_version $packages" | sha256sum | cut -c1-12)
 root=$env_dir/root
+web_dir=$cache/web-$(printf '%s' "$web_npm" | sha256sum | cut -c1-12)
 
 say() { echo "weft: $*" >&2; }
 die() {
@@ -73,6 +79,27 @@ step() {
     say "the whole log is in $log"
     return 1
   fi
+}
+
+# npm_pack DIR PACKAGE: npm of this machine, or else of the build environment, where it is installed when it is needed.
+npm_pack() {
+  cd "$1"
+  if command -v npm >/dev/null; then
+    npm pack --silent "$2"
+  else
+    # shellcheck disable=SC2016
+    WEFT_BIND=${NPM_CONFIG_USERCONFIG:-$user_home/.npmrc} "$checkout/env/enter" sh -c 'command -v npm >/dev/null || { apt-get update && apt-get install -y npm; } && cd "$0" && npm pack --silent "$1"' "$1" "$2" 9>&-
+  fi
+}
+
+# fetch_npm DIR PACKAGE FILE SHA256: downloads a package of npm to DIR/FILE, unless it is there, and checks it. $log is set.
+fetch_npm() {
+  local file=$1/$3
+  intact() { [ -e "$file" ] && echo "$1  $file" | sha256sum --check --status; }
+  ! intact "$4" || return 0
+  step "$log" "downloading $2" npm_pack "$1" "$2" ||
+    die "could not download $2 with npm. Is npm's registry reachable from this machine? Running the same command again goes on from here."
+  intact "$4" || { rm -f "$file" && die "the download of $2 is not the file that is expected (SHA-256 $4); it was deleted."; }
 }
 
 # Deletes a root. Mounts live only in private mount namespaces, so a root that this process sees holds nothing

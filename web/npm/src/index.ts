@@ -1,0 +1,12 @@
+export { Buffer } from "./buffer.js";
+export { compile, Compiled, type CompileOptions, type CompileReport, type Traced } from "./compile.js";
+export { Device, type DeviceInfo, type DeviceOptions, type Memory } from "./device.js";
+export { Engine, type LoadOptions } from "./engine.js";
+export { WeftError } from "./error.js";
+export type { NamedTensors } from "./files.js";
+export type { DType, Exports, Status } from "./generated/raw.js";
+export * from "./generated/ops.js";
+export { Kernel, type KernelSource } from "./kernel.js";
+export { grad, map, reduce, type Operand } from "./map.js";
+export { Tensor, type Data } from "./tensor.js";
+export type { Nested } from "./values.js";

@@ -1,0 +1,25 @@
+// A server for folders, on localhost only.
+import { createReadStream, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { extname, join, normalize } from 'node:path';
+
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm', '.json': 'application/json', '.css': 'text/css', '.svg': 'image/svg+xml', '.gguf': 'application/octet-stream' };
+
+/** Serves folders on localhost: { '/': folder, '/prefix/': folder }. */
+export async function serve(folders, port = 0) {
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
+    const prefix = Object.keys(folders).filter(key => path.startsWith(key)).sort((a, b) => b.length - a.length)[0];
+    let file = prefix && join(folders[prefix], normalize(`/${path.slice(prefix.length)}`));
+    try {
+      if (file && statSync(file).isDirectory()) file = join(file, 'index.html');
+      const { size } = statSync(file);
+      response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream', 'content-length': size, 'cache-control': 'no-cache' });
+      createReadStream(file).pipe(response);
+    } catch {
+      response.writeHead(404).end('not found');
+    }
+  });
+  await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
+}

@@ -1,0 +1,25 @@
+// The other side of run_device_tests_chromium.mjs.
+onmessage = async ({ data: { args, env } }) => {
+  const line = text => postMessage({ line: text });
+  try {
+    const { default: make } = await import(new URL('./program/device_tests.mjs', import.meta.url).href);
+    const module = await make({ print: line, printErr: line, noExitRuntime: true });
+    Object.assign(module.ENV, env);
+    let code = 1;
+    try {
+      code = await module.callMain(args);
+    } catch (error) {
+      if (error?.name !== 'ExitStatus') throw error;
+      code = error.status;
+    }
+    let report;
+    try {
+      report = module.FS.readFile('/report.json', { encoding: 'utf8' });
+    } catch {
+      report = undefined;
+    }
+    postMessage({ code, report });
+  } catch (error) {
+    postMessage({ code: 1, error: String(error?.stack ?? error) });
+  }
+};

@@ -1,0 +1,4 @@
+#include "pin_drivers.hpp"
+
+// A page loads no drivers.
+void weft::test::pin_drivers() {}
