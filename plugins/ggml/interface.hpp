@@ -10,6 +10,8 @@
 // members are described here, because distributions leave the header that has them out of their packages. Where the two
 // numbers differ, there is a type for each. All members of function tables that are marked optional may be null.
 
+// NOLINTBEGIN(readability-identifier-naming): the names are those of ggml.
+
 /// The functions of the memory of a device.
 struct ggml_backend_buffer_i {
   void (*free_buffer)(ggml_backend_buffer_t) = nullptr;
@@ -131,6 +133,8 @@ struct ggml_backend_reg {
   ggml_backend_reg_i iface;
   void* context;
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 namespace weft::plugin {
 
