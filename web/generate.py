@@ -268,7 +268,7 @@ class Described:
 
     def __init__(self, function: dict) -> None:
         self.function = function
-        self.name = camel(function["name"])
+        self.name = camel({"var": "variance"}.get(function["name"], function["name"]))  # a reserved word
         self.places = [p for p in function["parameters"] if p["by_place"]]
         self.choices = [p for p in function["parameters"] if not p["by_place"]]
         tensors = [p for p in self.places if p["type"] == "tensor"]
@@ -311,7 +311,9 @@ class Described:
             defaults = ", ".join(f"{camel(p['name'])}: {json.dumps(p['default'])}" for p in self.choices if p.get("default") is not None)
             arguments.append(f"$.options(structs.{f['c_options']}, {{ {defaults} }}, {{ {places} }}, {'options' if self.choices else '{}'})")
         results = f["results"]
-        if len(results) == 1:
+        if results == "list":
+            kind, body = "Tensor[]", f"$.list({', '.join(arguments)})"
+        elif len(results) == 1:
             kind, body = "Tensor", f"$.one({', '.join(arguments)})"
         else:
             kind = "{ " + "; ".join(f"{camel(r['name'])}{'?' if r['optional'] else ''}: Tensor" for r in results) + " }"

@@ -144,6 +144,15 @@ export class Frame {
     return this.taken(out, count);
   }
 
+  /** Calls a function that gives as many tensors as its arguments say: once to count them, and once for them. */
+  list(name: Name, ...values: Value[]): Tensor[] {
+    const counted = this.u32s([0]);
+    this.engine.call(name, ...values, 0, 0, counted);
+    const count = this.view().getUint32(counted, true), out = this.u32s(new Array<number>(count).fill(0));
+    this.engine.call(name, ...values, count, out, counted);
+    return this.taken(out, count);
+  }
+
   /** The same with names for them; those that were not asked for are missing. */
   named<K extends string>(names: readonly K[], name: Name, ...values: Value[]): Record<K, Tensor> {
     const out = this.u32s(names.map(() => 0));
