@@ -17,11 +17,11 @@ struct Slice {
 
 /// Stands for as many whole dimensions as the other indices leave.
 struct EllipsisIndex {};
-inline constexpr EllipsisIndex Ellipsis{};
+inline constexpr EllipsisIndex Ellipsis{};  // NOLINT(readability-identifier-naming): as in Python
 
 /// A new dimension of extent 1.
 struct NewAxisIndex {};
-inline constexpr NewAxisIndex NewAxis{};
+inline constexpr NewAxisIndex NewAxis{};  // NOLINT(readability-identifier-naming)
 
 /// One index of Tensor::at(): a place (its dimension goes), a slice, Ellipsis or NewAxis.
 struct Index {

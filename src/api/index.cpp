@@ -24,7 +24,8 @@ struct Walk {
 }
 
 void take_place(Walk& walk, const Tensor& x, std::int64_t place) {
-  const auto extent = static_cast<std::int64_t>(walk.tensor.shape()[walk.axis]);
+  const auto extent =
+      static_cast<std::int64_t>(walk.tensor.shape()[static_cast<std::size_t>(walk.axis)]);
   if (place < -extent || place >= extent) {
     refuse(x, formatted("There is no element {} along axis {}.", place, walk.axis), walk.where);
   }
@@ -33,7 +34,8 @@ void take_place(Walk& walk, const Tensor& x, std::int64_t place) {
 }
 
 void take_slice(Walk& walk, const Tensor& x, const Slice& slice) {
-  const auto extent = static_cast<std::int64_t>(walk.tensor.shape()[walk.axis]);
+  const auto extent =
+      static_cast<std::int64_t>(walk.tensor.shape()[static_cast<std::size_t>(walk.axis)]);
   if (slice.step < 1) {
     refuse(x, formatted("The step of a slice is positive; it is {}.", slice.step), walk.where);
   }

@@ -21,7 +21,8 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   const std::size_t missing = from.size() - shape.size();
   Dims dims;
   for (std::uint32_t i = 0; i < from.size(); ++i) {
-    if (i < missing || (shape[i - missing] == 1 && from[i] != 1)) dims.push_back(i);
+    if (i < missing || (shape[i - missing] == 1 && from[i] != 1))
+      dims.push_back(static_cast<int>(i));
   }
   return (dims.empty() ? x : sum(x, dims)).reshape(shape);
 }

@@ -149,7 +149,7 @@ Tensor make_conv(const Rule& rule, const GradientArgs& g, const Tensor& x, const
 /// The sums over everything but the channels.
 Tensor bias_gradient(const GradientArgs& g) {
   Dims dims{0};
-  for (std::uint32_t i = 2; i < g.dy[0].shape().size(); ++i) dims.push_back(i);
+  for (std::uint32_t i = 2; i < g.dy[0].shape().size(); ++i) dims.push_back(static_cast<int>(i));
   return weft::sum(g.dy[0], dims).to(g.inputs[2].dtype());
 }
 

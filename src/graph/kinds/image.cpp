@@ -114,7 +114,8 @@ std::vector<Tensor> gradient_border(const GradientArgs& g) {
     Shape summed = dx.shape();
     summed[dim] = from[dim];
     dx = weft::scatter_add(full_like(dx, summed, dx.dtype()),
-                           constant_like(dx, line, index).broadcast_to(dx.shape()), dx, dim);
+                           constant_like(dx, line, index).broadcast_to(dx.shape()), dx,
+                           static_cast<int>(dim));
   }
   return {dx};
 }

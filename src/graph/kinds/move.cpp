@@ -56,7 +56,8 @@ std::vector<Tensor> gradient_concat(const GradientArgs& g) {
   std::vector<Tensor> out;
   std::uint64_t first = 0;
   for (const Tensor& input : g.inputs) {
-    out.push_back(g.dy[0].slice(axis, first, input.shape()[axis]));
+    out.push_back(g.dy[0].slice(static_cast<int>(axis), static_cast<std::int64_t>(first),
+                                input.shape()[axis]));
     first += input.shape()[axis];
   }
   return out;
@@ -88,7 +89,9 @@ std::vector<Tensor> gradient_pad(const GradientArgs& g) {
   const auto& a = as<PadAttributes>(g.attributes);
   Tensor dx = g.dy[0];
   for (std::uint32_t i = 0; i < a.low.size(); ++i) {
-    if (a.low[i] + a.high[i] > 0) dx = dx.slice(i, a.low[i], g.inputs[0].shape()[i]);
+    if (a.low[i] + a.high[i] > 0)
+      dx = dx.slice(static_cast<int>(i), static_cast<std::int64_t>(a.low[i]),
+                    g.inputs[0].shape()[i]);
   }
   return {dx};
 }

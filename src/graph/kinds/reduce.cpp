@@ -70,7 +70,7 @@ std::vector<Tensor> gradient_reduce(const GradientArgs& g) {
     if ((a.axes >> i & 1U) == 0) continue;
     count *= kept[i];
     kept[i] = 1;
-    dims.push_back(i);
+    dims.push_back(static_cast<int>(i));
   }
   const Tensor dy = g.dy[0].reshape(kept);
   const Tensor y = g.outputs[0].reshape(kept);

@@ -51,7 +51,7 @@ Tensor extreme_gradient(const GradientArgs& g) {
                                  places.broadcast_to(x.shape()), none.broadcast_to(x.shape()));
   const Tensor last = scan(g, own, a.reverse ? Function::min : Function::max, false);
   const Tensor zeros = full_like(x, x.shape(), x.dtype());
-  return weft::scatter_add(zeros, last.to(DType::i32), g.dy[0], a.axis);
+  return weft::scatter_add(zeros, last.to(DType::i32), g.dy[0], static_cast<int>(a.axis));
 }
 
 /// exp(x) · Σ dy · exp(-y) behind each element, with positive and negative dy apart, as logarithms: neither overflows.
