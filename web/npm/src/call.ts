@@ -147,7 +147,12 @@ export class Frame {
   /** Calls a function that gives as many tensors as its arguments say: once to count them, and once for them. */
   list(name: Name, ...values: Value[]): Tensor[] {
     const counted = this.u32s([0]);
-    this.engine.call(name, ...values, 0, 0, counted);
+    try {
+      this.engine.call(name, ...values, 0, 0, counted);
+    } catch (error) {
+      // Too little room, which is what was asked about, leaves the count behind; anything else leaves none.
+      if (this.view().getUint32(counted, true) === 0) throw error;
+    }
     const count = this.view().getUint32(counted, true), out = this.u32s(new Array<number>(count).fill(0));
     this.engine.call(name, ...values, count, out, counted);
     return this.taken(out, count);
