@@ -1,3 +1,7 @@
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -122,6 +126,102 @@ TEST(DeviceCache, PrunesTheOldestWhenItIsFull) {
   EXPECT_EQ(cache.load(some_bytes(16, 7), {}), 10'000U);
   EXPECT_EQ(cache.load(some_bytes(16, 9), {}), 10'000U);
   EXPECT_TRUE(fs::exists(directory.path() / "not ours.txt"));
+}
+
+TEST(DeviceCache, AFileThatClaimsToBeLargeIsAMissAtOnce) {
+  const TemporaryDirectory directory;
+  DiskCache cache(directory.path() / "c", 1 << 20);
+  const auto key = some_bytes(40, 1);
+  cache.store(key, some_bytes(1000, 7));
+  const auto files = files_in(directory.path());
+  ASSERT_EQ(files.size(), 1U);
+  {
+    std::fstream file(files[0], std::ios::in | std::ios::out | std::ios::binary);
+    const std::uint64_t claim = std::uint64_t{1} << 31;
+    file.seekp(16);
+    file.write(reinterpret_cast<const char*>(&claim), sizeof claim);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(cache.load(key, {}), 0U);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(200));
+}
+
+TEST(DeviceCache, PipesLinksAndFoldersInPlaceOfAFileAreMisses) {
+  const TemporaryDirectory directory;
+  DiskCache cache(directory.path() / "c", 1 << 20);
+  const auto key = some_bytes(40, 1);
+  cache.store(key, some_bytes(1000, 7));
+  const fs::path file = files_in(directory.path()).at(0);
+  fs::rename(file, directory.path() / "aside");
+  fs::create_symlink(directory.path() / "aside", file);
+  EXPECT_EQ(cache.load(key, {}), 0U) << "a link is not followed";
+  fs::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(cache.load(key, {}), 0U) << "and a pipe is not waited for";
+  fs::remove(file);
+  fs::create_directory(file);
+  EXPECT_EQ(cache.load(key, {}), 0U);
+}
+
+TEST(DeviceCache, BelongsToTheUserAlone) {
+  const TemporaryDirectory directory;
+  const mode_t before = ::umask(0);
+  {
+    DiskCache cache(directory.path() / "a" / "b", 1 << 20);
+    cache.store(some_bytes(4, 0), some_bytes(4, 0));
+  }
+  ::umask(before);
+  const auto permissions = [](const fs::path& path) {
+    return static_cast<unsigned>(fs::status(path).permissions());
+  };
+  EXPECT_EQ(permissions(directory.path() / "a"), 0700U);
+  EXPECT_EQ(permissions(directory.path() / "a" / "b"), 0700U);
+  EXPECT_EQ(permissions(files_in(directory.path()).at(0)), 0600U);
+  fs::permissions(directory.path() / "a" / "b", fs::perms::all);
+  const DiskCache again(directory.path() / "a" / "b", 1 << 20);
+  EXPECT_EQ(permissions(directory.path() / "a" / "b"), 0700U) << "an open one is closed";
+  fs::create_symlink(directory.path() / "a" / "b", directory.path() / "link");
+  DiskCache linked(directory.path() / "link", 1 << 20);
+  EXPECT_EQ(linked.load(some_bytes(4, 0), {}), 0U) << "a link is not used";
+}
+
+TEST(DeviceCache, PrunesWhileItIsUsedAndOnlyItsOwnFiles) {
+  const TemporaryDirectory directory;
+  DiskCache cache(directory.path(), 50'000);
+  const fs::path others[] = {directory.path() / "my.pipeline", directory.path() / "x.pipeline.txt",
+                             directory.path() / std::string(32, 'z').append(".pipeline")};
+  for (const fs::path& other : others) std::ofstream(other) << std::string(60'000, 'x');
+  for (std::uint8_t i = 0; i < 40; ++i) cache.store(some_bytes(16, i), some_bytes(10'000, i));
+  std::uintmax_t own = 0;
+  for (const fs::path& file : files_in(directory.path())) own += fs::file_size(file);
+  EXPECT_LE(own, 3 * 60'000U + 70'000U);
+  for (const fs::path& other : others) EXPECT_TRUE(fs::exists(other)) << other;
+  cache.store(some_bytes(16, 99), some_bytes(60'000, 0));
+  EXPECT_EQ(cache.load(some_bytes(16, 99), {}), 0U) << "what is larger than the whole is not kept";
+}
+
+TEST(DeviceCache, NeverLiesInTheCurrentFolder) {
+  const auto set = [](const char* name, const char* value) {
+    const char* old = std::getenv(name);
+    const std::string kept = old != nullptr ? old : "";
+    if (value != nullptr) {
+      ::setenv(name, value, 1);
+    } else {
+      ::unsetenv(name);
+    }
+    return std::pair(old != nullptr, kept);
+  };
+  const auto own = set("WEFT_CACHE_DIR", nullptr);
+  const auto xdg = set("XDG_CACHE_HOME", "relative");
+  const auto home = set("HOME", nullptr);
+  EXPECT_EQ(gpu::cache_directory({}), fs::path());
+  set("HOME", "also/relative");
+  EXPECT_EQ(gpu::cache_directory({}), fs::path());
+  set("HOME", "/somewhere");
+  EXPECT_EQ(gpu::cache_directory({}), fs::path("/somewhere/.cache/weft"));
+  set("WEFT_CACHE_DIR", own.first ? own.second.c_str() : nullptr);
+  set("XDG_CACHE_HOME", xdg.first ? xdg.second.c_str() : nullptr);
+  set("HOME", home.first ? home.second.c_str() : nullptr);
 }
 
 TEST(DeviceCache, UnusableDirectoryIsNoError) {
