@@ -3,6 +3,7 @@
 #include <new>
 
 #include "commands.hpp"
+#include "soak.hpp"
 #include "standard_files.hpp"
 
 namespace {
@@ -18,6 +19,7 @@ int run(int argc, char** argv) {
   weft::cli::add_docs(app);
   weft::cli::add_train(app);
   weft::cli::add_train_bench(app);
+  weft::cli::add_soak(app);
 #ifdef WEFT_WITH_LLAMA
   weft::cli::add_run(app);
 #endif

@@ -88,6 +88,11 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
   command.add_option("--prompt", options.prompt, "What samples start with");
   command.add_option("--checkpoint", options.checkpoint_every, "Seconds between checkpoints")
       ->check(number_range(0, 1e9));
+  command
+      .add_option("--snapshot", options.snapshot_every,
+                  "Seconds between copies of the state in memory, from which\n"
+                  "the training goes on when the device is lost")
+      ->check(number_range(0, 1e9));
   command.add_option("--export", options.export_type, "Type of the matrices of model.gguf")
       ->check(CLI::IsMember({"f32", "f16", "q8_0"}));
   command.add_option("--name", options.name, "Name of the model");

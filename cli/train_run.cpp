@@ -9,6 +9,7 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "base/format.hpp"
 #include "commands.hpp"
@@ -21,9 +22,11 @@
 #include "nn/export.hpp"
 #include "nn/sampling.hpp"
 #include "nn/schedule.hpp"
+#include "nn/snapshot.hpp"
 #include "processes.hpp"
 #include "progress_line.hpp"
 #include "stop_signal.hpp"
+#include "weft/recover.hpp"
 
 namespace weft::cli {
 namespace {
@@ -94,6 +97,7 @@ class Run {
   Run(const TrainOptions& options, const Device& device, const Processes& processes,
       nn::CheckpointHead head, std::vector<std::uint32_t> tokens, bool resume)
       : options_(options),
+        device_(device),
         processes_(processes),
         speaks_(processes.rank() == 0),
         progress_(std::move(head.progress)),
@@ -127,6 +131,18 @@ class Run {
     start_ = Clock::now();
     pace_start_ = start_;
     pace_step_ = progress_.step;
+    take_back_copy();
+    for (;;) {
+      try {
+        return go();
+      } catch (const Error& error) {
+        go_back(error);
+      }
+    }
+  }
+
+ private:
+  int go() {
     Clock::time_point saved = Clock::now();
     const std::uint64_t validate_every = options_.validate_every > 0
                                              ? options_.validate_every
@@ -144,6 +160,7 @@ class Run {
         }
         return signal;
       }
+      if (seconds_since(back_.taken) >= options_.snapshot_every) take_back_copy();
       if (!speaks_) continue;
       const bool last = progress_.step == options_.steps;
       if (last || progress_.step % validate_every == 0) validate();
@@ -158,7 +175,39 @@ class Run {
     return 0;
   }
 
- private:
+  void take_back_copy() {
+    if (processes_.count() > 1) return;  // One of several cannot go back alone.
+    read_losses();
+    back_ = {nn::take_snapshot(trainer_), progress_.step, progress_.training.size(),
+             progress_.validation.size(), Clock::now()};
+  }
+
+  /// After a loss of the device: opens it again and goes back to the last snapshot. Rethrows the error that is under way if it is
+  /// another one, or comes again and again.
+  void go_back(const Error& error) {
+    constexpr int most_losses = 1000;
+    if (error.code() != ErrorCode::device_lost || processes_.count() > 1 || ++lost_ > most_losses) {
+      throw;
+    }
+    const std::string reason = error.what();
+    constexpr int most_tries = 5;
+    for (int i = 1;; ++i) {
+      try {
+        pending_.clear();
+        recover(device_);
+        trainer_ = nn::trainer_from(back_.state, device_, options_.trainer);
+        break;
+      } catch (const Error&) {
+        if (i == most_tries) throw;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100 * i));
+      }
+    }
+    progress_.step = back_.step;
+    progress_.training.resize(back_.losses);
+    progress_.validation.resize(back_.validations);
+    print(formatted("{} Going on after step {}.", reason, progress_.step));
+  }
+
   [[nodiscard]] std::filesystem::path checkpoint_path() const {
     return options_.output / "checkpoint.gguf";
   }
@@ -317,7 +366,17 @@ class Run {
                     (options_.output / "loss.svg").string()));
   }
 
+  /// Where a training goes on from when its device is lost.
+  struct Back {
+    nn::Snapshot state;
+    std::uint64_t step = 0;
+    std::size_t losses = 0;
+    std::size_t validations = 0;
+    Clock::time_point taken;
+  };
+
   TrainOptions options_;
+  Device device_;
   const Processes& processes_;
   StopSignal stop_;
   bool speaks_;
@@ -337,6 +396,8 @@ class Run {
   Clock::time_point read_;
   std::vector<Tensor> pending_;  ///< Losses that were not read yet.
   ProgressLine line_;
+  Back back_;
+  int lost_ = 0;  ///< How often the device was lost.
 };
 
 /// Gives each process its share of every batch.

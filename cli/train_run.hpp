@@ -26,6 +26,7 @@ struct TrainOptions {
   std::uint64_t sample_length = 60;
   std::string prompt;
   double checkpoint_every = 60;  ///< Seconds.
+  double snapshot_every = 10;    ///< Seconds; what a training goes on from when its device is lost.
   std::string export_type = "q8_0";
   std::string name = "weft";
   bool restart = false;

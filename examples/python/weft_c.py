@@ -62,6 +62,7 @@ Receiver = c.CFUNCTYPE(None, Pointer, Text, Handle)
 TextReceiver = c.CFUNCTYPE(None, Pointer, Text, Text)
 PassReceiver = c.CFUNCTYPE(None, Pointer, Text, Text, Text)
 Function = c.CFUNCTYPE(I32, Pointer, P(Handle), U32, P(Handle))
+ElementsSource = c.CFUNCTYPE(I32, Pointer, Pointer, U64)
 Part = c.CFUNCTYPE(I32, Pointer, P(Handle), U32, P(Handle))
 
 
@@ -84,6 +85,10 @@ FUNCTIONS = {
     "weft_device_synchronize": [Handle],
     "weft_device_get_memory": [Handle, P(MemoryInfo)],
     "weft_device_trim": [Handle],
+    "weft_device_is_lost": [Handle, P(Bool)],
+    "weft_device_recover": [Handle],
+    "weft_device_recover_automatically": [Handle],
+    "weft_tensor_keep": [Handle, ElementsSource, Pointer],
     "weft_buffer_alloc": [Handle, U64, P(Handle)],
     "weft_buffer_free": [Handle],
     "weft_buffer_get_size": [Handle, P(U64)],

@@ -16,6 +16,7 @@
 #include "weft/c/graph.h"
 #include "weft/c/kernel.h"
 #include "weft/c/ops.h"
+#include "weft/c/recover.h"
 #include "weft/c/status.h"
 #include "weft/c/tensor.h"
 #include "weft/c/train.h"

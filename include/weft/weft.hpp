@@ -15,6 +15,7 @@
 #include "weft/norms.hpp"
 #include "weft/ops.hpp"
 #include "weft/random.hpp"
+#include "weft/recover.hpp"
 #include "weft/sequence.hpp"
 #include "weft/shape.hpp"
 #include "weft/tensor.hpp"

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "gpu/lifetime.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
+#include "graph/recover.hpp"
 
 namespace weft {
 
@@ -30,7 +32,12 @@ Tensor Device::upload(DType dtype, const Shape& shape, std::span<const std::byte
                 formatted("A tensor of shape {} has {} elements; {} values were given.",
                           ops::describe(shape), tensor.size(), bytes.size() / size_of(dtype)));
   }
+  const std::lock_guard lock(data_->mutex);
   unwrap(data_->device.write(gpu::whole(storage.buffer), bytes));
+  if (gpu::recovers_automatically(data_->device)) {
+    const auto copy = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+    graph::keep_bytes(Access::value(tensor).node, [copy](const auto& put) { put(*copy); });
+  }
   return tensor;
 }
 
@@ -64,7 +71,13 @@ Tensor Device::arange(std::uint64_t count, double start, double step, DType dtyp
       {}, where, data_);
 }
 
-void Device::synchronize() const { unwrap(data_->device.synchronize()); }
+void Device::synchronize() const {
+  gpu::Device device = [this] {
+    const std::lock_guard lock(data_->mutex);
+    return data_->device;
+  }();
+  unwrap(device.synchronize());
+}
 
 Kernel Access::kernel(KernelData data) {
   Kernel kernel;

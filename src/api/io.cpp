@@ -1,5 +1,6 @@
 #include "weft/io.hpp"
 
+#include <memory>
 #include <vector>
 
 #include "base/format.hpp"
@@ -7,6 +8,7 @@
 #include "formats/gguf.hpp"
 #include "formats/safetensors.hpp"
 #include "graph/node.hpp"
+#include "graph/recover.hpp"
 #include "ops/view.hpp"
 
 namespace weft {
@@ -33,7 +35,16 @@ Tensor upload(const Device& device, DType dtype, const Shape& shape,
               std::span<const std::byte> bytes) {
   const auto& data = Access::data(device);
   Tensor tensor = graph::new_tensor(data, dtype, shape);
+  const std::lock_guard lock(data->mutex);
   unwrap(data->device.write(gpu::whole(graph::storage_of(tensor).buffer), bytes));
+  return tensor;
+}
+
+/// A tensor of a file, which comes back from there when the device is lost: `file` holds the mapping that `bytes` lie in.
+Tensor from_file(const Device& device, DType dtype, const Shape& shape,
+                 std::span<const std::byte> bytes, const std::shared_ptr<const void>& file) {
+  Tensor tensor = upload(device, dtype, shape, bytes);
+  graph::keep_bytes(Access::value(tensor).node, [bytes, file](const auto& put) { put(bytes); });
   return tensor;
 }
 
@@ -85,27 +96,28 @@ void save_safetensors(const std::filesystem::path& path, const NamedTensors& con
 }
 
 NamedTensors load_gguf(const Device& device, const std::filesystem::path& path) {
-  const gguf::File file = unwrap(gguf::File::open(path));
+  const auto file = std::make_shared<const gguf::File>(unwrap(gguf::File::open(path)));
   NamedTensors out;
-  for (const auto& [key, value] : file.metadata()) {
+  for (const auto& [key, value] : file->metadata()) {
     if (const auto* text = std::get_if<std::string>(&value)) out.texts.emplace(key, *text);
   }
-  for (const gguf::TensorView& view : file.tensors()) {
+  for (const gguf::TensorView& view : file->tensors()) {
     const std::string_view type = gguf::find_type(view.type)->name;
     const auto dtype = dtype_from_name(type);
     if (!dtype || view.shape.size() > ops::max_rank) {
       refuse(path, view.name, type);
     }
-    out.tensors.emplace(view.name, upload(device, *dtype, view.shape, view.bytes));
+    out.tensors.emplace(view.name, from_file(device, *dtype, view.shape, view.bytes, file));
   }
   return out;
 }
 
 NamedTensors load_safetensors(const Device& device, const std::filesystem::path& path) {
-  const safetensors::File file = unwrap(safetensors::File::open(path));
+  const auto file =
+      std::make_shared<const safetensors::File>(unwrap(safetensors::File::open(path)));
   NamedTensors out;
-  out.texts = file.metadata();
-  for (const safetensors::TensorView& view : file.tensors()) {
+  out.texts = file->metadata();
+  for (const safetensors::TensorView& view : file->tensors()) {
     const auto dtype = safetensors::dtype_of(view.type);
     if (!dtype) refuse(path, view.name, view.type);
     if (view.shape.size() > ops::max_rank) {
@@ -113,7 +125,7 @@ NamedTensors load_safetensors(const Device& device, const std::filesystem::path&
                   formatted("'{}' of {} has {} dimensions; tensors have at most {}.", view.name,
                             path.string(), view.shape.size(), ops::max_rank));
     }
-    out.tensors.emplace(view.name, upload(device, *dtype, view.shape, view.bytes));
+    out.tensors.emplace(view.name, from_file(device, *dtype, view.shape, view.bytes, file));
   }
   return out;
 }

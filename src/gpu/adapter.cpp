@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/format.hpp"
+#include "gpu/address_space.hpp"
 
 namespace weft::gpu {
 namespace {
@@ -181,6 +182,9 @@ Result<Candidate> choose(const Discovery& discovery, std::string_view wanted) {
 }
 
 Result<std::vector<AdapterInfo>> list_adapters() {
+  if (Status room = check_address_space(space_to_open, "Looking for adapters"); !room) {
+    return std::unexpected(room.error());
+  }
   const Result<Discovery> discovery = discover();
   if (!discovery) return std::unexpected(discovery.error());
   std::vector<AdapterInfo> infos;

@@ -4,32 +4,14 @@
 #include <bit>
 #include <utility>
 
-#include "base/format.hpp"
 #include "base/math.hpp"
+#include "gpu/make_buffer.hpp"
 
 namespace weft::gpu {
 namespace {
 
 constexpr std::uint64_t smallest_class = 256;
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
-
-/// Pops one error scope; the message of the error it caught, if any.
-std::optional<std::string> pop_scope(const wgpu::Instance& instance, const wgpu::Device& device) {
-  std::optional<std::string> caught;
-  const wgpu::Future future = device.PopErrorScope(
-      wgpu::CallbackMode::WaitAnyOnly,
-      [&caught](wgpu::PopErrorScopeStatus status, wgpu::ErrorType type, wgpu::StringView message) {
-        if (status != wgpu::PopErrorScopeStatus::Success) {
-          caught = "the device did not answer";
-        } else if (type != wgpu::ErrorType::NoError) {
-          caught = text(message);
-        }
-      });
-  if (Status status = wait_for(instance, future, "an error scope"); !status) {
-    caught = status.error().message;
-  }
-  return caught;
-}
 
 }  // namespace
 
@@ -46,10 +28,11 @@ std::uint64_t size_class(std::uint64_t bytes, std::uint64_t limit) {
   return rounded;
 }
 
-BufferPool::BufferPool(wgpu::Instance instance, wgpu::Device device, Limits limits,
-                       std::function<void(std::uint64_t)> dropped)
+BufferPool::BufferPool(wgpu::Instance instance, wgpu::Device device, ErrorSink& errors,
+                       Limits limits, std::function<void(std::uint64_t)> dropped)
     : instance_(std::move(instance)),
       device_(std::move(device)),
+      errors_(errors),
       limits_(limits),
       dropped_(std::move(dropped)) {}
 
@@ -102,39 +85,17 @@ Result<Block> BufferPool::create(std::uint64_t bytes, std::uint64_t asked, std::
       descriptor.nextInChain = &full;
     }
   }
-  wgpu::Buffer buffer;
-  const std::optional<std::string> reason = make(descriptor, buffer);
-  if (reason || buffer == nullptr) {
+  auto buffer = make_buffer(instance_, device_, limits_.blocking, descriptor, errors_);
+  if (!buffer) {
     const std::scoped_lock lock(mutex_);
     return fail(
         ErrorCode::out_of_memory,
         "A buffer of {} bytes{}{} could not be made ({} bytes are in use, {} are pooled, the "
         "largest buffer has {}): {}",
         asked, label.empty() ? "" : " for ", label, in_use_, pooled_, limits_.max_buffer,
-        reason.value_or("the device gave none."));
+        buffer.error());
   }
-  return Block{std::move(buffer), bytes, next_id()};
-}
-
-/// Makes the buffer and says what went wrong, if that can be known now.
-std::optional<std::string> BufferPool::make(const wgpu::BufferDescriptor& descriptor,
-                                            wgpu::Buffer& buffer) {
-  if (!limits_.blocking) {
-    // The device's own error record gets what goes wrong; it names the label.
-    const std::string label = formatted("{} ({} bytes)", text(descriptor.label), descriptor.size);
-    wgpu::BufferDescriptor named = descriptor;
-    named.label = std::string_view(label);
-    buffer = device_.CreateBuffer(&named);
-    return std::nullopt;
-  }
-  device_.PushErrorScope(wgpu::ErrorFilter::Validation);
-  device_.PushErrorScope(wgpu::ErrorFilter::Internal);
-  device_.PushErrorScope(wgpu::ErrorFilter::OutOfMemory);
-  buffer = device_.CreateBuffer(&descriptor);
-  std::optional<std::string> memory = pop_scope(instance_, device_);
-  std::optional<std::string> internal = pop_scope(instance_, device_);
-  std::optional<std::string> validation = pop_scope(instance_, device_);
-  return memory ? memory : internal ? internal : validation;
+  return Block{std::move(*buffer), bytes, next_id()};
 }
 
 void BufferPool::note_taken(std::uint64_t bytes) {

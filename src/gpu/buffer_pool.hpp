@@ -5,12 +5,11 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "gpu/error_sink.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/native.hpp"
 
@@ -40,7 +39,7 @@ class BufferPool {
     bool blocking = true;  ///< See Host.
   };
   /// `dropped` is called, without a lock, with the id of every block that is destroyed.
-  BufferPool(wgpu::Instance instance, wgpu::Device device, Limits limits,
+  BufferPool(wgpu::Instance instance, wgpu::Device device, ErrorSink& errors, Limits limits,
              std::function<void(std::uint64_t)> dropped);
 
   Result<Block> take(std::uint64_t bytes, std::string_view label);
@@ -51,13 +50,13 @@ class BufferPool {
 
  private:
   Result<Block> create(std::uint64_t bytes, std::uint64_t asked, std::string_view label);
-  std::optional<std::string> make(const wgpu::BufferDescriptor& descriptor, wgpu::Buffer& buffer);
   void note_taken(std::uint64_t bytes);
   Block pop_oldest();
   void destroy(std::vector<Block> blocks) noexcept;
 
   const wgpu::Instance instance_;
   const wgpu::Device device_;
+  ErrorSink& errors_;
   const Limits limits_;
   const std::function<void(std::uint64_t)> dropped_;
   mutable std::mutex mutex_;

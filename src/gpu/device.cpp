@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "base/math.hpp"
+#include "gpu/fault.hpp"
 #include "gpu/process_end.hpp"
 #include "gpu/stream_state.hpp"
 
@@ -74,10 +75,14 @@ Status Device::synchronize() {
   const wgpu::Future future = state_->queue.OnSubmittedWorkDone(
       wgpu::CallbackMode::WaitAnyOnly, [](wgpu::QueueWorkDoneStatus, wgpu::StringView) {});
   if (Status status = wait_for(state_->instance, future, "the queue"); !status) return status;
+  if (fails_now(Call::work, state_->device)) {
+    return fail(ErrorCode::internal, "Waiting for the queue failed (by order of a test).");
+  }
   return state_->errors.take();
 }
 
 Status Device::poll() {
+  if (state_->forked()) return state_->errors.take();
   state_->instance.ProcessEvents();
   return state_->errors.take();
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <format>
 #include <functional>
@@ -7,7 +8,11 @@
 #include <utility>
 
 #include "gpu/adapter.hpp"
+#include "gpu/address_space.hpp"
 #include "gpu/device_state.hpp"
+#include "gpu/fault.hpp"
+#include "gpu/lifetime.hpp"
+#include "gpu/make_buffer.hpp"
 #include "gpu/process_end.hpp"
 
 namespace weft::gpu {
@@ -107,6 +112,10 @@ Status open(DeviceState& state, const wgpu::Adapter& adapter) {
         problem = text(message);
       });
   if (Status status = wait_for(state.instance, future, "a device"); !status) return status;
+  if (fails_now(Call::device, state.device)) {
+    state.device = nullptr;
+    problem = "by order of a test";
+  }
   if (state.device == nullptr) {
     return fail(ErrorCode::unsupported, "The adapter \"{}\" gives no device: {}", state.info.name,
                 problem);
@@ -123,6 +132,9 @@ Status open(DeviceState& state, const wgpu::Adapter& adapter) {
 Result<Device> Device::create(const DeviceOptions& options) {
   const Result<Mode> mode = mode_of(options);
   if (!mode) return std::unexpected(mode.error());
+  if (Status room = check_address_space(space_to_open, "Opening a device"); !room) {
+    return std::unexpected(room.error());
+  }
   Result<Discovery> discovery = discover();
   if (!discovery) return std::unexpected(discovery.error());
   const Result<Candidate> candidate =
@@ -135,6 +147,7 @@ Result<Device> Device::create(const DeviceOptions& options) {
 
   std::shared_ptr<DeviceState> state(new DeviceState, CloseUnlessProcessEnds{});
   state->id = next_id();
+  state->options = options;
   state->info = candidate->info;
   state->info.caps = std::move(*caps);
   state->host = discovery->host;
@@ -152,10 +165,11 @@ Result<Device> Device::create(const DeviceOptions& options) {
   const Caps& masked = state->info.caps;
   state->bind_groups = std::make_unique<BindGroupCache>(state->device, bind_group_count);
   state->pool = std::make_unique<BufferPool>(
-      state->instance, state->device,
+      state->instance, state->device, state->errors,
       BufferPool::Limits{masked.max_buffer, options.pool_limit, state->host.blocking},
       [groups = state->bind_groups.get()](std::uint64_t block) { groups->drop(block); });
-  state->staging = std::make_shared<StagingPool>(state->device, staging_kept);
+  state->staging = std::make_shared<StagingPool>(state->instance, state->device,
+                                                 state->host.blocking, state->errors, staging_kept);
   std::function<Result<PipelineCache*>()> checker;
   if (state->mode == Mode::fast) {
     checker = [raw = state.get()] { return raw->validating_cache(); };
@@ -175,6 +189,58 @@ Result<Device> Device::create(const DeviceOptions& options) {
   return Unwrap::wrap<Device>(std::move(state));
 }
 
+Result<Device> reopen(const Device& device) {
+  const DeviceState& state = *Unwrap::state(device);
+  DeviceOptions options = state.options;
+  options.mode = state.mode;
+  // The same adapter by its name; where it is gone, whatever is best.
+  DeviceOptions same = options;
+  if (same.adapter.empty()) same.adapter = state.info.name;
+  Result<Device> made = Device::create(same);
+  if (!made && options.adapter.empty()) made = Device::create(options);
+  if (!made) return made;
+  DeviceState& fresh = *Unwrap::state(*made);
+  fresh.options = state.options;
+  fresh.automatic = state.automatic.load();
+  fresh.restorers = restorers(device);
+  return made;
+}
+
+void recover_automatically(const Device& device) { Unwrap::state(device)->automatic = true; }
+bool recovers_automatically(const Device& device) { return Unwrap::state(device)->automatic; }
+
+bool belongs_to(const Buffer& buffer, const Device& device) {
+  const auto& state = Unwrap::state(buffer);
+  return state && state->device == Unwrap::state(device);
+}
+
+namespace {
+
+void forget_expired(Restorers& all) {
+  std::erase_if(all, [](const auto& item) { return item.first.expired(); });
+}
+
+}  // namespace
+
+void add_restorer(const Device& device, const std::weak_ptr<void>& owner,
+                  std::function<void(const std::shared_ptr<void>&)> restore) {
+  DeviceState& state = *Unwrap::state(device);
+  const std::scoped_lock lock(state.restorers_mutex);
+  if (std::has_single_bit(state.restorers.size())) forget_expired(state.restorers);
+  state.restorers.insert_or_assign(owner, std::move(restore));
+}
+
+Restorers restorers(const Device& device) {
+  DeviceState& state = *Unwrap::state(device);
+  const std::scoped_lock lock(state.restorers_mutex);
+  forget_expired(state.restorers);
+  return state.restorers;
+}
+
+std::uint64_t identity(const Device& device) { return Unwrap::state(device)->id; }
+bool is_lost(const Device& device) { return Unwrap::state(device)->errors.lost(); }
+bool checks_aliases(const Device& device) { return Unwrap::state(device)->checks_aliases(); }
+
 DeviceState::~DeviceState() {
   if (device != nullptr) device.Destroy();
 }
@@ -189,7 +255,7 @@ Result<PipelineCache*> DeviceState::validating_cache() {
   return checker->pipelines.get();
 }
 
-ParamsPage DeviceState::take_page() {
+Result<ParamsPage> DeviceState::take_page() {
   {
     const std::scoped_lock lock(pages_mutex);
     if (!pages.empty()) {
@@ -202,7 +268,14 @@ ParamsPage DeviceState::take_page() {
   descriptor.label = "weft.params";
   descriptor.size = params_page_bytes;
   descriptor.usage = wgpu::BufferUsage::Uniform | wgpu::BufferUsage::CopyDst;
-  return {device.CreateBuffer(&descriptor), next_id()};
+  auto made = make_buffer(instance, device, host.blocking, descriptor, errors);
+  if (!made) {
+    if (Status lost = errors.take(); !lost) return std::unexpected(lost.error());
+    return fail(ErrorCode::out_of_memory,
+                "{} bytes for the parameters of kernels could not be had: {}", params_page_bytes,
+                made.error());
+  }
+  return ParamsPage{std::move(*made), next_id()};
 }
 
 void DeviceState::give_back(ParamsPage page) noexcept {

@@ -2,6 +2,7 @@
 
 // Internal to src/gpu: what the handles of gpu.hpp point to.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "gpu/error_sink.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/host.hpp"
+#include "gpu/lifetime.hpp"
 #include "gpu/native.hpp"
 #include "gpu/pipeline_cache.hpp"
 #include "gpu/profiler.hpp"
@@ -38,12 +40,20 @@ struct DeviceState {
 
   /// The cache of a validating device, which is made on the first call.
   Result<PipelineCache*> validating_cache();
-  ParamsPage take_page();
+  Result<ParamsPage> take_page();
   void give_back(ParamsPage page) noexcept;
+  [[nodiscard]] bool forked() const { return errors.forked(); }
+  /// Whether one launch must not bind a buffer twice when it writes to it. Without validation that is fine for ranges that are
+  /// apart; but Dawn, once it had to report an error, validates again.
+  [[nodiscard]] bool checks_aliases() const { return mode == Mode::safe || errors.refused(); }
 
   std::uint64_t id = 0;
   AdapterInfo info;  ///< With the mask applied to its capabilities.
   Host host;
+  DeviceOptions options;                ///< As they were given.
+  std::atomic<bool> automatic = false;  ///< See recover_automatically().
+  std::mutex restorers_mutex;
+  Restorers restorers;
   Mode mode = Mode::fast;
   std::uint32_t uniform_alignment = 256;
   std::uint32_t max_uniform = 0;

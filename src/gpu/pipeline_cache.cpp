@@ -1,5 +1,6 @@
 #include "gpu/pipeline_cache.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <deque>
@@ -8,6 +9,8 @@
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "gpu/address_space.hpp"
+#include "gpu/fault.hpp"
 
 namespace weft::gpu {
 namespace {
@@ -53,6 +56,16 @@ struct Outcome {
 
 /// One kernel that this call compiles.
 struct PipelineCache::Job {
+  Job() = default;
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  /// One that an exception ended leaves nothing behind that others would wait for in vain.
+  ~Job() {
+    if (cache != nullptr && !answered) cache->forget(*this);
+  }
+
+  PipelineCache* cache = nullptr;
+  bool answered = false;
   const KernelDesc* desc = nullptr;
   std::string key;
   std::promise<KernelResult> promise;
@@ -143,7 +156,10 @@ std::shared_ptr<const LayoutState> PipelineCache::layout(const KernelDesc& desc)
 
 void PipelineCache::start(Job& job) {
   const KernelDesc& desc = *job.desc;
-  if (Status status = check(desc).and_then([&] { return validate(desc); }); !status) {
+  const auto room = [] { return check_address_space(space_to_compile, "Compiling a kernel"); };
+  if (Status status =
+          room().and_then([&] { return check(desc); }).and_then([&] { return validate(desc); });
+      !status) {
     job.failure = status.error();
     return;
   }
@@ -207,7 +223,13 @@ void PipelineCache::link(Job& job) {
 
 void PipelineCache::finish(Job& job) {
   if (!job.failure) {
-    if (Status status = wait_for(context_.instance, job.future, "a pipeline"); !status) {
+    if (fails_now(Call::pipeline, context_.device)) {
+      job.outcome->pipeline = nullptr;
+      job.failure =
+          Failure{ErrorCode::shader,
+                  formatted("The kernel \"{}\" does not become a pipeline: by order of a test",
+                            job.desc->label)};
+    } else if (Status status = wait_for(context_.instance, job.future, "a pipeline"); !status) {
       job.failure = status.error();
     } else if (job.outcome->pipeline == nullptr) {
       job.failure =
@@ -233,6 +255,7 @@ void PipelineCache::finish(Job& job) {
   } else {
     job.promise.set_value(std::shared_ptr<const KernelState>(std::move(job.kernel)));
   }
+  job.answered = true;
 }
 
 Result<std::vector<std::shared_ptr<const KernelState>>> PipelineCache::get(
@@ -244,16 +267,19 @@ Result<std::vector<std::shared_ptr<const KernelState>>> PipelineCache::get(
     std::string key = content_key(desc);
     const std::scoped_lock lock(mutex_);
     if (const auto found = kernels_.find(key); found != kernels_.end()) {
-      answers.push_back(found->second);
+      found->second.used = ++asked_;
+      answers.push_back(found->second.answer);
       ++shared_;
       continue;
     }
     Job& job = jobs.emplace_back();
+    job.cache = this;
     job.desc = &desc;
     job.key = std::move(key);
     answers.push_back(job.promise.get_future().share());
-    kernels_.emplace(job.key, answers.back());
+    kernels_.emplace(job.key, Entry{answers.back(), ++asked_});
   }
+  drop_oldest();
   // First everything of this call, then the answers of other threads: two calls with the same
   // kernels in different orders cannot wait for each other.
   // All modules before the first wait, then all pipelines: where the compiler is another process,
@@ -270,6 +296,24 @@ Result<std::vector<std::shared_ptr<const KernelState>>> PipelineCache::get(
     kernels.push_back(*result);
   }
   return kernels;
+}
+
+void PipelineCache::forget(const Job& job) noexcept {
+  const std::scoped_lock lock(mutex_);
+  kernels_.erase(job.key);
+}
+
+void PipelineCache::drop_oldest() {
+  constexpr std::size_t most = 4096;
+  const std::scoped_lock lock(mutex_);
+  if (kernels_.size() <= most) return;
+  std::vector<std::uint64_t> times;
+  times.reserve(kernels_.size());
+  for (const auto& [key, entry] : kernels_) times.push_back(entry.used);
+  // An eighth at once, so that this is not done for every new one.
+  const auto limit = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 8);
+  std::ranges::nth_element(times, limit);
+  std::erase_if(kernels_, [&](const auto& item) { return item.second.used < *limit; });
 }
 
 void PipelineCache::fill_in(CacheStats& stats) const {

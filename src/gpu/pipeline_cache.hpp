@@ -39,7 +39,7 @@ struct KernelState {
 
 /// Kernels by content: the key is the whole text, layout and constants, so that two kernels can
 /// never be mistaken for each other. Whoever asks first compiles; the others wait for the same
-/// result.
+/// result. Of more than 4,096 those that were not asked for the longest are forgotten (who uses one keeps it).
 class PipelineCache {
  public:
   struct Context {
@@ -65,6 +65,8 @@ class PipelineCache {
   Status check(const KernelDesc& desc) const;
   Status validate(const KernelDesc& desc) const;
   std::shared_ptr<const LayoutState> layout(const KernelDesc& desc);
+  void forget(const Job& job) noexcept;
+  void drop_oldest();
   void start(Job& job);
   void link(Job& job);
   void finish(Job& job);
@@ -72,7 +74,12 @@ class PipelineCache {
   const Context context_;
   ErrorSink& errors_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::shared_future<KernelResult>> kernels_;
+  struct Entry {
+    std::shared_future<KernelResult> answer;
+    std::uint64_t used = 0;  ///< When it was asked for last, as a running number.
+  };
+  std::unordered_map<std::string, Entry> kernels_;
+  std::uint64_t asked_ = 0;
   std::map<std::vector<std::uint32_t>, std::shared_ptr<const LayoutState>> layouts_;
   std::uint64_t compiled_ = 0;
   std::uint64_t shared_ = 0;

@@ -15,12 +15,12 @@ void watch_process_end();
 void leave_open(void* object);
 
 /// Deletes an object that holds a device or parts of one, unless the process ends: drivers close down
-/// before static objects do, and NVIDIA's (580) then crashes when it is called. The system takes back
-/// what a process leaves.
+/// before static objects do, and NVIDIA's (580) then crashes when it is called; or this is a fork of the process that made it,
+/// where closing would wait for threads that are not there. The system takes back what a process leaves.
 struct CloseUnlessProcessEnds {
   template <class T>
   void operator()(T* object) const {
-    if (process_ends()) {
+    if (process_ends() || object->forked()) {
       leave_open(object);
     } else {
       delete object;

@@ -5,21 +5,23 @@
 #include <utility>
 
 #include "gpu/device_state.hpp"
+#include "gpu/make_buffer.hpp"
 
 namespace weft::gpu {
 namespace {
 
-wgpu::Buffer resolve_queries(const wgpu::Device& device, StagingPool& staging,
-                             const wgpu::CommandEncoder& encoder, const wgpu::QuerySet& queries,
-                             std::uint32_t count) {
+Result<wgpu::Buffer> resolve_queries(const wgpu::Device& device, StagingPool& staging,
+                                     const wgpu::CommandEncoder& encoder,
+                                     const wgpu::QuerySet& queries, std::uint32_t count) {
   wgpu::BufferDescriptor descriptor;
   descriptor.label = "weft.times";
   descriptor.size = std::uint64_t{8} * count;
   descriptor.usage = wgpu::BufferUsage::QueryResolve | wgpu::BufferUsage::CopySrc;
   const wgpu::Buffer resolved = device.CreateBuffer(&descriptor);
-  wgpu::Buffer target = staging.take(descriptor.size);
+  Result<wgpu::Buffer> target = staging.take(descriptor.size);
+  if (!target) return target;
   encoder.ResolveQuerySet(queries, 0, count, resolved, 0);
-  encoder.CopyBufferToBuffer(resolved, 0, target, 0, descriptor.size);
+  encoder.CopyBufferToBuffer(resolved, 0, *target, 0, descriptor.size);
   return target;
 }
 
@@ -35,10 +37,11 @@ Result<std::vector<std::uint64_t>> read_queries(DeviceState& device,
                                                 const wgpu::CommandEncoder& encoder,
                                                 const wgpu::QuerySet& queries,
                                                 std::uint32_t count) {
-  wgpu::Buffer staging = resolve_queries(device.device, *device.staging, encoder, queries, count);
-  const wgpu::CommandBuffer commands = encoder.Finish();
-  device.queue.Submit(1, &commands);
-  MappedRead read(device.instance, device.staging, std::move(staging), std::uint64_t{8} * count);
+  Result<wgpu::Buffer> staging =
+      resolve_queries(device.device, *device.staging, encoder, queries, count);
+  if (!staging) return std::unexpected(staging.error());
+  submit(device.device, device.queue, encoder.Finish());
+  MappedRead read(device.instance, device.staging, std::move(*staging), std::uint64_t{8} * count);
   if (Status status = read.wait(device.errors); !status) return std::unexpected(status.error());
   std::vector<std::uint64_t> ticks = ticks_of(read.bytes());
   if (ticks.size() != count) {
@@ -84,7 +87,7 @@ Profiler::Batch Profiler::begin_batch() {
   return batch;
 }
 
-wgpu::Buffer Profiler::resolve(const Batch& batch, const wgpu::CommandEncoder& encoder) {
+Result<wgpu::Buffer> Profiler::resolve(const Batch& batch, const wgpu::CommandEncoder& encoder) {
   return resolve_queries(device_, *staging_, encoder, batch.queries,
                          static_cast<std::uint32_t>(2 * batch.labels.size()));
 }

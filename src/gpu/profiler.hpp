@@ -37,7 +37,7 @@ class Profiler {
   static constexpr std::uint32_t batch_size = 512;
   Batch begin_batch();
   /// Adds the commands that bring the times back. Call it before the encoder is finished.
-  wgpu::Buffer resolve(const Batch& batch, const wgpu::CommandEncoder& encoder);
+  Result<wgpu::Buffer> resolve(const Batch& batch, const wgpu::CommandEncoder& encoder);
   /// Call it after the submission.
   void submitted(Batch batch, wgpu::Buffer times);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/math.hpp"
+#include "gpu/make_buffer.hpp"
 #include "gpu/process_end.hpp"
 #include "gpu/stream_state.hpp"
 
@@ -51,7 +52,15 @@ Result<Recording> Stream::end_recording() {
     descriptor.label = "weft.recording.params";
     descriptor.size = round_up<std::uint64_t>(draft.params.size(), 16);
     descriptor.usage = wgpu::BufferUsage::Uniform | wgpu::BufferUsage::CopyDst;
-    recording->params = device.device.CreateBuffer(&descriptor);
+    auto made = make_buffer(device.instance, device.device, device.host.blocking, descriptor,
+                            device.errors);
+    if (!made) {
+      if (Status lost = device.errors.take(); !lost) return std::unexpected(lost.error());
+      return fail(ErrorCode::out_of_memory,
+                  "{} bytes for the parameters of a recording could not be had: {}",
+                  draft.params.size(), made.error());
+    }
+    recording->params = std::move(*made);
     device.queue.WriteBuffer(recording->params, 0, draft.params.data(), draft.params.size());
     params = {&recording->params, next_id(), 0};
   }
@@ -133,7 +142,7 @@ Status StreamState::replay(RecordingState& recording, std::uint32_t times) {
   if (device->profiler && device->profiler->timestamps()) return replay_profiled(recording, times);
   const HostScope scope(device->profiler.get(), "replay");
   const auto run = [this](const wgpu::CommandBuffer& commands) {
-    device->queue.Submit(1, &commands);
+    gpu::submit(device->device, device->queue, commands);
   };
   if (times > 0) {
     std::vector<wgpu::CommandBuffer> ahead;

@@ -5,32 +5,53 @@
 #include <thread>
 #include <utility>
 
+#include "gpu/make_buffer.hpp"
+
 namespace weft::gpu {
 
-StagingPool::StagingPool(wgpu::Device device, std::uint64_t limit)
-    : device_(std::move(device)), limit_(limit) {}
+StagingPool::StagingPool(wgpu::Instance instance, wgpu::Device device, bool blocking,
+                         ErrorSink& errors, std::uint64_t limit)
+    : instance_(std::move(instance)),
+      device_(std::move(device)),
+      blocking_(blocking),
+      errors_(errors),
+      limit_(limit) {}
 
-wgpu::Buffer StagingPool::take(std::uint64_t bytes) {
+Result<wgpu::Buffer> StagingPool::take(std::uint64_t bytes) {
   const std::uint64_t wanted = std::bit_ceil(std::max<std::uint64_t>(bytes, 4096));
-  const std::scoped_lock lock(mutex_);
-  if (const auto found = free_.find(wanted); found != free_.end()) {
-    wgpu::Buffer buffer = std::move(found->second);
-    free_.erase(found);
-    unused_ -= wanted;
-    return buffer;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = free_.find(wanted); found != free_.end()) {
+      wgpu::Buffer buffer = std::move(found->second);
+      free_.erase(found);
+      unused_ -= wanted;
+      return buffer;
+    }
   }
   wgpu::BufferDescriptor descriptor;
   descriptor.label = "weft.staging";
   descriptor.size = wanted;
   descriptor.usage = wgpu::BufferUsage::MapRead | wgpu::BufferUsage::CopyDst;
+  auto made = make_buffer(instance_, device_, blocking_, descriptor, errors_);
+  if (!made) {
+    trim();  // What the pool holds may be just what is missing.
+    made = make_buffer(instance_, device_, blocking_, descriptor, errors_);
+  }
+  if (!made) {
+    if (Status lost = errors_.take(); !lost) return std::unexpected(lost.error());
+    return fail(ErrorCode::out_of_memory,
+                "A buffer of {} bytes for reading back could not be made: {}", wanted,
+                made.error());
+  }
+  const std::scoped_lock lock(mutex_);
   total_ += wanted;
-  return device_.CreateBuffer(&descriptor);
+  return std::move(*made);
 }
 
-void StagingPool::give_back(wgpu::Buffer buffer) noexcept {
+void StagingPool::give_back(wgpu::Buffer buffer, bool good) noexcept {
   const std::uint64_t bytes = buffer.GetSize();
   const std::scoped_lock lock(mutex_);
-  if (unused_ + bytes <= limit_) {
+  if (good && unused_ + bytes <= limit_) {
     try {
       free_.emplace(bytes, std::move(buffer));
       unused_ += bytes;
@@ -55,11 +76,15 @@ std::uint64_t StagingPool::bytes() const {
 }
 
 MappedRead::MappedRead(wgpu::Instance instance, std::shared_ptr<StagingPool> pool,
-                       wgpu::Buffer buffer, std::uint64_t bytes)
+                       wgpu::Buffer buffer, std::uint64_t bytes, bool fails)
     : instance_(std::move(instance)),
       pool_(std::move(pool)),
       buffer_(std::move(buffer)),
       bytes_(bytes) {
+  if (fails) {
+    *answer_ = {wgpu::MapAsyncStatus::Error, "by order of a test", true};
+    return;
+  }
   future_ =
       buffer_.MapAsync(wgpu::MapMode::Read, 0, bytes_, wgpu::CallbackMode::WaitAnyOnly,
                        [answer = answer_](wgpu::MapAsyncStatus status, wgpu::StringView message) {
@@ -71,7 +96,8 @@ MappedRead::MappedRead(wgpu::Instance instance, std::shared_ptr<StagingPool> poo
 
 MappedRead::~MappedRead() {
   buffer_.Unmap();  // Also ends a mapping that has not arrived.
-  pool_->give_back(std::move(buffer_));
+  pool_->give_back(std::move(buffer_),
+                   !answer_->arrived || answer_->status == wgpu::MapAsyncStatus::Success);
 }
 
 bool MappedRead::ready() {

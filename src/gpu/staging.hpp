@@ -18,16 +18,20 @@ namespace weft::gpu {
 class StagingPool {
  public:
   /// `limit`: most bytes kept while unused.
-  StagingPool(wgpu::Device device, std::uint64_t limit);
+  StagingPool(wgpu::Instance instance, wgpu::Device device, bool blocking, ErrorSink& errors,
+              std::uint64_t limit);
 
-  wgpu::Buffer take(std::uint64_t bytes);
-  /// `buffer` must be unmapped.
-  void give_back(wgpu::Buffer buffer) noexcept;
+  Result<wgpu::Buffer> take(std::uint64_t bytes);
+  /// `buffer` must be unmapped. One that could not be mapped is not kept: it would fail the next reader too.
+  void give_back(wgpu::Buffer buffer, bool good) noexcept;
   void trim();
   std::uint64_t bytes() const;
 
  private:
+  const wgpu::Instance instance_;
   const wgpu::Device device_;
+  const bool blocking_;
+  ErrorSink& errors_;
   const std::uint64_t limit_;
   mutable std::mutex mutex_;
   std::multimap<std::uint64_t, wgpu::Buffer> free_;
@@ -40,7 +44,7 @@ class MappedRead {
  public:
   /// Starts mapping the first `bytes` bytes; work that fills them is submitted already.
   MappedRead(wgpu::Instance instance, std::shared_ptr<StagingPool> pool, wgpu::Buffer buffer,
-             std::uint64_t bytes);
+             std::uint64_t bytes, bool fails = false);
   MappedRead(const MappedRead&) = delete;
   MappedRead& operator=(const MappedRead&) = delete;
   ~MappedRead();

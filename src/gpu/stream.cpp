@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/math.hpp"
+#include "gpu/make_buffer.hpp"
 #include "gpu/process_end.hpp"
 #include "gpu/stream_state.hpp"
 
@@ -51,7 +52,7 @@ Status check_aliases(const KernelState& kernel, std::span<const Slice> bindings)
 StreamState::StreamState(std::shared_ptr<DeviceState> owner) : device(std::move(owner)) {}
 
 StreamState::~StreamState() {
-  if (process_ends()) return;
+  if (process_ends() || device->errors.forked()) return;
   draft.reset();
   if (Status status = submit(); !status && status.error().code != ErrorCode::device_lost) {
     device->errors.record(status.error().code, status.error().message);
@@ -146,7 +147,11 @@ Status StreamState::encode(const KernelState& kernel, std::span<const Slice> bin
     if (Status status = submit(); !status) return status;
     offset = 0;
   }
-  if (page_.buffer == nullptr) page_ = device->take_page();
+  if (page_.buffer == nullptr) {
+    Result<ParamsPage> page = device->take_page();
+    if (!page) return std::unexpected(page.error());
+    page_ = std::move(*page);
+  }
   ParamsRange params_range;
   if (params_size > 0) {
     params_.resize(offset + params_size);
@@ -237,13 +242,19 @@ Status StreamState::submit() {
   const HostScope scope(device->profiler.get(), "submit");
   close_pass();
   wgpu::Buffer times;
-  if (batch_) times = device->profiler->resolve(*batch_, encoder_);
+  if (batch_) {
+    if (auto resolved = device->profiler->resolve(*batch_, encoder_)) {
+      times = std::move(*resolved);
+    } else {
+      batch_.reset();  // The work is done all the same; its times are not known.
+    }
+  }
   const wgpu::CommandBuffer commands = encoder_.Finish();
   if (!params_.empty()) {
     device->queue.WriteBuffer(page_.buffer, 0, params_.data(), params_.size());
   }
   if (batch_) batch_->submitted = Profiler::Clock::now();
-  device->queue.Submit(1, &commands);
+  gpu::submit(device->device, device->queue, commands);
   if (batch_) device->profiler->submitted(std::move(*batch_), std::move(times));
   batch_.reset();
   encoder_ = nullptr;

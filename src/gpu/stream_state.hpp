@@ -41,6 +41,8 @@ struct ReplayStep {
 
 /// What a Recording points to.
 struct RecordingState {
+  [[nodiscard]] bool forked() const { return device && device->forked(); }
+
   std::shared_ptr<DeviceState> device;
   std::vector<ReplayStep> replay;
   std::vector<Step> steps;  ///< Keeps kernels and buffers alive, and names the steps.

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/math.hpp"
+#include "gpu/fault.hpp"
+#include "gpu/make_buffer.hpp"
 #include "gpu/stream_state.hpp"
 
 // Host to device and back, at any byte offset and size.
@@ -27,18 +29,19 @@ struct ReadChunk {
   std::uint64_t size = 0;
 };
 
-ReadChunk start_read(DeviceState& device, const Slice& slice) {
+Result<ReadChunk> start_read(DeviceState& device, const Slice& slice) {
   const std::uint64_t begin = round_down<std::uint64_t>(slice.offset, 4);
   const std::uint64_t end = round_up<std::uint64_t>(slice.offset + slice.size, 4);
-  wgpu::Buffer staging = device.staging->take(end - begin);
+  Result<wgpu::Buffer> staging = device.staging->take(end - begin);
+  if (!staging) return std::unexpected(staging.error());
   const wgpu::CommandEncoder encoder = device.device.CreateCommandEncoder();
-  encoder.CopyBufferToBuffer(Unwrap::state(slice.buffer)->block.buffer, begin, staging, 0,
+  encoder.CopyBufferToBuffer(Unwrap::state(slice.buffer)->block.buffer, begin, *staging, 0,
                              end - begin);
-  const wgpu::CommandBuffer commands = encoder.Finish();
-  device.queue.Submit(1, &commands);
-  return {std::make_unique<MappedRead>(device.instance, device.staging, std::move(staging),
-                                       end - begin),
-          slice.offset - begin, slice.size};
+  submit(device.device, device.queue, encoder.Finish());
+  return ReadChunk{
+      std::make_unique<MappedRead>(device.instance, device.staging, std::move(*staging),
+                                   end - begin, fails_now(Call::map, device.device)),
+      slice.offset - begin, slice.size};
 }
 
 Status finish_read(DeviceState& device, ReadChunk& chunk, std::span<std::byte> to) {
@@ -51,7 +54,8 @@ Status finish_read(DeviceState& device, ReadChunk& chunk, std::span<std::byte> t
                 chunk.size, bytes.size());
   }
   std::memcpy(to.data(), bytes.data() + chunk.skip, chunk.size);
-  return {};
+  // The copy to these bytes may be what failed.
+  return device.errors.take();
 }
 
 Status check_transfer(DeviceState& device, const Slice& slice, std::size_t bytes,
@@ -168,8 +172,9 @@ Status Device::read(const Slice& from, std::span<std::byte> bytes) {
   while (started < from.size || !under_way.empty()) {
     while (started < from.size && under_way.size() < chunks_in_flight) {
       const std::uint64_t size = std::min(chunk_bytes, from.size - started);
-      under_way.emplace_back(started,
-                             start_read(device, {from.buffer, from.offset + started, size}));
+      Result<ReadChunk> chunk = start_read(device, {from.buffer, from.offset + started, size});
+      if (!chunk) return std::unexpected(chunk.error());
+      under_way.emplace_back(started, std::move(*chunk));
       started += size;
     }
     auto& [offset, chunk] = under_way.front();
@@ -190,14 +195,16 @@ Result<Pending> Device::read_async(const Slice& from) {
   pending->size = from.size;
   for (std::uint64_t done = 0; done < from.size; done += chunk_bytes) {
     const std::uint64_t size = std::min(chunk_bytes, from.size - done);
-    pending->chunks.push_back(start_read(device, {from.buffer, from.offset + done, size}));
+    Result<ReadChunk> chunk = start_read(device, {from.buffer, from.offset + done, size});
+    if (!chunk) return std::unexpected(chunk.error());
+    pending->chunks.push_back(std::move(*chunk));
   }
   if (Status s = device.errors.take(); !s) return std::unexpected(s.error());
   return Unwrap::wrap<Pending>(std::move(pending));
 }
 
 bool Pending::ready() const {
-  if (!state_) return true;
+  if (!state_ || state_->device->forked()) return true;
   return std::ranges::all_of(state_->chunks,
                              [](ReadChunk& chunk) { return chunk.mapped->ready(); });
 }
@@ -211,6 +218,7 @@ Status Pending::get(std::span<std::byte> to) {
     return fail(ErrorCode::invalid_argument, "A read-back of {} bytes does not fit {} bytes.",
                 state_->size, to.size());
   }
+  if (state_->device->forked()) return state_->device->errors.take();
   state_->taken = true;
   const HostScope scope(state_->device->profiler.get(), "read");
   std::uint64_t done = 0;

@@ -6,12 +6,14 @@
 #include <set>
 
 #include "base/format.hpp"
+#include "gpu/lifetime.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/graph.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "graph/passes.hpp"
 #include "graph/program.hpp"
+#include "graph/recover.hpp"
 
 namespace weft {
 namespace graph {
@@ -25,6 +27,9 @@ struct Variant {
   std::vector<std::pair<gpu::Buffer, ops::View>> outputs;
   std::vector<std::shared_ptr<Node>> updated;
   gpu::Recording recording;
+  bool one_buffer = false;  ///< See Placed.
+  std::uint64_t opened =
+      0;  ///< Which of the devices that took each other's place it was recorded for.
   CompileReport report;
   std::string text;
   std::string dot;
@@ -134,6 +139,8 @@ std::shared_ptr<Variant> build(const CompiledData& compiled,
   unwrap(run_passes(graph, *device, compiled.options.without, report));
   const Program program = unwrap(lower(graph, device->device.caps(), {.own_outputs = true}));
   const Placed placed = unwrap(place(program, device->device));
+  variant->one_buffer = placed.one_buffer;
+  variant->opened = gpu::identity(device->device);
   unwrap(device->executor.prepare(program.dispatches));
   gpu::Stream stream = device->device.stream();
   unwrap(stream.begin_recording());
@@ -164,6 +171,11 @@ std::shared_ptr<Variant> build(const CompiledData& compiled,
 
 std::vector<Tensor> replay(const Variant& variant, const std::vector<Tensor>& inputs) {
   DeviceData& device = *variant.device;
+  // Memory for the results first: a call that fails for want of it has changed no variable.
+  std::vector<gpu::Buffer> copies;
+  for (const auto& [buffer, view] : variant.outputs) {
+    copies.push_back(unwrap(device.device.allocate(view.bytes().size())));
+  }
   for (const auto& node : variant.updated) finish_readers(*node);
   gpu::Stream stream = device.device.stream();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -174,11 +186,11 @@ std::vector<Tensor> replay(const Variant& variant, const std::vector<Tensor>& in
   }
   unwrap(stream.replay(variant.recording));
   std::vector<Tensor> results;
-  for (const auto& [buffer, view] : variant.outputs) {
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const auto& [buffer, view] = variant.outputs[i];
     const std::uint64_t bytes = view.bytes().size();
-    gpu::Buffer copy = unwrap(device.device.allocate(bytes));
-    if (bytes > 0) unwrap(stream.copy({buffer, 0, bytes}, gpu::whole(copy)));
-    results.push_back(make_leaf(kinds::value, variant.device, std::move(copy), view));
+    if (bytes > 0) unwrap(stream.copy({buffer, 0, bytes}, gpu::whole(copies[i])));
+    results.push_back(make_leaf(kinds::value, variant.device, std::move(copies[i]), view));
   }
   unwrap(stream.submit());
   return results;
@@ -200,6 +212,38 @@ Compiled compile(Function function, CompileOptions options) {
   data->options = std::move(options);
   return Access::compiled(std::move(data));
 }
+
+namespace {
+
+/// One attempt. `changes` becomes whether the function updates variables.
+std::vector<Tensor> call(CompiledData& data, const std::shared_ptr<DeviceData>& device,
+                         const std::vector<Tensor>& inputs, const std::vector<graph::Type>& types,
+                         bool& changes) {
+  auto& variants = data.variants;
+  // What was recorded for a device that was lost since, or while it took any binding and does not any more, is recorded anew.
+  std::erase_if(variants, [&](const auto& variant) {
+    return variant->device == device &&
+           (variant->opened != gpu::identity(device->device) ||
+            (variant->one_buffer && gpu::checks_aliases(device->device)));
+  });
+  const auto found = std::ranges::find_if(variants, [&](const auto& variant) {
+    return variant->device == device && variant->inputs == types;
+  });
+  if (found != variants.end()) {
+    std::rotate(found, found + 1, variants.end());
+  } else {
+    // Memory of the one that was not used for the longest time goes first, so that the new one can have it.
+    const std::size_t most = std::max<std::size_t>(data.options.most_variants, 1);
+    while (variants.size() >= most) variants.erase(variants.begin());
+    const Building now(data.building);
+    variants.push_back(graph::build(data, device, types));
+    ++data.built;
+  }
+  changes = !variants.back()->updated.empty();
+  return graph::replay(*variants.back(), inputs);
+}
+
+}  // namespace
 
 std::vector<Tensor> Compiled::operator()(const std::vector<Tensor>& inputs) const {
   if (!data_) throw Error(ErrorCode::invalid_argument, "The compiled function is empty.");
@@ -223,21 +267,18 @@ std::vector<Tensor> Compiled::operator()(const std::vector<Tensor>& inputs) cons
   if (data_->building) {
     throw Error(ErrorCode::invalid_argument, "A compiled function cannot call itself.");
   }
-  auto& variants = data_->variants;
-  const auto found = std::ranges::find_if(variants, [&](const auto& variant) {
-    return variant->device == device && variant->inputs == types;
-  });
-  if (found != variants.end()) {
-    std::rotate(found, found + 1, variants.end());
-  } else {
-    // Memory of the one that was not used for the longest time goes first, so that the new one can have it.
-    const std::size_t most = std::max<std::size_t>(data_->options.most_variants, 1);
-    while (variants.size() >= most) variants.erase(variants.begin());
-    const Building now(data_->building);
-    variants.push_back(graph::build(*data_, device, types));
-    ++data_->built;
+  bool changes = false;
+  try {
+    return call(*data_, device, inputs, types, changes);
+  } catch (const Error& error) {
+    if (!graph::recovered_from(*device, error)) throw;
+    if (changes) {
+      throw Error(ErrorCode::device_lost,
+                  "The device was lost while a compiled function was updating variables. It was "
+                  "recovered, and they have the values that they were kept with.");
+    }
   }
-  return graph::replay(*variants.back(), inputs);
+  return call(*data_, device, inputs, types, changes);
 }
 
 Tensor Compiled::one(const std::vector<Tensor>& inputs) const {

@@ -5,6 +5,7 @@
 #include "graph/graph.hpp"
 #include "graph/kinds.hpp"
 #include "graph/program.hpp"
+#include "graph/recover.hpp"
 
 namespace weft::graph {
 namespace {
@@ -14,6 +15,7 @@ std::unordered_map<Node*, long> pending_below(std::span<const Value> values) {
   std::unordered_map<Node*, long> reads;
   std::vector<Node*> pending;
   for (const Value& value : values) {
+    renew(*value.node);
     if (!value.node->computed() && reads.try_emplace(value.node.get(), 0).second) {
       pending.push_back(value.node.get());
     }
@@ -22,6 +24,7 @@ std::unordered_map<Node*, long> pending_below(std::span<const Value> values) {
     Node* node = pending.back();
     pending.pop_back();
     for (const Value& input : node->inputs) {
+      if (input) renew(*input.node);
       if (!input || input.node->computed()) continue;
       const auto [found, is_new] = reads.try_emplace(input.node.get(), 0);
       ++found->second;
@@ -43,10 +46,9 @@ std::vector<std::shared_ptr<Node>> owned(const std::unordered_map<Node*, long>& 
 
 }  // namespace
 
-void evaluate(std::span<const Value> values) {
-  if (values.empty()) return;
-  const std::shared_ptr<DeviceData> device = values.front().node->device;
-  const std::lock_guard lock(device->mutex);
+namespace {
+
+void evaluate_once(std::span<const Value> values, const std::shared_ptr<DeviceData>& device) {
   const auto reads = pending_below(values);
   if (reads.empty()) return;
   const std::vector<std::shared_ptr<Node>> kept = owned(reads);
@@ -71,6 +73,20 @@ void evaluate(std::span<const Value> values) {
     }
     node->storage = std::move(storage);
     if (!node->tracked) node->inputs.clear();
+  }
+}
+
+}  // namespace
+
+void evaluate(std::span<const Value> values) {
+  if (values.empty()) return;
+  const std::shared_ptr<DeviceData> device = values.front().node->device;
+  const std::lock_guard lock(device->mutex);
+  try {
+    evaluate_once(values, device);
+  } catch (const Error& error) {
+    if (!recovered_from(*device, error)) throw;
+    evaluate_once(values, device);
   }
 }
 

@@ -11,6 +11,10 @@ namespace weft::graph {
 
 namespace {
 
+/// Names of kernels that are remembered. More are forgotten all at once: the device still has those that were used last, so that
+/// it costs a look at their text.
+constexpr std::size_t most_kernels = 4096;
+
 /// A compiler's message speaks of generated lines; people read the templates.
 std::unexpected<Failure> at_template_lines(const ops::KernelSpec& spec, Failure failure) {
   const auto expanded = ops::render(spec);
@@ -55,6 +59,7 @@ Result<gpu::Kernel> Executor::kernel(const ops::KernelSpec& spec) {
   auto compiled = device_.compile(*desc);
   if (!compiled) return at_template_lines(spec, compiled.error());
   const std::lock_guard lock(mutex_);
+  if (kernels_.size() >= most_kernels) kernels_.clear();
   Entry entry{*compiled, options_.verify_keys ? std::move(desc->wgsl) : std::string()};
   return kernels_.try_emplace(key, std::move(entry)).first->second.kernel;
 }
@@ -94,6 +99,7 @@ Status Executor::prepare(std::span<const ops::Dispatch> dispatches) {
   auto compiled = device_.compile_all(descs);
   if (!compiled) return std::unexpected(compiled.error());
   const std::lock_guard lock(mutex_);
+  if (kernels_.size() >= most_kernels) kernels_.clear();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     Entry entry{(*compiled)[i], options_.verify_keys ? std::move(descs[i].wgsl) : std::string()};
     kernels_.try_emplace(keys[i], std::move(entry));

@@ -5,6 +5,7 @@
 
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
+#include "graph/recover.hpp"
 
 namespace weft::graph {
 namespace {
@@ -16,6 +17,7 @@ std::vector<std::shared_ptr<Node>> reachable(std::span<const Value> roots) {
   std::vector<std::shared_ptr<Node>> pending;
   const auto visit = [&](const std::shared_ptr<Node>& node) {
     if (node && seen.try_emplace(node.get(), true).second) {
+      renew(*node);
       found.push_back(node);
       pending.push_back(node);
     }

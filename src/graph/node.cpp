@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
+#include "graph/recover.hpp"
 
 namespace weft {
 
@@ -229,13 +230,19 @@ Tensor new_tensor(const std::shared_ptr<DeviceData>& device, DType dtype, const 
   }
   const ops::View view = ops::View::dense(dtype, shape);
   unwrap(ops::validate(view, "new tensor", ops::Types::quantized_too));
-  return make_leaf(kinds::value, device, unwrap(device->device.allocate(view.bytes().size())),
-                   view);
+  const std::lock_guard lock(device->mutex);
+  const std::uint64_t bytes = view.bytes().size();
+  Result<gpu::Buffer> buffer = device->device.allocate(bytes);
+  if (!buffer && recovered_from(*device, Error(buffer.error().code, buffer.error().message))) {
+    buffer = device->device.allocate(bytes);
+  }
+  return make_leaf(kinds::value, device, unwrap(std::move(buffer)), view);
 }
 
 Storage storage_of(const Tensor& tensor) {
   const Value value = Access::value(tensor);
   const std::lock_guard lock(value.node->device->mutex);
+  renew(*value.node);
   if (!value.node->computed()) evaluate({&value, 1});
   return value.node->storage[value.output];
 }
@@ -248,13 +255,27 @@ Storage dense_storage_of(const Tensor& tensor) {
   return storage_of(make(kinds::copy, {}, {tensor}, value.node->where));
 }
 
-void read_elements(const Tensor& tensor, std::span<std::byte> bytes) {
+namespace {
+
+void read_once(const Tensor& tensor, std::span<std::byte> bytes) {
   const std::shared_ptr<Node> node = Access::value(tensor).node;
   std::unique_lock lock(node->device->mutex);
   const Storage dense = dense_storage_of(tensor);
+  gpu::Device device = node->device->device;  // another may take its place
   // Only variables change once they have values: their updates stay apart from this read.
   if (!node->aliases_variable) lock.unlock();
-  unwrap(node->device->device.read({dense.buffer, dense.view.offset, bytes.size()}, bytes));
+  unwrap(device.read({dense.buffer, dense.view.offset, bytes.size()}, bytes));
+}
+
+}  // namespace
+
+void read_elements(const Tensor& tensor, std::span<std::byte> bytes) {
+  try {
+    read_once(tensor, bytes);
+  } catch (const Error& error) {
+    if (!recovered_from(*Access::value(tensor).node->device, error)) throw;
+    read_once(tensor, bytes);
+  }
 }
 
 }  // namespace graph

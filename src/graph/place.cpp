@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gpu/lifetime.hpp"
 #include "graph/memory.hpp"
 #include "graph/program.hpp"
 
@@ -33,12 +34,13 @@ Result<Placed> place(const Program& program, gpu::Device device) {
   Placed placed;
   placed.bound_bytes = arena.bound;
   placed.arena_bytes = arena.bytes;
-  const bool one_buffer = device.mode() == gpu::Mode::fast && arena.bytes <= caps.max_buffer;
+  const bool one_buffer = !gpu::checks_aliases(device) && arena.bytes <= caps.max_buffer;
   gpu::Buffer shared;
   if (one_buffer && arena.bytes > 0) {
     auto buffer = device.allocate(arena.bytes, "arena");
     if (!buffer) return wrap(buffer.error(), "allocating memory between operations");
     shared = *buffer;
+    placed.one_buffer = true;
   }
   for (std::size_t i = 0; i < program.blocks.size(); ++i) {
     const Block& block = program.blocks[i];

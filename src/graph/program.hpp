@@ -48,10 +48,13 @@ struct Placed {
   std::vector<gpu::Slice> slices;
   std::uint64_t arena_bytes = 0;
   std::uint64_t bound_bytes = 0;
+  bool one_buffer =
+      false;  ///< What lives between operations shares a buffer, which launches bind more than once.
 };
 
 /// Allocates the memory of a program: one arena for what lives between operations, buffers for inputs and outputs.
-/// In safe mode, where one buffer cannot be read and written by one launch, every block is a buffer.
+/// In safe mode, where one buffer cannot be read and written by one launch (and after the device has refused something,
+/// because then it is the same), every block is a buffer.
 Result<Placed> place(const Program& program, gpu::Device device);
 
 }  // namespace weft::graph

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "weft/device.hpp"
+#include "weft/tensor.hpp"
+
+// A lost device (a driver that was reset, a cable that was pulled) takes everything with it that was on it. These functions say
+// what is to come back, and bring it back.
+
+namespace weft {
+
+/// Whether the device was lost: every call on it throws device_lost until recover().
+[[nodiscard]] bool is_lost(const Device& device);
+
+/// Opens the adapter of a lost device again, or the best one where that is gone, and puts it in its place: the handle and all its
+/// tensors and compiled functions stay valid. What was kept, or loaded from a file, gets its elements back; expressions that
+/// were not computed yet, and constants, are computed when they are asked for; compiled functions are recorded again at
+/// their next call. A tensor that was computed and not kept throws an error that names it when it is used. A device that is
+/// not lost stays as it is.
+void recover(const Device& device);
+
+/// From now on the device is recovered by the call that finds it lost, and what that call was to compute is computed; tensors that
+/// are made from values of the host keep a copy of them there. A compiled function that updates variables throws device_lost all
+/// the same, once: its variables have the values they were kept with. So does reading what was computed before the loss.
+void recover_automatically(const Device& device);
+
+/// Keeps a copy of the tensor's elements in the host's memory. Of a variable these are the values of now, which come back after a
+/// loss; keeping it again replaces them.
+void keep(const Tensor& tensor);
+
+/// The same with a function in place of a copy: it gives the elements, in row-major order, whenever they are needed.
+void keep(const Tensor& tensor, std::function<std::vector<std::byte>()> elements);
+
+}  // namespace weft

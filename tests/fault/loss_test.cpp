@@ -1,0 +1,297 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "gpu/fault.hpp"
+#include "graph/node.hpp"
+#include "nn/snapshot.hpp"
+#include "scenarios.hpp"
+
+// Devices that are lost in front of any call, or from another thread, and come back.
+
+namespace weft::test {
+namespace {
+
+void lose(const Device& device) {
+  (void)Access::data(device)->device.lose_for_test("a test took it away");
+}
+
+TEST(FaultLoss, HandlesStayValidAndWhatIsKeptComesBack) {
+  const Device device;
+  const Tensor kept = device.tensor({3}, {1.0F, 2.0F, 3.0F});
+  const Tensor gone = device.tensor({3}, {4.0F, 5.0F, 6.0F});
+  const Tensor constant = device.full({3}, 7);
+  const Tensor computed = kept * 2;
+  const Tensor lazy = kept + constant;
+  const Tensor counter = variable(device.full({1}, 5));
+  EXPECT_EQ(computed.to_vector(), (std::vector<float>{2, 4, 6}));
+  EXPECT_EQ(constant.to_vector(), (std::vector<float>{7, 7, 7}));
+  const Compiled next = compile([counter](const std::vector<Tensor>& in) -> Outputs {
+    return {{counter * in[0]}, {{counter, counter + in[0]}}};
+  });
+  const Compiled twice =
+      compile([kept](const std::vector<Tensor>& in) -> Outputs { return kept * in[0]; });
+  EXPECT_EQ(twice.one({device.full({1}, 2)}).to_vector(), (std::vector<float>{2, 4, 6}));
+  keep(kept);
+  keep(counter);
+  EXPECT_EQ(next.one({device.full({1}, 1)}).item(), 5);
+  int asked = 0;
+  const Tensor from_function = device.tensor({2}, {0.0F, 0.0F});
+  keep(from_function, [&asked] {
+    ++asked;
+    const std::vector<float> values{8, 9};
+    const auto bytes = std::as_bytes(std::span(values));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  });
+
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(is_lost(device));
+    lose(device);
+    EXPECT_TRUE(is_lost(device));
+    EXPECT_THROW((void)kept.to_vector(), Error);
+    recover(device);
+    recover(device);  // nothing to do
+    EXPECT_EQ(kept.to_vector(), (std::vector<float>{1, 2, 3}));
+    EXPECT_EQ(from_function.to_vector(), (std::vector<float>{8, 9}));
+    EXPECT_EQ(constant.to_vector(), (std::vector<float>{7, 7, 7}));
+    EXPECT_EQ(lazy.to_vector(), (std::vector<float>{8, 9, 10})) << "computed for the first time";
+    EXPECT_EQ(twice.one({device.full({1}, 2)}).to_vector(), (std::vector<float>{2, 4, 6}));
+    EXPECT_EQ(next.one({device.full({1}, 1)}).item(), 5) << "as it was kept";
+    EXPECT_EQ(next.one({device.full({1}, 1)}).item(), 6);
+    for (const Tensor& lost : {gone, computed}) {
+      try {
+        (void)(lost + 1).to_vector();
+        ADD_FAILURE() << "a tensor that was not kept came back";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::device_lost);
+        EXPECT_NE(std::string_view(error.what()).find("f32[3]"), std::string_view::npos)
+            << error.what();
+      }
+    }
+    if (i == 0) {
+      (void)lazy.to_vector();
+      keep(lazy);
+    }
+  }
+  EXPECT_EQ(asked, 2);
+}
+
+TEST(FaultLoss, LoadedWeightsComeBackFromTheirFile) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("weft-loss-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const Device device;
+  const Tensor x = device.arange(12).reshape({3, 4});
+  for (const char* name : {"w.safetensors", "w.gguf"}) {
+    save(folder / name, {.tensors = {{"x", x}}, .texts = {}});
+  }
+  const NamedTensors a = load(device, folder / "w.safetensors");
+  const NamedTensors b = load(device, folder / "w.gguf");
+  const std::vector<float> expected = x.to_vector();
+  lose(device);
+  recover(device);
+  EXPECT_EQ(a.tensors.at("x").to_vector(), expected);
+  EXPECT_EQ(b.tensors.at("x").to_vector(), expected);
+  std::filesystem::remove_all(folder);
+}
+
+/// Runs a scenario until it succeeds, recovering by hand.
+std::vector<float> insist(const Scenario& scenario, int& losses) {
+  for (int i = 0; i < 50; ++i) {
+    try {
+      return scenario.run();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::device_lost) throw;
+      ++losses;
+      recover(scenario.device);
+    }
+  }
+  throw Error(ErrorCode::internal, "It did not come back after 50 attempts.");
+}
+
+TEST(FaultLoss, LossesInFrontOfRandomCallsOfInferenceAndTraining) {
+  const int rounds = full() ? 500 : 12;
+  std::mt19937_64 random(7);
+  int losses = 0;
+  for (const auto& make : {inference, training}) {
+    gpu::set_faults({});
+    const Scenario scenario = make();
+    scenario.keep();
+    const std::vector<float> expected = scenario.run();
+    std::uint64_t bytes = 0;
+    Held before;
+    for (int i = 0; i < rounds; ++i) {
+      gpu::set_faults({.number = 1 + random() % 10, .lose = true});
+      EXPECT_EQ(insist(scenario, losses), expected) << scenario.name << ", loss " << losses;
+      gpu::set_faults({});
+      EXPECT_EQ(insist(scenario, losses), expected);
+      const std::uint64_t now = Access::data(scenario.device)->device.memory().in_use;
+      if (i == 3) {
+        bytes = now;
+        before = held();
+      }
+      if (i > 3) {
+        EXPECT_EQ(now, bytes) << "bytes on the device";
+        EXPECT_EQ(held().descriptors, before.descriptors);
+        EXPECT_EQ(held().threads, before.threads);
+      }
+    }
+  }
+  std::printf("  %d losses\n", losses);
+  EXPECT_GT(losses, rounds / 2);
+}
+
+TEST(FaultLoss, ItRecoversByItself) {
+  gpu::set_faults({});
+  const Scenario scenario = inference();
+  scenario.keep();
+  const std::vector<float> expected = scenario.run();
+  recover_automatically(scenario.device);
+  std::mt19937_64 random(9);
+  int right = 0;
+  for (int i = 0; i < (full() ? 100 : 10); ++i) {
+    gpu::set_faults({.number = 1 + random() % 8, .lose = true});
+    try {
+      EXPECT_EQ(scenario.run(), expected);
+      ++right;
+    } catch (const Error& error) {  // results that were computed and not read yet
+      EXPECT_NE(std::string_view(error.what()).find("nothing says how it comes back"),
+                std::string_view::npos)
+          << error.what();
+    }
+    gpu::set_faults({});
+    EXPECT_EQ(scenario.run(), expected) << "without a call of recover()";
+  }
+  EXPECT_GT(right, 0);
+}
+
+TEST(FaultLoss, LossesFromAnotherThread) {
+  gpu::set_faults({});
+  const Scenario scenario = inference();
+  scenario.keep();
+  const std::vector<float> expected = scenario.run();
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    std::mt19937_64 random(3);
+    while (!done) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1 + random() % 9));
+      gpu::Device device = [&] {
+        DeviceData& data = *Access::data(scenario.device);
+        const std::lock_guard lock(data.mutex);
+        return data.device;
+      }();
+      (void)device.lose_for_test("another thread took it away");
+    }
+  });
+  int losses = 0;
+  const int wanted = full() ? 300 : 6;
+  for (int i = 0; i < 100 * wanted && losses < wanted; ++i) {
+    EXPECT_EQ(insist(scenario, losses), expected);
+  }
+  done = true;
+  other.join();
+  std::printf("  %d losses\n", losses);
+  EXPECT_GE(losses, wanted);
+}
+
+TEST(FaultLoss, ATrainerGoesOnWithTheSameBits) {
+  gpu::set_faults({});
+  nn::TrainerConfig config;
+  config.model = {.vocabulary = 40,
+                  .layers = 1,
+                  .width = 16,
+                  .heads = 2,
+                  .kv_heads = 2,
+                  .hidden = 32,
+                  .context = 8};
+  config.batch = 2;
+  config.dtype = DType::f32;
+  const auto batch_of = [](std::uint64_t step) {
+    nn::Batch batch;
+    for (int i = 0; i < 16; ++i) {
+      batch.tokens.push_back(
+          static_cast<std::int32_t>((step * 7 + static_cast<std::uint64_t>(i) * 3) % 40));
+      batch.labels.push_back(
+          static_cast<std::int32_t>((step * 5 + static_cast<std::uint64_t>(i)) % 40));
+    }
+    return std::vector<nn::Batch>{batch};
+  };
+  constexpr std::uint64_t steps = 12;
+  const Device quiet;
+  nn::Trainer undisturbed(quiet, config);
+  for (std::uint64_t i = 0; i < steps; ++i) (void)undisturbed.step(batch_of(i), 0.01, i);
+  const nn::Snapshot expected = nn::take_snapshot(undisturbed);
+
+  const Device device;
+  nn::Trainer trainer(device, config);
+  nn::Snapshot snapshot = nn::take_snapshot(trainer);
+  std::uint64_t taken = 0;
+  int losses = 0;
+  std::mt19937_64 random(5);
+  for (std::uint64_t i = 0; i < steps;) {
+    try {
+      if (losses < (full() ? 40 : 3)) {
+        gpu::set_faults({.number = 1 + random() % 40, .lose = true});
+      }
+      (void)trainer.step(batch_of(i), 0.01, i).item();
+      ++i;
+      if (i % 3 == 0) {
+        snapshot = nn::take_snapshot(trainer);
+        taken = i;
+      }
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), ErrorCode::device_lost) << error.what();
+      ++losses;
+      gpu::set_faults({});
+      recover(device);
+      trainer = nn::trainer_from(snapshot, device, config);
+      i = taken;
+    }
+  }
+  gpu::set_faults({});
+  EXPECT_GE(losses, 3);
+  EXPECT_EQ(nn::take_snapshot(trainer), expected);
+}
+
+TEST(FaultLoss, TheProgramTrainsOnWithTheSameBits) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("weft-train-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  {
+    std::ofstream text(folder / "text.txt");
+    for (int i = 0; i < 200; ++i)
+      text << "The weft goes over and under the warp, and back again.\n";
+  }
+  const auto train = [&](const std::string& fault, const std::string& to) {
+    const std::string command =
+        "WEFT_FAULT=" + fault + " " WEFT_PROGRAM " train " + (folder / "text.txt").string() +
+        " --vocab 300 --layers 1 --dim 16 --heads 2 --context 16 --batch 2 --steps 30 --snapshot 0 "
+        "--sample-length 1 -o " +
+        (folder / to).string() + " >" + (folder / (to + ".log")).string() + " 2>&1";
+    return std::system(command.c_str());  // NOLINT(cert-env33-c): the command is made here
+  };
+  ASSERT_EQ(train("none:0", "quiet"), 0);
+  const auto bytes_of = [&](const std::string& name) {
+    std::ifstream file(folder / name, std::ios::binary);
+    return std::string((std::istreambuf_iterator<char>(file)), {});
+  };
+  for (const char* fault : {"lose:submit:40", "lose:buffer:20", "lose:map:15"}) {
+    if (!full() && fault != std::string_view("lose:submit:40")) continue;
+    std::filesystem::remove_all(folder / "lost");
+    ASSERT_EQ(train(fault, "lost"), 0) << bytes_of("lost.log");
+    EXPECT_NE(bytes_of("lost.log").find("Going on after step"), std::string::npos)
+        << fault << ": " << bytes_of("lost.log");
+    EXPECT_EQ(bytes_of("lost/model.gguf"), bytes_of("quiet/model.gguf")) << fault;
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace weft::test

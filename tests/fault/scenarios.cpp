@@ -1,0 +1,105 @@
+#include "scenarios.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace weft::test {
+namespace {
+
+std::vector<float> ramp(std::size_t count, float step) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = step * static_cast<float>(i % 23) - 0.3F;
+  return values;
+}
+
+std::size_t entries_of(const char* folder) {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
+  return count;
+}
+
+void append(std::vector<float>& all, const Tensor& tensor) {
+  const std::vector<float> values = tensor.to_vector();
+  all.insert(all.end(), values.begin(), values.end());
+}
+
+}  // namespace
+
+bool full() { return std::getenv("WEFT_FULL") != nullptr; }
+
+Scenario inference() {
+  Device device;
+  const Tensor weights = device.tensor({32, 48}, ramp(32 * 48, 0.01F));
+  const Compiled model = compile([weights](const std::vector<Tensor>& in) -> Outputs {
+    const Tensor hidden = gelu(matmul(in[0], weights));
+    return {softmax(hidden), sum(hidden * hidden)};
+  });
+  return {"inference", device,
+          [device, model] {
+            const Tensor x = device.tensor({8, 32}, ramp(8 * 32, 0.02F));
+            const std::vector<Tensor> results = model({x});
+            std::vector<float> all;
+            for (const Tensor& result : results) append(all, result);
+            return all;
+          },
+          [weights] { keep(weights); }};
+}
+
+Scenario training() {
+  Device device;
+  const Tensor w = variable(device.full({16, 24}, 0));
+  const Tensor v = variable(device.full({24}, 0));
+  const Compiled step = compile([w, v](const std::vector<Tensor>& in) -> Outputs {
+    const Tensor y = tanh(matmul(in[0], w) + v);
+    const Tensor loss = mean((y - in[1]) * (y - in[1]));
+    const std::vector<Tensor> slopes = grad(loss, {w, v});
+    return {{loss}, {{w, w - slopes[0] * 0.5}, {v, v - slopes[1] * 0.5}}};
+  });
+  return {"training", device,
+          [device, w, v, step] {
+            // A step that failed may have changed them or not.
+            apply({{w, device.tensor({16, 24}, ramp(16 * 24, 0.02F))},
+                   {v, device.tensor({24}, ramp(24, 0.1F))}});
+            const Tensor x = device.tensor({4, 16}, ramp(4 * 16, 0.05F));
+            const Tensor y = device.tensor({4, 24}, ramp(4 * 24, 0.03F));
+            std::vector<float> all;
+            for (int i = 0; i < 2; ++i) append(all, step({x, y})[0]);
+            append(all, w);
+            append(all, v);
+            return all;
+          },
+          [w, v] {
+            keep(w);
+            keep(v);
+          }};
+}
+
+Scenario loading(const std::filesystem::path& folder) {
+  Device device;
+  const std::filesystem::path path = folder / "weights.safetensors";
+  save(path, {.tensors = {{"a", device.tensor({7, 5}, ramp(35, 0.1F))},
+                          {"b", device.tensor({64}, ramp(64, 0.2F))}},
+              .texts = {}});
+  return {"loading", device, [device, path] {
+            const NamedTensors file = load(device, path);
+            device.synchronize();
+            std::vector<float> all;
+            append(all, file.tensors.at("a"));
+            append(all, sum(file.tensors.at("b")) + sum(file.tensors.at("a")));
+            return all;
+          }};
+}
+
+Held held() { return {entries_of("/proc/self/fd"), entries_of("/proc/self/task")}; }
+
+std::uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace weft::test

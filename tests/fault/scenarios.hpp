@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+#include <weft/weft.hpp>
+
+// What is run with failing calls: each scenario holds a device and what lives on it, and can be run again and again.
+
+namespace weft::test {
+
+/// Whether everything is to be run (`./weft test --full` sets WEFT_FULL) or a sample.
+bool full();
+
+/// Something to run. A run gives numbers, the same ones every time, or throws.
+struct Scenario {
+  std::string name;
+  Device device;
+  std::function<std::vector<float>()> run;
+  /// Lets what it needs survive a loss of the device.
+  std::function<void()> keep = [] {};
+};
+
+/// A compiled function that is called with new inputs.
+Scenario inference();
+/// One step of a small network: loss, gradients, updates of its variables, from the same values each time.
+Scenario training();
+/// Tensors of a file, as they come and added up.
+Scenario loading(const std::filesystem::path& folder);
+
+/// What a process holds: open descriptors and threads.
+struct Held {
+  std::size_t descriptors = 0;
+  std::size_t threads = 0;
+};
+Held held();
+
+/// Bytes of memory that the process has in use.
+std::uint64_t resident_bytes();
+
+}  // namespace weft::test
