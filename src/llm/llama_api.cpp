@@ -61,7 +61,7 @@ fs::path program_folder() {
 
 /// Empty where nothing names one; relative paths count as nothing, so that the current folder is never searched.
 fs::path user_cache() {
-  const fs::path cache = variable("XDG_CACHE_HOME");
+  fs::path cache = variable("XDG_CACHE_HOME");
   if (cache.is_absolute()) return cache;
   const fs::path home = variable("HOME");
   return home.is_absolute() ? home / ".cache" : fs::path();
