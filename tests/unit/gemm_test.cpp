@@ -58,13 +58,14 @@ TEST(Gemm, RefusesShapesTypesAndOverlaps) {
                      .activation = "add"}),
             "There is no activation named `add`; it must be `none` or a unary elementwise "
             "function.");
-  EXPECT_EQ(refusal({.a = tensor({4, 6}, 0),
-                     .b = tensor({6, 8}, 1),
-                     .c = tensor({4, 8}, 2),
-                     .kernel = "fast"}),
-            "While planning the product of f32[4,6] and f32[6,8]: There is no matrix product "
-            "kernel named `fast`; there are naive, matvec, thin, split_k, matrix, tile and, for bf16 "
-            "in aligned rows, halves.");
+  EXPECT_EQ(
+      refusal({.a = tensor({4, 6}, 0),
+               .b = tensor({6, 8}, 1),
+               .c = tensor({4, 8}, 2),
+               .kernel = "fast"}),
+      "While planning the product of f32[4,6] and f32[6,8]: There is no matrix product "
+      "kernel named `fast`; there are naive, matvec, thin, split_k, matrix, tile and, for bf16 "
+      "in aligned rows, halves.");
   EXPECT_EQ(refusal({.a = tensor({40, 60}, 0),
                      .b = tensor({60, 80}, 1),
                      .c = tensor({40, 80}, 2),

@@ -14,8 +14,9 @@ struct Variant {
   bool packed = false;
 
   static constexpr auto fields =
-      std::tuple{field("TEAMS", &Variant::teams), field("Y_VEC", &Variant::y_vec), field("SINKS", &Variant::sinks),
-                 field("LSE", &Variant::lse), field("PACKED", &Variant::packed)};
+      std::tuple{field("TEAMS", &Variant::teams), field("Y_VEC", &Variant::y_vec),
+                 field("SINKS", &Variant::sinks), field("LSE", &Variant::lse),
+                 field("PACKED", &Variant::packed)};
 };
 
 }  // namespace

@@ -10,9 +10,8 @@ struct Variant {
   std::uint32_t keys = 64;
   bool vec = false;
 
-  static constexpr auto fields =
-      std::tuple{field("BQ", &Variant::queries), field("BK", &Variant::keys),
-                 field("VEC", &Variant::vec)};
+  static constexpr auto fields = std::tuple{
+      field("BQ", &Variant::queries), field("BK", &Variant::keys), field("VEC", &Variant::vec)};
 };
 
 }  // namespace
@@ -25,9 +24,8 @@ std::array<std::uint64_t, 4> flag_extents(const Problem& problem, const MaskBloc
 
 Result<Dispatch> mask_flags(const Problem& problem, const View& flags, const MaskBlock& block,
                             const Caps& caps) {
-  const Variant variant{.queries = block.queries,
-                        .keys = block.keys,
-                        .vec = rows_aligned(problem.mask, 4)};
+  const Variant variant{
+      .queries = block.queries, .keys = block.keys, .vec = rows_aligned(problem.mask, 4)};
   const auto extents = flag_extents(problem, block);
   const std::uint64_t jobs = extents[0] * extents[1] * extents[2] * extents[3];
   Params params = params_of(problem, {});

@@ -12,10 +12,10 @@ namespace {
 struct Variant {
   std::uint32_t dk = 0;
   std::uint32_t dv = 0;
-  std::uint32_t bk = 64;  // keys of a block
-  std::uint32_t wm = 2;   // subgroups along queries,
-  std::uint32_t wn = 2;   // and along keys and columns
-  std::uint32_t tm = 2;   // rows of matrices of a subgroup
+  std::uint32_t bk = 64;        // keys of a block
+  std::uint32_t wm = 2;         // subgroups along queries,
+  std::uint32_t wn = 2;         // and along keys and columns
+  std::uint32_t tm = 2;         // rows of matrices of a subgroup
   std::uint32_t subgroup = 32;  // invocations of one
   std::uint32_t mm = 16;
   std::uint32_t mn = 16;
@@ -33,18 +33,28 @@ struct Variant {
   bool lse = false;
   bool partial = false;
 
-  static constexpr auto fields = std::tuple{
-      field("DK", &Variant::dk),       field("DV", &Variant::dv),
-      field("BK", &Variant::bk),       field("WM", &Variant::wm),
-      field("WN", &Variant::wn),       field("TM", &Variant::tm),
-      field("SG", &Variant::subgroup), field("MM", &Variant::mm),
-      field("MN", &Variant::mn),       field("MK", &Variant::mk),
-      field("K_FULL", &Variant::k_full), field("V_FULL", &Variant::v_full),
-      field("VEC", &Variant::vec),     field("Q_VEC", &Variant::q_vec),
-      field("Y_VEC", &Variant::y_vec), field("MASK", &Variant::mask),
-      field("MASK_VEC", &Variant::mask_vec), field("LISTED", &Variant::listed),
-      field("CAP", &Variant::cap),     field("SINKS", &Variant::sinks),
-      field("LSE", &Variant::lse),     field("PARTIAL", &Variant::partial)};
+  static constexpr auto fields = std::tuple{field("DK", &Variant::dk),
+                                            field("DV", &Variant::dv),
+                                            field("BK", &Variant::bk),
+                                            field("WM", &Variant::wm),
+                                            field("WN", &Variant::wn),
+                                            field("TM", &Variant::tm),
+                                            field("SG", &Variant::subgroup),
+                                            field("MM", &Variant::mm),
+                                            field("MN", &Variant::mn),
+                                            field("MK", &Variant::mk),
+                                            field("K_FULL", &Variant::k_full),
+                                            field("V_FULL", &Variant::v_full),
+                                            field("VEC", &Variant::vec),
+                                            field("Q_VEC", &Variant::q_vec),
+                                            field("Y_VEC", &Variant::y_vec),
+                                            field("MASK", &Variant::mask),
+                                            field("MASK_VEC", &Variant::mask_vec),
+                                            field("LISTED", &Variant::listed),
+                                            field("CAP", &Variant::cap),
+                                            field("SINKS", &Variant::sinks),
+                                            field("LSE", &Variant::lse),
+                                            field("PARTIAL", &Variant::partial)};
 };
 
 /// How a workgroup divides its work, see matrix.wgsl.
@@ -67,8 +77,8 @@ struct Sizes {
 
 Sizes sizes_of(const Problem& problem, const MatrixConfig& shape, const Tile& tile) {
   return {.dk = matrix_size(problem.size()),
-          .dv = round_up<std::uint64_t>(problem.value_size(),
-                                        std::max<std::uint64_t>(16, std::uint64_t{tile.wn} * shape.n))};
+          .dv = round_up<std::uint64_t>(
+              problem.value_size(), std::max<std::uint64_t>(16, std::uint64_t{tile.wn} * shape.n))};
 }
 
 std::uint64_t workgroup_bytes(const MatrixConfig& shape, const Sizes& sizes, const Tile& tile) {
@@ -134,8 +144,9 @@ bool worth(const Problem& problem, const Caps& caps) {
 std::uint64_t splits(const Problem& problem, const Caps& caps) {
   const auto shape = matrix_shape(caps);
   if (!shape) return 1;
-  const std::uint64_t groups = problem.batches() * problem.heads() *
-                               ceil_div(problem.queries(), block_queries(*shape, tile_for(problem, *shape, caps)));
+  const std::uint64_t groups =
+      problem.batches() * problem.heads() *
+      ceil_div(problem.queries(), block_queries(*shape, tile_for(problem, *shape, caps)));
   const std::uint64_t wanted = busy_workgroups(caps) / 4;
   if (groups * 2 > wanted) return 1;
   return std::min(wanted / groups, ceil_div<std::uint64_t>(problem.keys(), 8 * split_step));

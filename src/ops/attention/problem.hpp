@@ -21,7 +21,8 @@ struct Problem {
   View mask{};
   View sinks{};
   View lse{};
-  View list{};  ///< The blocks of keys that a block of queries looks at, for kernels that ask for it (mask_list.wgsl).
+  View
+      list{};  ///< The blocks of keys that a block of queries looks at, for kernels that ask for it (mask_list.wgsl).
   Rules rules{};
   std::uint64_t heads_total = 1;  ///< Heads of the whole tensor, which the slopes depend on.
   std::uint64_t head_first = 0;   ///< The piece's first head and batch in the whole tensor.

@@ -23,12 +23,12 @@ struct Variant {
   bool partial = false;
 
   static constexpr auto fields =
-      std::tuple{field("ROWS", &Variant::rows),       field("SGS", &Variant::subgroups),
-                 field("SG", &Variant::subgroup),     field("FLIGHT", &Variant::flight),
-                 field("CHUNKS", &Variant::chunks),   field("VL", &Variant::value_lanes),
-                 field("Q_VEC", &Variant::q_vec),     field("Y_VEC", &Variant::y_vec),
-                 field("MASK", &Variant::mask),       field("SINKS", &Variant::sinks),
-                 field("LSE", &Variant::lse),         field("PARTIAL", &Variant::partial)};
+      std::tuple{field("ROWS", &Variant::rows),     field("SGS", &Variant::subgroups),
+                 field("SG", &Variant::subgroup),   field("FLIGHT", &Variant::flight),
+                 field("CHUNKS", &Variant::chunks), field("VL", &Variant::value_lanes),
+                 field("Q_VEC", &Variant::q_vec),   field("Y_VEC", &Variant::y_vec),
+                 field("MASK", &Variant::mask),     field("SINKS", &Variant::sinks),
+                 field("LSE", &Variant::lse),       field("PARTIAL", &Variant::partial)};
 };
 
 constexpr std::uint32_t most_rows = 8;

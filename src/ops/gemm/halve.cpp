@@ -30,11 +30,11 @@ struct HalveParams {
   std::uint32_t columns = 0;
   std::uint32_t chunks = 0;
 
-  static constexpr auto fields = std::tuple{
-      field("batch", &HalveParams::batch), field("x", &HalveParams::x),
-      field("x_row", &HalveParams::x_row), field("shape_x", &HalveParams::shape_x),
-      field("rows", &HalveParams::rows),   field("columns", &HalveParams::columns),
-      field("chunks", &HalveParams::chunks)};
+  static constexpr auto fields =
+      std::tuple{field("batch", &HalveParams::batch),  field("x", &HalveParams::x),
+                 field("x_row", &HalveParams::x_row),  field("shape_x", &HalveParams::shape_x),
+                 field("rows", &HalveParams::rows),    field("columns", &HalveParams::columns),
+                 field("chunks", &HalveParams::chunks)};
 };
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
@@ -83,8 +83,8 @@ Halved by_columns(Stages& stages, const View& view, const Caps& caps) {
   const View halves = stages.scratch(DType::f16, turned.extents());
   const View largest = stages.scratch(DType::u32, {batches * columns});
   Halved out{.halves = halves.transpose(3, 4),
-             .scales = stages.scratch(
-                 DType::f32, {view.shape[0], view.shape[1], view.shape[2], columns, 1})};
+             .scales = stages.scratch(DType::f32,
+                                      {view.shape[0], view.shape[1], view.shape[2], columns, 1})};
   stages.add(map::plan({.function = "fill", .inputs = {}, .y = largest}, caps));
   HalveParams params = params_of(turned, 3);
   params.rows = u32(turned.shape[3]);
@@ -111,8 +111,8 @@ Halved by_columns(Stages& stages, const View& view, const Caps& caps) {
 
 bool can_halve(const View& view, const Caps& caps) {
   if (view.dtype == DType::f16) return true;
-  return view.dtype == DType::bf16 && !view.empty() && view.bytes().size() <= binding_budget(caps) &&
-         view.count() * 2 <= binding_budget(caps) &&
+  return view.dtype == DType::bf16 && !view.empty() &&
+         view.bytes().size() <= binding_budget(caps) && view.count() * 2 <= binding_budget(caps) &&
          (rows_aligned(view, 4) || rows_aligned(view.transpose(3, 4), 4));
 }
 

@@ -33,12 +33,12 @@ struct Variant {
   bool m_vec = false;
 
   static constexpr auto fields =
-      std::tuple{field("QTYPE", &Variant::type),      field("ALIGNED", &Variant::aligned),
-                 field("BM", &Variant::bm),           field("BN", &Variant::bn),
-                 field("BK", &Variant::bk),           field("SGS", &Variant::subgroups),
-                 field("SG", &Variant::subgroup),     field("MM", &Variant::mm),
-                 field("MN", &Variant::mn),           field("MK", &Variant::mk),
-                 field("AHEAD", &Variant::ahead),     field("M_VEC", &Variant::m_vec)};
+      std::tuple{field("QTYPE", &Variant::type),  field("ALIGNED", &Variant::aligned),
+                 field("BM", &Variant::bm),       field("BN", &Variant::bn),
+                 field("BK", &Variant::bk),       field("SGS", &Variant::subgroups),
+                 field("SG", &Variant::subgroup), field("MM", &Variant::mm),
+                 field("MN", &Variant::mn),       field("MK", &Variant::mk),
+                 field("AHEAD", &Variant::ahead), field("M_VEC", &Variant::m_vec)};
 };
 
 struct FewParams {
@@ -51,11 +51,11 @@ struct FewParams {
   std::uint32_t w_row = 0;  // bytes
   std::uint32_t x_column = 0;
 
-  static constexpr auto fields =
-      std::tuple{field("jobs", &FewParams::jobs),     field("m", &FewParams::m),
-                 field("n", &FewParams::n),           field("pieces", &FewParams::pieces),
-                 field("splits", &FewParams::splits), field("split_pieces", &FewParams::split_pieces),
-                 field("w_row", &FewParams::w_row),   field("x_column", &FewParams::x_column)};
+  static constexpr auto fields = std::tuple{
+      field("jobs", &FewParams::jobs),     field("m", &FewParams::m),
+      field("n", &FewParams::n),           field("pieces", &FewParams::pieces),
+      field("splits", &FewParams::splits), field("split_pieces", &FewParams::split_pieces),
+      field("w_row", &FewParams::w_row),   field("x_column", &FewParams::x_column)};
 };
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
@@ -88,8 +88,10 @@ std::optional<Variant> variant_of(const Problem& problem, const Caps& caps) {
   if (variant.bn > 16) variant.bn = u32(round_up<std::uint64_t>(variant.bn, 32));
   if (variant.bn > 64) return std::nullopt;
   variant.bk = 64;
-  variant.ahead = type == DType::f16;  // 47 µs against 50 with 16 columns; decoders need the registers.
-  if (variant.bn == 32) {  // Measured on an H200: 63 µs against 80, and 96 against 89 with 64 columns.
+  variant.ahead =
+      type == DType::f16;  // 47 µs against 50 with 16 columns; decoders need the registers.
+  if (variant.bn ==
+      32) {  // Measured on an H200: 63 µs against 80, and 96 against 89 with 64 columns.
     variant.bm = 128;
     variant.subgroups = 8;
   }
