@@ -33,7 +33,7 @@ C_TYPES = {"bool": weft.Bool, "int64_t": weft.I64, "uint64_t": weft.U64, "uint32
            "weft_array": weft.Array, "weft_receiver": weft.Receiver,
            "weft_attention_options": weft.AttentionOptions, "weft_conv2d_options": weft.Conv2dOptions,
            "weft_function_source": weft.FunctionSource, "weft_compile_report": weft.CompileReport, "weft_binding": weft.Binding, "weft_kernel_source": weft.KernelSource}
-C_TYPES |= {"weft_part": weft.Part, "weft_text_receiver": weft.TextReceiver, "int32_t": weft.I32}
+C_TYPES |= {"weft_part": weft.Part, "weft_text_receiver": weft.TextReceiver, "int32_t": weft.I32, "weft_elements_source": weft.ElementsSource}
 C_TYPES |= {operation.options.__name__: operation.options for operation in weft.OPERATIONS.values() if operation.options}
 C_TYPES |= {f"weft_{kind}": weft.I32 for kind in ("interpolation", "edge", "reduction", "rope_mode", "expert_score")}
 C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel", "compiled")}
@@ -179,6 +179,8 @@ class CApiFuzz(Case):
             return self.handle()
         if kind is weft.Text:
             return self.random.choice(self.names)
+        if issubclass(kind, c._CFuncPtr):
+            return kind()  # no function
         if hasattr(kind, "_type_") and not isinstance(kind._type_, str):  # a pointer
             if self.random.random() < 0.05:
                 return None
