@@ -163,9 +163,9 @@ Tensor nll_loss(In x, const Tensor& labels, const NllOptions& options) {
     const Tensor each = take(at(options.weight.to(DType::f32, x.where)), places, 0);
     weights = each * at(weights);
   }
-  const Tensor picked =
-      gather(at(x.tensor.to(DType::f32, x.where)), unsqueeze(at(places), -1), last)
-          .reshape(labels.shape(), x.where);
+  const Tensor picked = gather(at(x.tensor.to(DType::f32, x.where)), unsqueeze(at(places), -1),
+                               static_cast<int>(last))
+                            .reshape(labels.shape(), x.where);
   const Tensor losses = where(at(counted), -at(picked * at(weights)), none);
   const Tensor y = options.reduction == Reduction::none  ? losses
                    : options.reduction == Reduction::sum ? sum(at(losses))

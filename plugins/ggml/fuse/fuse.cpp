@@ -76,7 +76,7 @@ std::optional<ops::View> Candidates::packed_reader(std::size_t from,
 
 std::optional<Fusion> Candidates::packing(
     std::size_t count, const ops::View& result, const ops::View& rows, const ops::View& busy,
-    const std::function<Result<ops::Plan>(const ops::View& packed)>& plan) const {
+    const std::function<Result<ops::Plan>(const ops::View& room)>& plan) const {
   const auto x = packed_reader(count, result);
   if (x && x->shape[x->rank - 1] == rows.shape[rows.rank - 1]) {
     if (auto made = plan(packed.room(rows, busy))) {

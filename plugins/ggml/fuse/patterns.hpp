@@ -37,7 +37,7 @@ struct Candidates {
   /// plan reads packed.
   [[nodiscard]] std::optional<Fusion> packing(
       std::size_t count, const ops::View& result, const ops::View& rows, const ops::View& busy,
-      const std::function<Result<ops::Plan>(const ops::View& packed)>& plan) const;
+      const std::function<Result<ops::Plan>(const ops::View& room)>& plan) const;
 };
 
 /// A pattern: a sequence at the start of the nodes as one plan, if it is there and its tensors allow it.

@@ -115,7 +115,8 @@ Result<ops::Plan> lower_gather(const LowerArgs& l) {
 
 std::vector<Tensor> gradient_gather(const GradientArgs& g) {
   const Tensor zeros = full_like(g.dy[0], g.inputs[0].shape(), g.inputs[0].dtype());
-  return {weft::scatter_add(zeros, g.inputs[1], g.dy[0], as<AxisAttributes>(g.attributes).axis)};
+  return {weft::scatter_add(zeros, g.inputs[1], g.dy[0],
+                            static_cast<int>(as<AxisAttributes>(g.attributes).axis))};
 }
 
 Result<std::vector<Type>> infer_scatter_add(const Signature& s) {
@@ -140,7 +141,10 @@ Result<ops::Plan> lower_scatter_add(const LowerArgs& l) {
 }
 
 std::vector<Tensor> gradient_scatter_add(const GradientArgs& g) {
-  return {g.dy[0], {}, weft::gather(g.dy[0], g.inputs[1], as<AxisAttributes>(g.attributes).axis)};
+  return {
+      g.dy[0],
+      {},
+      weft::gather(g.dy[0], g.inputs[1], static_cast<int>(as<AxisAttributes>(g.attributes).axis))};
 }
 
 constexpr InPlace over_table[] = {{0, 0}};

@@ -145,7 +145,7 @@ std::vector<Tensor> gradient_slice(const GradientArgs& g) {
     merged[a.axis] *= a.step;
     dy = weft::pad(dy.reshape(split), none, rest).reshape(merged);
     const std::uint64_t fits = whole[a.axis] - a.first;
-    if (merged[a.axis] > fits) dy = dy.slice(a.axis, 0, fits);
+    if (merged[a.axis] > fits) dy = dy.slice(static_cast<int>(a.axis), 0, fits);
   }
   Shape low(whole.size(), 0);
   Shape high(whole.size(), 0);

@@ -181,10 +181,17 @@ Case make_case(const std::string& name, Setup setup) {
     if (packs) {
       const auto shape = args.y.extents();
       const View tokens = View::dense(DType::f32, {shape[0], shape[2], shape[1] * shape[3]});
-      Stages stages{args.q, args.k, args.v, args.y};
-      args.packed = stages.scratch(DType::u32, mul_mat::packed_view(tokens).extents());
-      stages.add(plan(args, caps));
-      return std::move(stages).finish();
+      const auto pack = [&] {
+        Stages stages{args.q, args.k, args.v, args.y};
+        args.packed = stages.scratch(DType::u32, mul_mat::packed_view(tokens).extents());
+        stages.add(plan(args, caps));
+        return std::move(stages).finish();
+      };
+      auto planned = pack();
+      if (planned || kernel != "stream" || planned.error().code != ErrorCode::unsupported)
+        return planned;
+      args.kernel = "decode";  // what packs on a device without subgroups
+      return pack();
     }
     const auto plan_it = [&] { return hides ? plan_hiding(args, caps) : plan(args, caps); };
     auto planned = plan_it();
