@@ -72,7 +72,7 @@ Tensor take_along(In x, const Tensor& indices, int axis) {
                      axis, describe(x.tensor), describe(indices)));
   }
   return gather(In(x.tensor.broadcast_to(of_x, x.where), x.where),
-                places.broadcast_to(of_indices, x.where), at);
+                places.broadcast_to(of_indices, x.where), static_cast<int>(at));
 }
 
 }  // namespace weft

@@ -49,7 +49,8 @@ std::vector<Tensor> ParameterGroup::views(const Tensor& array) const {
   std::vector<Tensor> tensors;
   tensors.reserve(infos_.size());
   for (const ParameterInfo& info : infos_) {
-    tensors.push_back(array.slice(0, info.offset, info.count).reshape(info.shape));
+    tensors.push_back(
+        array.slice(0, static_cast<std::int64_t>(info.offset), info.count).reshape(info.shape));
   }
   return tensors;
 }

@@ -102,7 +102,7 @@ class Builder {
 
   void add(const std::string& name, Extents shape, std::string_view type_name,
            const std::function<float()>& next) {
-    const auto info = std::ranges::find(gguf::type_table, type_name, &gguf::TypeInfo::name);
+    const gguf::TypeInfo* info = gguf::find_type(type_name);
     const std::uint64_t count =
         std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
     std::vector<float> numbers(count);

@@ -95,7 +95,9 @@ std::vector<Tensor> gradient_sinusoid(const GradientArgs& g) {
   }
   const Tensor y = g.outputs[0].to(DType::f32);
   const Tensor dy = g.dy[0].to(DType::f32);
-  const auto part = [&](const Tensor& t, std::uint64_t first) { return t.slice(1, first, half); };
+  const auto part = [&](const Tensor& t, std::uint64_t first) {
+    return t.slice(1, static_cast<std::int64_t>(first), half);
+  };
   const Tensor turned = part(dy, half) * part(y, 0) - part(dy, 0) * part(y, half);
   const Tensor dx = weft::sum(turned * constant_like(dy, {half}, frequencies), {1});
   return {dx.to(g.inputs[0].dtype())};

@@ -127,7 +127,7 @@ class Unrolled {
   [[nodiscard]] Tensor row(Place place) const {
     const Shape& shape = in_[place].shape();
     const std::uint64_t heads = in_[at_v].shape()[2];
-    const Tensor now = in_[place].slice(1, token_, 1);
+    const Tensor now = in_[place].slice(1, static_cast<std::int64_t>(token_), 1);
     if (shape[2] == heads) return now.reshape({shape[0], heads, 1, shape[3]});
     const std::uint64_t share = heads / shape[2];
     Shape split{shape[0], 1, shape[2], shape[3]};
@@ -143,7 +143,9 @@ class Unrolled {
   /// One number for each head, [sequences, heads, 1, 1].
   [[nodiscard]] Tensor number(Place place) const {
     const Shape& shape = in_[place].shape();
-    return in_[place].slice(1, token_, 1).reshape({shape[0], shape[2], 1, 1});
+    return in_[place]
+        .slice(1, static_cast<std::int64_t>(token_), 1)
+        .reshape({shape[0], shape[2], 1, 1});
   }
   /// [heads, n] as [heads, 1, n].
   [[nodiscard]] Tensor fixed(Place place) const {

@@ -33,7 +33,7 @@ std::vector<Tensor> gradient_sort(const GradientArgs& g) {
   if (!g.dy[0]) return {};
   const Tensor zeros = full_like(g.dy[0], g.inputs[0].shape(), g.inputs[0].dtype());
   const auto last = static_cast<std::uint32_t>(g.inputs[0].shape().size() - 1);
-  return {weft::scatter_add(zeros, g.outputs[1], g.dy[0], last)};
+  return {weft::scatter_add(zeros, g.outputs[1], g.dy[0], static_cast<int>(last))};
 }
 
 }  // namespace
