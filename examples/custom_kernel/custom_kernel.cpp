@@ -47,7 +47,7 @@ int main() try {
   }
   // Results go on into other operations like all tensors.
   const weft::Tensor inside = weft::map("greater_equal", steps, device.full({1}, 100));
-  std::cout << "points inside: " << weft::sum(inside).item() << '\n';
+  std::cout << "points inside: " << weft::sum(inside).item<std::int32_t>() << '\n';
 } catch (const weft::Error& error) {
   std::cerr << "custom_kernel: " << error.what() << '\n';
   return 1;

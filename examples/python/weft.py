@@ -15,7 +15,7 @@ from weft_c import *  # noqa: F403  structures and types, for callers of `lib`
 from weft_c import DTYPES, I64, STATUS, U32, Bool, Error, Handle, PassReceiver, Size, Text, load_library
 
 NUMPY = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "i16": np.int16,
-         "i8": np.int8, "u8": np.uint8}
+         "i8": np.int8, "u8": np.uint8, "bool": np.bool_}
 
 LIBRARY = os.environ.get("WEFT_LIBRARY") or ctypes.util.find_library("weft") or "libweft.so.0"
 OPERATIONS = weft_ops.load(LIBRARY)

@@ -4,7 +4,7 @@ import ctypes as c
 MAX_RANK = 8
 STATUS = ["ok", "invalid_argument", "unsupported", "out_of_memory", "not_found", "shader", "device_lost", "io", "internal",
           "invalid_handle"]
-DTYPES = ["f32", "f16", "bf16", "i32", "u32", "i64", "i16", "i8", "u8"]
+DTYPES = ["f32", "f16", "bf16", "i32", "u32", "i64", "i16", "i8", "u8", "bool"]
 DTYPES += ["q1_0", "q2_0", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q8_1", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "q8_K", "iq1_s",
            "iq1_m", "iq2_xxs", "iq2_xs", "iq2_s", "iq3_xxs", "iq3_s", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0", "mxfp4", "nvfp4"]
 Handle, Pointer, Text, Size = c.c_void_p, c.c_void_p, c.c_char_p, c.c_size_t

@@ -69,6 +69,11 @@ class Device {
   [[nodiscard]] Tensor tensor(const Shape& shape, const std::vector<T>& values) const {
     return upload(dtype_of<T>(), shape, std::as_bytes(std::span(values)));
   }
+  /// Booleans.
+  [[nodiscard]] Tensor tensor(const Shape& shape, const std::vector<bool>& values) const {
+    return tensor(shape, std::vector<std::uint8_t>(values.begin(), values.end()))
+        .to(DType::boolean);
+  }
   template <class T>
   [[nodiscard]] Tensor tensor(const Shape& shape, std::initializer_list<T> values) const {
     return tensor(shape, std::vector<T>(values));

@@ -13,7 +13,7 @@
 namespace weft {
 
 /// An elementwise function by its name in docs/ops.md ("gelu", "add", "where", …) of inputs that broadcast against
-/// each other; the result has the type of the first input (of the second for "where").
+/// each other; the result has the type that holds the values of all of them (docs/types.md), or is boolean.
 Tensor map(std::string_view function, const std::vector<Tensor>& inputs,
            std::array<double, 4> scalars = {}, Where where = Where::current());
 

@@ -30,7 +30,7 @@ using Shape = std::vector<std::uint64_t>;
 using Where = std::source_location;
 
 /// The element type that holds values of a C++ type: float, std::int32_t, std::uint32_t, std::int64_t, std::int16_t,
-/// std::int8_t or std::uint8_t.
+/// std::int8_t, std::uint8_t or bool.
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::same_as<T, float>) {
@@ -45,6 +45,8 @@ constexpr DType dtype_of() {
     return DType::i16;
   } else if constexpr (std::same_as<T, std::int8_t>) {
     return DType::i8;
+  } else if constexpr (std::same_as<T, bool>) {
+    return DType::boolean;
   } else {
     static_assert(std::same_as<T, std::uint8_t>, "no element type holds values of this C++ type");
     return DType::u8;
@@ -95,10 +97,12 @@ class Tensor {
   /// Computes the tensor now, without waiting for the device.
   void eval() const;
 
-  /// The elements in row-major order; T must be the C++ type of dtype(), or float for f16, bf16 and
-  /// quantized types. Waits.
+  /// The elements in row-major order; T must be the C++ type of dtype(), std::uint8_t for booleans (0 and 1), or float for
+  /// f16, bf16, booleans and quantized types. Waits.
   template <class T = float>
   [[nodiscard]] std::vector<T> to_vector() const {
+    static_assert(!std::same_as<T, bool>,
+                  "std::vector<bool> is packed: read booleans as std::uint8_t");
     std::vector<T> values;
     try {
       values.resize(size());
@@ -106,7 +110,8 @@ class Tensor {
       throw Error(ErrorCode::out_of_memory,
                   "There is no memory on the host for " + std::to_string(size()) + " elements.");
     }
-    const bool widen = std::same_as<T, float> && (is_float(dtype()) || is_quantized(dtype()));
+    const bool widen = std::same_as<T, float> &&
+                       (is_float(dtype()) || is_quantized(dtype()) || dtype() == DType::boolean);
     (widen ? to(DType::f32) : *this).read(dtype_of<T>(), std::as_writable_bytes(std::span(values)));
     return values;
   }
@@ -118,7 +123,11 @@ class Tensor {
           ErrorCode::invalid_argument,
           "item() needs a tensor with one element; this one has " + std::to_string(size()) + ".");
     }
-    return to_vector<T>().front();
+    if constexpr (std::same_as<T, bool>) {
+      return to(DType::boolean).template to_vector<std::uint8_t>().front() != 0;
+    } else {
+      return to_vector<T>().front();
+    }
   }
   /// "f32[2,3] [[1, 2, 3], [4, 5, 6]]", shortened where it is long. Waits.
   [[nodiscard]] std::string to_string() const;

@@ -6,6 +6,7 @@
 #include "weft/create.hpp"
 #include "weft/device.hpp"
 #include "weft/dtype.hpp"
+#include "weft/elementwise.hpp"
 #include "weft/error.hpp"
 #include "weft/grad.hpp"
 #include "weft/image.hpp"

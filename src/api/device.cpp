@@ -46,9 +46,9 @@ Tensor Device::empty(const Shape& shape, DType dtype) const {
 }
 
 Tensor Device::full(const Shape& shape, double value, DType dtype, Where where) const {
-  if (!is_float(dtype) && !is_quantized(dtype)) {
+  if (is_integer(dtype)) {
     const int bits = static_cast<int>(size_of(dtype)) * 8;
-    const bool is_signed = dtype != DType::u32 && dtype != DType::u8;
+    const bool is_signed = !is_unsigned(dtype);
     const double end = std::ldexp(1.0, is_signed ? bits - 1 : bits);
     if (!(std::trunc(value) >= (is_signed ? -end : 0.0) && std::trunc(value) < end)) {
       throw Error(ErrorCode::invalid_argument,

@@ -43,9 +43,10 @@ Tensor upload(const Device& device, DType dtype, const Shape& shape,
 /// A tensor of a file, which comes back from there when the device is lost: `file` holds the mapping that `bytes` lie in.
 Tensor from_file(const Device& device, DType dtype, const Shape& shape,
                  std::span<const std::byte> bytes, const std::shared_ptr<const void>& file) {
-  Tensor tensor = upload(device, dtype, shape, bytes);
+  // Any byte but 0 is true: booleans come as bytes and are made 0 and 1.
+  Tensor tensor = upload(device, dtype == DType::boolean ? DType::u8 : dtype, shape, bytes);
   graph::keep_bytes(Access::value(tensor).node, [bytes, file](const auto& put) { put(bytes); });
-  return tensor;
+  return tensor.to(dtype);
 }
 
 std::uint32_t gguf_type(const std::string& name, DType dtype) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/axes.hpp"
+#include "api/types.hpp"
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
@@ -61,7 +62,8 @@ void check_indices(std::string_view what, const Tensor& indices, std::uint64_t c
 Tensor embedding(In table, const Tensor& indices) {
   Shape shape = indices.shape();
   const Tensor flat = indices.reshape({indices.size()}, table.where);
-  const Tensor rows = make(kinds::embedding, {}, {table.tensor, flat}, table.where);
+  const Tensor rows = moved(
+      table, [&](const Tensor& t) { return make(kinds::embedding, {}, {t, flat}, table.where); });
   check_indices("embedding", indices, table.tensor.shape()[0], table.where);
   shape.push_back(rows.shape().back());
   return rows.reshape(shape, table.where);
@@ -69,7 +71,9 @@ Tensor embedding(In table, const Tensor& indices) {
 
 Tensor gather(In x, const Tensor& index, int axis) {
   const std::uint32_t dim = axis_of("gather", x, axis);
-  Tensor y = make(kinds::gather, graph::AxisAttributes{dim}, {x.tensor, index}, x.where);
+  Tensor y = moved(x, [&](const Tensor& t) {
+    return make(kinds::gather, graph::AxisAttributes{dim}, {t, index}, x.where);
+  });
   check_indices("gather", index, x.tensor.shape()[dim], x.where);
   return y;
 }
@@ -102,8 +106,10 @@ Tensor pad(In x, const Shape& low, const Shape& high, Edge edge) {
   const ops::border::Mode mode = edge == Edge::replicate  ? ops::border::Mode::replicate
                                  : edge == Edge::circular ? ops::border::Mode::circular
                                                           : ops::border::Mode::reflect;
-  return make(kinds::border, graph::BorderAttributes{{low.begin(), low.end()}, shape, mode},
-              {x.tensor}, x.where);
+  return moved(x, [&](const Tensor& t) {
+    return make(kinds::border, graph::BorderAttributes{{low.begin(), low.end()}, shape, mode}, {t},
+                x.where);
+  });
 }
 
 Tensor roll(In x, const std::vector<std::int64_t>& places) {
@@ -115,9 +121,11 @@ Tensor roll(In x, const std::vector<std::int64_t>& places) {
                   ops::describe(x.tensor.shape()), places.size(),
                   graph::describe_place("roll", x.where)));
   }
-  return make(kinds::border,
-              graph::BorderAttributes{places, x.tensor.shape(), ops::border::Mode::circular},
-              {x.tensor}, x.where);
+  return moved(x, [&](const Tensor& t) {
+    return make(kinds::border,
+                graph::BorderAttributes{places, t.shape(), ops::border::Mode::circular}, {t},
+                x.where);
+  });
 }
 
 Tensor tile(In x, const std::vector<std::uint64_t>& times) {
@@ -142,21 +150,55 @@ Tensor tile(In x, const std::vector<std::uint64_t>& times) {
 }
 
 Tensor tril(In x, std::int64_t diagonal) {
-  return band_part(x, std::numeric_limits<std::int32_t>::min(), diagonal);
+  return moved(x, [&](const Tensor& t) {
+    return band_part({t, x.where}, std::numeric_limits<std::int32_t>::min(), diagonal);
+  });
 }
 
 Tensor triu(In x, std::int64_t diagonal) {
-  return band_part(x, diagonal, std::numeric_limits<std::int32_t>::max());
+  return moved(x, [&](const Tensor& t) {
+    return band_part({t, x.where}, diagonal, std::numeric_limits<std::int32_t>::max());
+  });
 }
 
 namespace {
 
+Sorted sorted_plain(In x, std::uint64_t count, bool descending) {
+  const auto node =
+      graph::make_node(kinds::sort, graph::SortAttributes{count, descending}, {x.tensor}, x.where);
+  return {Access::tensor({node, 0}), Access::tensor({node, 1})};
+}
+
+/// Equal elements keep their order: sorted by the low words first and then by the high ones, 64 bits are in order.
+Sorted sorted_wide(In x, std::uint64_t count, bool descending) {
+  const std::uint64_t all = x.tensor.shape().back();
+  const int last = -1;
+  const Tensor low = low_words(x).to(DType::u32, x.where);
+  const Tensor first = sorted_plain({low, x.where}, all, descending).indices;
+  const Tensor high = gather({high_words(x), x.where}, first, last);
+  const Tensor second = sorted_plain({high, x.where}, count, descending).indices;
+  const Tensor indices = gather({first, x.where}, second, last);
+  return {gather(x, indices, last), indices};
+}
+
+Sorted sorted_last(In x, std::uint64_t count, bool descending) {
+  const DType dtype = x.tensor.dtype();
+  if (dtype == DType::i64 && !x.tensor.shape().empty() && count <= x.tensor.shape().back()) {
+    return sorted_wide(x, count, descending);
+  }
+  if (is_float(dtype) || is_quantized(dtype) || size_of(dtype) >= 4) {
+    return sorted_plain(x, count, descending);
+  }
+  const Tensor words = x.tensor.to(DType::i32, x.where);
+  const Sorted found = sorted_plain({words, x.where}, count, descending);
+  return {found.values.to(dtype, x.where), found.indices};
+}
+
 /// The first `count` elements in order, of the last dimension or along another one through views.
 Sorted sorted(In x, std::uint64_t count, std::uint32_t axis, bool descending) {
-  const auto node = graph::make_node(kinds::sort, graph::SortAttributes{count, descending},
-                                     {axis_to_last(x, axis)}, x.where);
-  return {axis_from_last({Access::tensor({node, 0}), x.where}, axis),
-          axis_from_last({Access::tensor({node, 1}), x.where}, axis)};
+  const Sorted found = sorted_last({axis_to_last(x, axis), x.where}, count, descending);
+  return {axis_from_last({found.values, x.where}, axis),
+          axis_from_last({found.indices, x.where}, axis)};
 }
 
 }  // namespace

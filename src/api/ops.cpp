@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "api/axes.hpp"
+#include "api/types.hpp"
 #include "base/format.hpp"
 #include "base/nearby.hpp"
 #include "graph/autodiff.hpp"
@@ -17,9 +18,9 @@ using graph::make;
 
 Tensor map(std::string_view function, const std::vector<Tensor>& inputs,
            std::array<double, 4> scalars, Where where) {
-  return make(kinds::map,
-              graph::MapAttributes{.function = std::string(function), .scalars = scalars}, inputs,
-              where);
+  const std::string_view mine = adapted(function, inputs, scalars);
+  return make(kinds::map, graph::MapAttributes{.function = std::string(mine), .scalars = scalars},
+              fitted(mine, inputs, where), where);
 }
 
 Tensor map(std::string_view function, In a, std::array<double, 4> scalars) {
@@ -33,21 +34,45 @@ Tensor map(std::string_view function, In a, const Tensor& b, std::array<double, 
 Tensor operator+(const Tensor& a, In b) { return map("add", {a, b.tensor}, {}, b.where); }
 Tensor operator-(const Tensor& a, In b) { return map("sub", {a, b.tensor}, {}, b.where); }
 Tensor operator*(const Tensor& a, In b) { return map("mul", {a, b.tensor}, {}, b.where); }
-Tensor operator/(const Tensor& a, In b) { return map("div", {a, b.tensor}, {}, b.where); }
-Tensor operator-(In a) { return map("neg", a); }
-Tensor operator+(In a, double b) { return map("scale", a, {1, b}); }
-Tensor operator-(In a, double b) { return map("scale", a, {1, -b}); }
-Tensor operator*(In a, double b) { return map("scale", a, {b, 0}); }
-Tensor operator/(In a, double b) {
-  const bool whole = a.tensor && !is_float(a.tensor.dtype()) && !is_quantized(a.tensor.dtype()) &&
-                     b == std::trunc(b);
-  if (!whole) return map("scale", a, {1 / b, 0});
-  return map("div", a, a.tensor.device().full({}, b, a.tensor.dtype(), a.where));
+Tensor operator/(const Tensor& a, In b) {
+  // Quotients of whole numbers are seldom whole; floor_divide() is for those that shall be.
+  const auto real = [&](const Tensor& t) {
+    return t && !is_float(t.dtype()) && !is_quantized(t.dtype()) ? t.to(DType::f32, b.where) : t;
+  };
+  const bool whole = a && b.tensor && !is_float(promote(a.dtype(), b.tensor.dtype()));
+  if (!whole) return map("div", {a, b.tensor}, {}, b.where);
+  return map("div", {real(a), real(b.tensor)}, {}, b.where);
 }
-Tensor operator+(double a, In b) { return map("scale", b, {1, a}); }
-Tensor operator-(double a, In b) { return map("scale", b, {-1, a}); }
-Tensor operator*(double a, In b) { return map("scale", b, {a, 0}); }
-Tensor operator/(double a, In b) { return map("reciprocal", b) * a; }
+Tensor operator-(In a) { return map("neg", a); }
+
+namespace {
+
+/// factor · x + bias, in the type that x and the numbers have together.
+Tensor line(In x, double factor, double bias) {
+  const bool fraction = factor != std::trunc(factor);
+  return map("scale", {beside(x, fraction ? factor : bias), x.where}, {factor, bias});
+}
+
+}  // namespace
+
+Tensor operator+(In a, double b) { return line(a, 1, b); }
+Tensor operator-(In a, double b) { return line(a, 1, -b); }
+Tensor operator*(In a, double b) { return line(a, b, 0); }
+Tensor operator/(In a, double b) {
+  // A power of two has an exact inverse; other numbers would be rounded twice.
+  int exponent = 0;
+  const bool exact = std::abs(std::frexp(b, &exponent)) == 0.5 && std::abs(exponent) < 100;
+  const bool whole = a.tensor && !is_float(a.tensor.dtype()) && !is_quantized(a.tensor.dtype());
+  const Tensor x = whole ? a.tensor.to(DType::f32, a.where) : a.tensor;
+  return exact ? map("scale", {x, a.where}, {1 / b, 0}) : map("div_scalar", {x, a.where}, {b});
+}
+Tensor operator+(double a, In b) { return line(b, 1, a); }
+Tensor operator-(double a, In b) { return line(b, -1, a); }
+Tensor operator*(double a, In b) { return line(b, a, 0); }
+Tensor operator/(double a, In b) {
+  const Tensor inverse = map("reciprocal", b);
+  return a == 1 ? inverse : inverse * a;
+}
 
 namespace {
 
@@ -95,6 +120,14 @@ Tensor reduce(std::string_view function, In x, const Dims& dims, bool keep_dims)
   const bool fraction = *found == Function::mean || *found == Function::norm;
   const Tensor input =
       fraction && !is_float(x.tensor.dtype()) ? x.tensor.to(DType::f32, x.where) : x.tensor;
+  if (input.dtype() == DType::i64) {
+    std::vector<std::uint32_t> numbers;
+    for (std::uint32_t i = 0; i < shape.size(); ++i) {
+      if ((axes >> i & 1U) != 0) numbers.push_back(i);
+    }
+    if (numbers.empty()) return input;  // a scalar
+    return reduce_wide(function, {input, x.where}, numbers, keep_dims);
+  }
   return make(kinds::reduce, graph::ReduceAttributes{*found, axes, keep_dims}, {input}, x.where);
 }
 

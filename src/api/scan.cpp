@@ -17,10 +17,27 @@ using Scan = ops::cumsum::Function;
 
 namespace {
 
+/// Running sums and products of narrow integers and booleans have the room of 32 bits; extremes keep their type.
+Tensor scan(const graph::CumsumAttributes& attributes, In x, std::string_view name) {
+  const DType dtype = x.tensor.dtype();
+  if (dtype == DType::i64) {
+    throw Error(ErrorCode::unsupported,
+                formatted("There is no {} of i64; the tensor has shape {} ({}).", name,
+                          ops::describe(x.tensor.shape()), graph::describe_place(name, x.where)));
+  }
+  const bool real = is_float(dtype) || is_quantized(dtype);
+  if (!real && attributes.function == Scan::logsumexp) {
+    return make(kinds::cumsum, attributes, {x.tensor.to(DType::f32, x.where)}, x.where);
+  }
+  if (real || size_of(dtype) == 4) return make(kinds::cumsum, attributes, {x.tensor}, x.where);
+  const bool extreme = attributes.function == Scan::max || attributes.function == Scan::min;
+  const DType words = dtype == DType::u8 ? DType::u32 : DType::i32;
+  const Tensor y = make(kinds::cumsum, attributes, {x.tensor.to(words, x.where)}, x.where);
+  return extreme ? y.to(dtype, x.where) : y;
+}
+
 Tensor scan(std::string_view name, Scan function, In x, int axis, bool exclusive, bool reverse) {
-  return make(kinds::cumsum,
-              graph::CumsumAttributes{axis_of(name, x, axis), exclusive, reverse, function},
-              {x.tensor}, x.where);
+  return scan(graph::CumsumAttributes{axis_of(name, x, axis), exclusive, reverse, function}, x, name);
 }
 
 Tensor transform(In x, bool inverse, double scale) {

@@ -82,7 +82,8 @@ Tensor Tensor::detach(Where where) const { return make(kinds::detach, {}, {*this
 void Tensor::eval() const { (void)graph::storage_of(*this); }
 
 void Tensor::read(DType as, std::span<std::byte> bytes) const {
-  if (dtype() != as) {
+  const bool bytes_of_booleans = dtype() == DType::boolean && as == DType::u8;
+  if (dtype() != as && !bytes_of_booleans) {
     throw Error(ErrorCode::invalid_argument,
                 formatted("The tensor holds {}, not {}; convert it with to() first.",
                           ::weft::name(dtype()), ::weft::name(as)));
@@ -97,6 +98,7 @@ constexpr std::uint64_t shown = 8;
 
 std::string number(DType dtype, double value) {
   if (std::isnan(value)) return "nan";
+  if (dtype == DType::boolean) return value != 0 ? "true" : "false";
   return is_float(dtype) ? formatted("{:.6g}", value) : formatted("{:.0f}", value);
 }
 

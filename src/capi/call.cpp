@@ -85,14 +85,13 @@ weft_status report(std::string_view function, ErrorCode code, std::string_view m
 
 using weft::DType;
 
-static_assert(WEFT_F32 == static_cast<int>(DType::f32) &&
-              WEFT_F16 == static_cast<int>(DType::f16) &&
-              WEFT_BF16 == static_cast<int>(DType::bf16) &&
-              WEFT_I32 == static_cast<int>(DType::i32) &&
-              WEFT_U32 == static_cast<int>(DType::u32) &&
-              WEFT_I64 == static_cast<int>(DType::i64) &&
-              WEFT_I16 == static_cast<int>(DType::i16) && WEFT_I8 == static_cast<int>(DType::i8) &&
-              WEFT_U8 == static_cast<int>(DType::u8));
+static_assert(
+    WEFT_F32 == static_cast<int>(DType::f32) && WEFT_F16 == static_cast<int>(DType::f16) &&
+    WEFT_BF16 == static_cast<int>(DType::bf16) && WEFT_I32 == static_cast<int>(DType::i32) &&
+    WEFT_U32 == static_cast<int>(DType::u32) && WEFT_I64 == static_cast<int>(DType::i64) &&
+    WEFT_I16 == static_cast<int>(DType::i16) && WEFT_I8 == static_cast<int>(DType::i8) &&
+    WEFT_U8 == static_cast<int>(DType::u8) && WEFT_BOOL == static_cast<int>(DType::boolean) &&
+    WEFT_Q1_0 == static_cast<int>(DType::q1_0) && WEFT_NVFP4 == static_cast<int>(DType::nvfp4));
 
 const char* weft_version() { return weft::version().data(); }
 

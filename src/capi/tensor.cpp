@@ -14,8 +14,10 @@ weft_status weft_tensor_from_data(weft_device device, weft_dtype dtype, uint32_t
   return call(__func__, [&] {
     weft_tensor& out = result(tensor, "tensor");
     const auto object = get<DeviceObject>(device, "device");
+    const DType type = any_dtype_of(dtype, "dtype");
+    // Any byte but 0 is true: booleans come as bytes and are made 0 and 1.
     const ops::View view =
-        ops::View::dense(any_dtype_of(dtype, "dtype"), shape_of(rank, shape, "shape"));
+        ops::View::dense(type == DType::boolean ? DType::u8 : type, shape_of(rank, shape, "shape"));
     value_of(ops::validate(view, "tensor", ops::Types::quantized_too));
     if (view.bytes().size() != bytes) {
       raise(ErrorCode::invalid_argument, "A tensor {} takes {} bytes; {} bytes were given.",
@@ -27,7 +29,7 @@ weft_status weft_tensor_from_data(weft_device device, weft_dtype dtype, uint32_t
     if (bytes > 0) {
       value_of(on.write(gpu::whole(buffer), std::span(static_cast<const std::byte*>(data), bytes)));
     }
-    out = put(TensorObject{tensor_at(object->device, buffer, view)});
+    out = put(TensorObject{tensor_at(object->device, buffer, view).to(type, nowhere)});
   });
 }
 

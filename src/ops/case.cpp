@@ -63,6 +63,7 @@ double round_to(DType type, double value) {
     case DType::i16: return std::clamp(std::trunc(value), -32768.0, 32767.0);
     case DType::i8: return std::clamp(std::trunc(value), -128.0, 127.0);
     case DType::u8: return std::clamp(std::trunc(value), 0.0, 255.0);
+    case DType::boolean: return value != 0 ? 1 : 0;
     default: return value;
   }
 }
@@ -91,6 +92,7 @@ void store_one(DType type, double value, std::byte* at) {
     case DType::i64: put(at, static_cast<std::int64_t>(value)); break;
     case DType::i16: put(at, static_cast<std::int16_t>(value)); break;
     case DType::i8: put(at, static_cast<std::int8_t>(value)); break;
+    case DType::boolean:
     case DType::u8: put(at, static_cast<std::uint8_t>(value)); break;
     default: break;
   }
@@ -106,6 +108,7 @@ double load_one(DType type, const std::byte* at) {
     case DType::i64: return static_cast<double>(get<std::int64_t>(at));
     case DType::i16: return get<std::int16_t>(at);
     case DType::i8: return get<std::int8_t>(at);
+    case DType::boolean:
     case DType::u8: return get<std::uint8_t>(at);
     default: return 0;
   }

@@ -72,6 +72,13 @@ Status for_each_piece(std::vector<View> views, const Caps& caps,
   for (const View& view : views) {
     const std::uint64_t size = view.bytes().size();
     if (size > budget && (offender == nullptr || size > offender->bytes().size())) offender = &view;
+    // Drivers do not survive a hundred thousand launches at once, and nobody would wait for them.
+    constexpr std::uint64_t most_pieces = 1ULL << 14;
+    if (size / budget > most_pieces) {
+      return fail(ErrorCode::unsupported,
+                  "{} would take {} launches, because this device binds {} bytes at once.",
+                  describe(view), size / budget, caps.max_binding);
+    }
   }
   if (offender == nullptr) {
     if (views.front().count() < max_count) return emit(views);

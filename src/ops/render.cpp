@@ -49,8 +49,10 @@ Result<wgsl::Expanded> render(const KernelSpec& kernel) {
   text += "#include \"lib/prelude.wgsl\"\n";
   for (const OperandDecl& operand : kernel.operands) {
     const BindingDecl& binding = kernel.bindings[operand.binding];
-    // Kernels read the blocks of quantized types as words.
-    const DType type = is_quantized(operand.dtype) ? DType::u32 : operand.dtype;
+    // Kernels read the blocks of quantized types as words, and booleans as the bytes that they are.
+    const DType type = is_quantized(operand.dtype)       ? DType::u32
+                       : operand.dtype == DType::boolean ? DType::u8
+                                                         : operand.dtype;
     text += formatted(
         "#include \"lib/access.wgsl\" with NAME=\"{}\" BUFFER=\"buffer_{}\" DTYPE=\"{}\" UNIT={} "
         "WRITE={} ATOMIC={}\n",

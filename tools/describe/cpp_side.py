@@ -145,7 +145,8 @@ def table_header(described: Description) -> str:
 
 
 def member(name: str) -> str:
-    return name.lower()
+    """The enumerator of a type; C++ has a word of its own for one of them."""
+    return "boolean" if name == "bool" else name.lower()
 
 
 FILE_TYPES = NOTE + """#pragma once

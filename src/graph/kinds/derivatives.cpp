@@ -89,8 +89,11 @@ Parts d_xielu(const At& t) {
 
 /// Of equals, each gets half.
 Parts larger(const At& t, const char* compare) {
-  const Tensor half = map("equal", t.a(), t.b()) * 0.5;
-  return {t.dy * (map(compare, t.a(), t.b()) + half), t.dy * (map(compare, t.b(), t.a()) + half)};
+  const Tensor half = map("equal", t.a(), t.b()).to(DType::f32) * 0.5;
+  const auto more = [&](const Tensor& a, const Tensor& b) {
+    return map(compare, a, b).to(DType::f32) + half;
+  };
+  return {t.dy * more(t.a(), t.b()), t.dy * more(t.b(), t.a())};
 }
 
 struct Row {
@@ -107,7 +110,25 @@ constexpr Row table[] = {
   {"neg", [](const At& t) -> Parts { return {-t.dy}; }},
   {"sign", none}, {"step", none}, {"floor", none}, {"ceil", none}, {"round", none},
   {"round_away", none}, {"trunc", none}, {"equal", none}, {"not_equal", none}, {"less", none}, {"less_equal", none},
-  {"greater", none}, {"greater_equal", none}, {"fill", none}, {"arange", none},
+  {"greater", none}, {"greater_equal", none}, {"fill", none}, {"arange", none}, {"isnan", none}, {"isinf", none},
+  {"isfinite", none}, {"logical_and", none}, {"logical_or", none}, {"logical_xor", none}, {"logical_not", none},
+  {"bitwise_and", none}, {"bitwise_or", none}, {"bitwise_xor", none}, {"bitwise_not", none}, {"left_shift", none},
+  {"right_shift", none}, {"floor_divide", none},
+  {"exp2", [](const At& t) -> Parts { return {t.dy * t.y * std::numbers::ln2}; }},
+  {"log2", [](const At& t) -> Parts { return {t.dy / t.a() * (1 / std::numbers::ln2)}; }},
+  {"log10", [](const At& t) -> Parts { return {t.dy / t.a() * (1 / std::numbers::ln10)}; }},
+  {"sinh", [](const At& t) -> Parts { return {t.dy * map("cosh", t.a())}; }},
+  {"cosh", [](const At& t) -> Parts { return {t.dy * map("sinh", t.a())}; }},
+  {"asin", [](const At& t) -> Parts { return {t.dy * map("rsqrt", line(square(t.a()), -1, 1))}; }},
+  {"acos", [](const At& t) -> Parts { return {-t.dy * map("rsqrt", line(square(t.a()), -1, 1))}; }},
+  {"atan", [](const At& t) -> Parts { return {t.dy / line(square(t.a()), 1, 1)}; }},
+  {"asinh", [](const At& t) -> Parts { return {t.dy * map("rsqrt", line(square(t.a()), 1, 1))}; }},
+  {"acosh", [](const At& t) -> Parts { return {t.dy * map("rsqrt", line(square(t.a()), 1, -1))}; }},
+  {"atanh", [](const At& t) -> Parts { return {t.dy / line(square(t.a()), -1, 1)}; }},
+  {"erfinv", [](const At& t) -> Parts { return {t.dy * exp(square(t.y)) * (std::sqrt(std::numbers::pi) / 2)}; }},
+  {"lgamma", [](const At& t) -> Parts { return {t.dy * map("digamma", t.a())}; }},
+  {"nan_to_num", [](const At& t) -> Parts { return {t.dy * map("isfinite", t.a()).to(DType::f32)}; }},
+  {"div_scalar", [](const At& t) -> Parts { return {map("div_scalar", t.dy, {t.s[0]})}; }},
   {"square", [](const At& t) -> Parts { return {t.dy * t.a() * 2}; }},
   {"exp", [](const At& t) -> Parts { return {t.dy * t.y}; }},
   {"expm1", [](const At& t) -> Parts { return {t.dy * line(t.y, 1, 1)}; }},
@@ -146,8 +167,13 @@ constexpr Row table[] = {
   {"maximum", [](const At& t) -> Parts { return larger(t, "greater"); }},
   {"minimum", [](const At& t) -> Parts { return larger(t, "less"); }},
   {"pow", [](const At& t) -> Parts {
-    return {t.want(0) ? t.dy * t.b() * map("pow", t.a(), line(t.b(), 1, -1)) : Tensor(),
-            t.want(1) ? t.dy * t.y * log(t.a()) : Tensor()};
+    // Neither 0 · infinity: x⁰ does not change with x, nor 0ʸ with y.
+    const Tensor zero = full_like(t.dy, {}, t.dy.dtype());
+    const auto unless = [&](const Tensor& x, const Tensor& part) {
+      return where(map("equal", x, zero), zero, part);
+    };
+    return {t.want(0) ? unless(t.b(), t.dy * t.b() * map("pow", t.a(), line(t.b(), 1, -1))) : Tensor(),
+            t.want(1) ? unless(t.a(), t.dy * t.y * log(t.a())) : Tensor()};
   }},
   {"fmod", [](const At& t) -> Parts { return {t.dy, t.want(1) ? -t.dy * map("trunc", t.a() / t.b()) : Tensor()}; }},
   {"remainder", [](const At& t) -> Parts { return {t.dy, t.want(1) ? -t.dy * map("floor", t.a() / t.b()) : Tensor()}; }},
@@ -160,7 +186,7 @@ constexpr Row table[] = {
     return {scaled * t.b(), -scaled * t.a()};
   }},
   {"where", [](const At& t) -> Parts {
-    const Tensor zero = t.dy * 0;
+    const Tensor zero = full_like(t.dy, {}, t.dy.dtype());
     return {{}, where(t.a(), t.dy, zero), where(t.a(), zero, t.dy)};
   }},
   {"reglu", [](const At& t) -> Parts { return gated(t, [](const Tensor& x) { return relu(x); }, step); }},

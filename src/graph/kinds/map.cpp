@@ -1,12 +1,14 @@
 #include "ops/map/map.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/nearby.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "graph/kinds/derivatives.hpp"
+#include "ops/map/wide.hpp"
 #include "ops/quant/codec.hpp"
 #include "ops/quant/quant.hpp"
 
@@ -19,13 +21,54 @@ Status check_scalars(const MapAttributes& a, const Signature& s) {
     return !is_float(type.dtype) && !is_quantized(type.dtype);
   };
   if (!std::ranges::all_of(s.inputs, integer)) return {};
+  const bool wide =
+      std::ranges::any_of(s.inputs, [](const Type& type) { return type.dtype == DType::i64; });
   for (const double scalar : a.scalars) {
+    if (a.function == "scale" && !wide && !(scalar > -0x1p32 && scalar < 0x1p32)) {
+      return fail(ErrorCode::invalid_argument, "`{}` of {} cannot have the parameter {}.",
+                  a.function, describe(s.inputs.front()), scalar);
+    }
     if (std::isfinite(scalar) && scalar != std::trunc(scalar)) {
       return fail(ErrorCode::invalid_argument,
                   "`{}` of {} cannot have the parameter {}, which is no whole number; convert the "
                   "tensor with to() first.",
                   a.function, describe(s.inputs.front()), scalar);
     }
+  }
+  return {};
+}
+
+/// The type that the values of all inputs fit; the condition of `where` is none of them.
+DType common_type(const ops::map::Function& function, std::span<const Type> inputs) {
+  const auto values = inputs.subspan(function.name == "where" ? 1 : 0);
+  DType dtype = values.front().dtype;
+  for (const Type& input : values) dtype = promote(dtype, input.dtype);
+  return dtype;
+}
+
+/// An error where a function has no meaning for values of a type.
+Status check_type(const ops::map::Function& function, std::span<const Type> inputs, DType dtype) {
+  constexpr std::array numbers_only{"sub",        "neg",        "scale",     "div",
+                                    "fmod",       "remainder", "floor_divide",
+                                    "left_shift", "right_shift"};
+  if (ops::map::is_bitwise(function.name) && is_float(dtype)) {
+    return fail(ErrorCode::unsupported, "`{}` is defined for integers; an input is {}.",
+                function.name, describe(inputs.front()));
+  }
+  if (!function.integers && !is_float(dtype)) {
+    return fail(ErrorCode::unsupported, "`{}` is defined for floats; an input is {}.",
+                function.name, describe(inputs.front()));
+  }
+  if (dtype == DType::boolean && std::ranges::contains(numbers_only, function.name)) {
+    return fail(
+        ErrorCode::unsupported,
+        "`{}` is defined for numbers; {} holds booleans (logical_xor and logical_not are for "
+        "those).",
+        function.name, describe(inputs.front()));
+  }
+  if (dtype == DType::i64 && !ops::map::has_wide(function.name)) {
+    return fail(ErrorCode::unsupported, "There is no `{}` of i64; an input is {}.", function.name,
+                describe(inputs.front()));
   }
   return {};
 }
@@ -55,20 +98,38 @@ Result<std::vector<Type>> infer_map(const Signature& s) {
     if (!input.given) {
       return fail(ErrorCode::invalid_argument, "An input of `{}` is empty.", a.function);
     }
+    if (is_quantized(input.dtype)) {
+      return fail(ErrorCode::unsupported,
+                  "`{}` takes no quantized tensors; {} is converted with to().", a.function,
+                  describe(input));
+    }
     auto both = graph::broadcast(shape, input.shape);
     if (!both) return std::unexpected(both.error());
     shape = std::move(*both);
   }
-  return one(s.inputs[a.function == "where" ? 1 : 0].dtype, shape);
+  const DType dtype = common_type(*function, s.inputs);
+  if (const Status ok = check_type(*function, s.inputs, dtype); !ok)
+    return std::unexpected(ok.error());
+  return one(ops::map::gives_boolean(a.function) ? DType::boolean : dtype, shape);
+}
+
+bool any_wide(std::span<const ops::View> views) {
+  return std::ranges::any_of(views, [](const ops::View& v) { return v.dtype == DType::i64; });
 }
 
 Result<ops::Plan> lower_map(const LowerArgs& l) {
   const auto& a = as<MapAttributes>(l.attributes);
-  return ops::map::plan({.function = a.function,
-                         .inputs = {l.inputs.begin(), l.inputs.end()},
-                         .y = l.outputs[0],
-                         .scalars = a.scalars},
-                        l.caps);
+  const ops::map::Args args{.function = a.function,
+                            .inputs = {l.inputs.begin(), l.inputs.end()},
+                            .y = l.outputs[0],
+                            .scalars = a.scalars};
+  // Numbers with and without signs that are compared have a common type that no input has.
+  DType common = DType::boolean;
+  for (const ops::View& input : l.inputs.subspan(a.function == "where" ? 1 : 0)) {
+    common = promote(common, input.dtype);
+  }
+  const bool wide = common == DType::i64 || any_wide(l.outputs);
+  return wide ? ops::map::plan_wide(args, l.caps) : ops::map::plan(args, l.caps);
 }
 
 /// Derivatives are formed in f32, whatever the type of the inputs is.
@@ -118,7 +179,9 @@ Result<ops::Plan> lower_copy(const LowerArgs& l) {
   if (is_quantized(y.dtype)) {
     return ops::quant::plan(ops::quant::EncodeArgs{.x = x, .table = y}, l.caps);
   }
-  return ops::map::plan({.function = "copy", .inputs = {l.inputs[0]}, .y = l.outputs[0]}, l.caps);
+  const ops::map::Args args{.function = "copy", .inputs = {l.inputs[0]}, .y = l.outputs[0]};
+  const bool wide = x.dtype != y.dtype && (any_wide(l.inputs) || any_wide(l.outputs));
+  return wide ? ops::map::plan_wide(args, l.caps) : ops::map::plan(args, l.caps);
 }
 
 std::vector<Tensor> gradient_cast(const GradientArgs& g) {

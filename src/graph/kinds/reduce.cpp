@@ -14,6 +14,15 @@ bool picks(Function function) {
   return function == Function::argmax || function == Function::argmin;
 }
 
+/// Sums and products of narrow integers and of booleans have more room; questions have booleans as answers.
+DType result_type(Function function, DType dtype) {
+  if (picks(function)) return DType::i32;
+  if (function == Function::any || function == Function::all) return DType::boolean;
+  const bool adds = function == Function::sum || function == Function::prod;
+  if (!adds || is_float(dtype) || size_of(dtype) >= 4) return dtype;
+  return dtype == DType::u8 ? DType::u32 : DType::i32;
+}
+
 Result<std::vector<Type>> infer_reduce(const Signature& s) {
   const auto& a = as<ReduceAttributes>(s.attributes);
   const Type& x = s.inputs[0];
@@ -39,7 +48,11 @@ Result<std::vector<Type>> infer_reduce(const Signature& s) {
                 "A dimension of the reduction `{}` is not one of a tensor of shape {}.",
                 name(a.function), ops::describe(x.shape));
   }
-  return one(picks(a.function) ? DType::i32 : x.dtype, shape);
+  if (x.dtype == DType::i64 || is_quantized(x.dtype)) {
+    return fail(ErrorCode::unsupported, "There is no `{}` of {}; convert it with to() first.",
+                name(a.function), describe(x));
+  }
+  return one(result_type(a.function, x.dtype), shape);
 }
 
 Result<ops::Plan> lower_reduce(const LowerArgs& l) {
@@ -49,14 +62,16 @@ Result<ops::Plan> lower_reduce(const LowerArgs& l) {
 }
 
 /// 1 where x is 0, else 0.
-Tensor is_zero(const Tensor& x) { return weft::map("equal", x, full_like(x, {}, x.dtype())); }
+Tensor is_zero(const Tensor& x) {
+  return weft::map("equal", x, full_like(x, {}, x.dtype())).to(x.dtype());
+}
 
 /// The product of all others, for each element: the whole product divided by it where none is 0; else only a single 0 has
 /// a product of others that is not.
 Tensor product_gradient(const Tensor& x, const Tensor& dy, const Dims& dims) {
   const Tensor zero = is_zero(x);
   const Tensor safe = x + zero;
-  const Tensor counts = weft::map("equal", sum(zero, dims, true), zero);
+  const Tensor counts = weft::map("equal", sum(zero, dims, true), zero).to(x.dtype());
   return dy * prod(safe, dims, true) / safe * counts;
 }
 
@@ -79,7 +94,7 @@ std::vector<Tensor> gradient_reduce(const GradientArgs& g) {
     case Function::mean: return {(dy * (1.0 / static_cast<double>(count))).broadcast_to(x.shape())};
     case Function::max:
     case Function::min: {  // equals share
-      const Tensor hit = weft::map("equal", x, y);
+      const Tensor hit = weft::map("equal", x, y).to(x.dtype());
       return {hit * (dy / sum(hit, dims, true))};
     }
     case Function::prod: return {product_gradient(x, dy, dims)};

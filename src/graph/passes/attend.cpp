@@ -70,9 +70,13 @@ class Matcher {
   /// What lies below a multiplication by a number, which goes to `scale`.
   Edge without_scale(Edge edge, float& scale) const {
     const Operation* map = only_read(edge, kinds::map);
-    if (map == nullptr || function(*map) != "scale") return edge;
+    if (map == nullptr) return edge;
     const auto& scalars = as<MapAttributes>(map->attributes).scalars;
-    if (scalars[1] != 0) return edge;
+    if (function(*map) == "div_scalar") {
+      scale /= static_cast<float>(scalars[0]);
+      return map->inputs[0];
+    }
+    if (function(*map) != "scale" || scalars[1] != 0) return edge;
     scale *= static_cast<float>(scalars[0]);
     return map->inputs[0];
   }

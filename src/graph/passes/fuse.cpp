@@ -10,10 +10,20 @@ namespace {
 
 namespace fused = ops::fused;
 
+/// In a chain booleans are 1 and 0.
+bool fits_chain(DType dtype) { return is_float(dtype) || dtype == DType::boolean; }
+
 bool all_float(const Graph& graph, const Operation& operation) {
-  return is_float(operation.types.front().dtype) &&
+  return fits_chain(operation.types.front().dtype) &&
          std::ranges::all_of(operation.inputs,
-                             [&](Edge input) { return is_float(graph.type(input).dtype); });
+                             [&](Edge input) { return fits_chain(graph.type(input).dtype); });
+}
+
+/// Sums of booleans would not be booleans in a chain.
+bool is_arithmetic_of_booleans(const Operation& operation) {
+  const auto* map = std::get_if<MapAttributes>(&operation.attributes);
+  return operation.types.front().dtype == DType::boolean && map != nullptr &&
+         !ops::map::gives_boolean(map->function) && map->function != "where";
 }
 
 bool is_fill(const Operation& operation) {
@@ -30,7 +40,8 @@ bool can_join(const Graph& graph, const std::vector<int>& readers, Edge edge, co
   const bool widens = operation.rule == &kinds::cast && operation.types.front().dtype == DType::f32;
   // A smaller result is cheaper computed once than for every place it is repeated at.
   return (map || widens) && readers[static_cast<std::size_t>(edge.node)] == 1 &&
-         operation.types.front().shape == shape && all_float(graph, operation);
+         operation.types.front().shape == shape && all_float(graph, operation) &&
+         !is_arithmetic_of_booleans(operation);
 }
 
 /// A chain that grows from its last operation towards its inputs.
@@ -44,6 +55,9 @@ class Chain {
         most_inputs_(most_inputs) {
     plan(last);
   }
+
+  /// What the chain reads.
+  [[nodiscard]] const std::vector<Edge>& inputs() const { return inputs_; }
 
   /// The operations that became part of the chain.
   [[nodiscard]] const std::vector<int>& members() const { return members_; }
@@ -175,19 +189,25 @@ Status fuse(Graph& graph, DeviceData&) {
     const Operation& operation = graph.operations[i];
     if (is_tail(operation)) {
       const Edge x = operation.inputs.front();
-      if (!can_join(graph, readers, x, graph.type(x).shape)) continue;
+      if (!can_join(graph, readers, x, graph.type(x).shape) || !is_float(graph.type(x).dtype))
+        continue;
       const auto more = static_cast<std::size_t>(
           std::count_if(operation.inputs.begin() + 1, operation.inputs.end(),
                         [](const Edge& input) { return input.given(); }));
       const Chain chain(graph, readers, x.node, fused::max_inputs - more);
       std::optional<Operation> whole = chain.fuse_tail(operation);
       if (!whole) continue;
+      // The kernels of rows read floats alone, and reductions of booleans count.
+      const bool plain = std::ranges::all_of(
+          chain.inputs(), [&](Edge input) { return is_float(graph.type(input).dtype); });
+      if (!plain && operation.rule != &kinds::reduce) continue;
       for (const int node : chain.members()) gone[static_cast<std::size_t>(node)] = true;
       graph.operations[i] = std::move(*whole);
       continue;
     }
     const bool elementwise = operation.rule == &kinds::map || operation.rule == &kinds::cast;
-    if (gone[i] || !elementwise || operation.inputs.empty() || !all_float(graph, operation))
+    if (gone[i] || !elementwise || operation.inputs.empty() || !all_float(graph, operation) ||
+        !is_float(operation.types.front().dtype))
       continue;
     const Chain chain(graph, readers, static_cast<int>(i));
     std::optional<Operation> whole = chain.fuse(operation);

@@ -1,5 +1,7 @@
 #include "ops/fused/chain.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 
 #include "base/format.hpp"
@@ -9,6 +11,13 @@ namespace {
 
 std::string value_name(std::uint32_t number, std::size_t inputs) {
   return number < inputs ? formatted("x{}", number) : formatted("t{}", number - inputs);
+}
+
+/// Functions whose helpers stand in map/special.wgsl.
+bool is_special(std::string_view function) {
+  constexpr std::array names{"asin",  "acos",  "atan",  "atan2",  "sinh",   "cosh",
+                             "asinh", "acosh", "atanh", "erfinv", "lgamma", "digamma"};
+  return std::ranges::contains(names, function);
 }
 
 /// An input may share memory with the output only as the same view.
@@ -38,8 +47,8 @@ Status check(const Chain& chain) {
   }
   for (std::size_t i = 0; i < chain.inputs.size(); ++i) {
     if (const Status ok = validate(chain.inputs[i], input_names[i]); !ok) return ok;
-    if (!is_float(chain.inputs[i].dtype)) {
-      return fail(ErrorCode::unsupported, "Chains are of floats; input {} is {}.", i,
+    if (!is_float(chain.inputs[i].dtype) && chain.inputs[i].dtype != DType::boolean) {
+      return fail(ErrorCode::unsupported, "Chains are of floats and booleans; input {} is {}.", i,
                   describe(chain.inputs[i]));
     }
   }
@@ -77,9 +86,11 @@ Result<std::vector<View>> broadcast_inputs(const Chain& chain, std::span<const s
 }
 
 std::string text_of(const Chain& chain) {
-  std::string text =
-      "#let NEEDS_ERF = 1\n#let NEEDS_EXPM1 = 1\n#let NEEDS_LOG1P = 1\n#let DOMAIN = \"f32\"\n"
-      "#include \"map/helpers.wgsl\"\n";
+  std::string text = formatted(
+      "#let NEEDS_ERF = 1\n#let NEEDS_EXPM1 = 1\n#let NEEDS_LOG1P = 1\n"
+      "#let NEEDS_SPECIAL = {}\n#let DOMAIN = \"f32\"\n"
+      "#include \"map/helpers.wgsl\"\n",
+      std::ranges::any_of(chain.steps, is_special, &Step::function) ? 1 : 0);
   for (std::size_t k = 0; k < chain.steps.size(); ++k) {
     text +=
         formatted("#include \"map/functions.wgsl\" with FN=\"{}\" F_NAME=\"f{}\" S_NAME=\"s{}\"\n",

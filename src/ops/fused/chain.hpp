@@ -32,8 +32,9 @@ inline constexpr std::array<std::string_view, max_inputs> input_names{"x0", "x1"
 /// A chain whose result is nowhere in memory: kernels that take one (reduce, softmax, norm) compute it where they would
 /// read their input. Everything is computed in f32, without rounding in between.
 struct Chain {
-  std::vector<View> inputs;  ///< f32, f16 or bf16; broadcast to the shape of the result.
-  std::vector<Step> steps;   ///< At least one where there is a chain.
+  std::vector<View>
+      inputs;  ///< f32, f16, bf16 or booleans (1 and 0); broadcast to the shape of the result.
+  std::vector<Step> steps;  ///< At least one where there is a chain.
   [[nodiscard]] bool given() const { return !steps.empty(); }
 };
 

@@ -1,7 +1,9 @@
 #include "ops/map/functions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace weft::ops::map {
@@ -33,6 +35,28 @@ double swiglu_oai(double a, double b, S s) {
   const double gate = std::min(a, s[1]);
   const double up = std::clamp(b, -s[1], s[1]);
   return gate * sigmoid(s[0] * gate) * (up + 1.0);
+}
+
+std::int64_t whole(double x) { return static_cast<std::int64_t>(x); }
+
+/// The inverse of erf, from a first guess by Newton's method.
+double erfinv(double y) {
+  if (std::abs(y) >= 1) return y * std::numeric_limits<double>::infinity();
+  double x = 0;
+  for (int i = 0; i < 100; ++i) {
+    const double step = (y - std::erf(x)) * std::sqrt(std::numbers::pi) / 2 * std::exp(x * x);
+    x += std::clamp(step, -0.3, 0.3);
+  }
+  return x;
+}
+
+/// For numbers above 0, by its asymptotic series from 20 on.
+double digamma(double x) {
+  double less = 0;
+  for (; x < 20; x += 1) less += 1 / x;
+  const double r = 1 / (x * x);
+  return std::log(x) - 0.5 / x - r * (1.0 / 12 - r * (1.0 / 120 - r * (1.0 / 252 - r / 240))) -
+         less;
 }
 
 // Derivatives, by which the rows of the backward family multiply.
@@ -109,6 +133,27 @@ constexpr Function table[] = {
   {"round", unary, 1, false, [](double a, double, double, S) { return std::nearbyint(a); }, -100, 100, 0},
   {"round_away", unary, 1, false, [](double a, double, double, S) { return std::round(a); }, -100, 100, 0},
   {"trunc", unary, 1, false, [](double a, double, double, S) { return std::trunc(a); }, -100, 100, 0},
+  {"exp2", unary, 1, false, [](double a, double, double, S) { return std::exp2(a); }, -20, 10, 32},
+  {"log2", unary, 1, false, [](double a, double, double, S) { return std::log2(a); }, 0.001, 100, 16},
+  {"log10", unary, 1, false, [](double a, double, double, S) { return std::log10(a); }, 0.001, 100, 16},
+  {"sinh", unary, 1, false, [](double a, double, double, S) { return std::sinh(a); }, -6, 6, 32},
+  {"cosh", unary, 1, false, [](double a, double, double, S) { return std::cosh(a); }, -6, 6, 32},
+  {"asin", unary, 1, false, [](double a, double, double, S) { return std::asin(a); }, -0.95, 0.95, 8},
+  {"acos", unary, 1, false, [](double a, double, double, S) { return std::acos(a); }, -0.95, 0.95, 8},
+  {"atan", unary, 1, false, [](double a, double, double, S) { return std::atan(a); }, -20, 20, 8},
+  {"asinh", unary, 1, false, [](double a, double, double, S) { return std::asinh(a); }, -50, 50, 16},
+  {"acosh", unary, 1, false, [](double a, double, double, S) { return std::acosh(a); }, 1, 50, 16},
+  {"atanh", unary, 1, false, [](double a, double, double, S) { return std::atanh(a); }, -0.95, 0.95, 16},
+  {"erfinv", unary, 1, false, [](double a, double, double, S) { return erfinv(a); }, -0.95, 0.95, 16},
+  {"lgamma", unary, 1, false, [](double a, double, double, S) { return std::lgamma(a); }, 0.05, 30, 64},
+  {"digamma", unary, 1, false, [](double a, double, double, S) { return digamma(a); }, 0.2, 30, 64},
+  {"isnan", unary, 1, false, [](double a, double, double, S) { return std::isnan(a) ? 1.0 : 0.0; }, -2, 2, 0},
+  {"isinf", unary, 1, false, [](double a, double, double, S) { return std::isinf(a) ? 1.0 : 0.0; }, -2, 2, 0},
+  {"isfinite", unary, 1, false, [](double a, double, double, S) { return std::isfinite(a) ? 1.0 : 0.0; }, -2, 2, 0},
+  {"nan_to_num", unary, 1, false, [](double a, double, double, S s) { return std::isnan(a) ? s[0] : std::isinf(a) ? s[a > 0 ? 1 : 2] : a; }, -4, 4, 0, "nan, posinf, neginf", {0.0, 3.4e38, -3.4e38}},
+  {"div_scalar", unary, 1, false, [](double a, double, double, S s) { return a / s[0]; }, -100, 100, 4, "divisor", {3.0}},
+  {"logical_not", unary, 1, true, [](double a, double, double, S) { return a != 0 ? 0.0 : 1.0; }, -2, 2, 0},
+  {"bitwise_not", unary, 1, true, [](double a, double, double, S) { return double(~whole(a)); }, -100, 100, 0},
   {"clamp", unary, 1, true, [](double a, double, double, S s) { return std::min(std::max(a, s[0]), s[1]); }, -10, 10, 0, "low, high", {-2.0, 3.0}},
   {"scale", unary, 1, true, [](double a, double, double, S s) { return a * s[0] + s[1]; }, -10, 10, 32, "factor, bias", {3.0, 2.0}},
   {"add", binary, 2, true, [](double a, double b, double, S) { return a + b; }, -100, 100, 1},
@@ -128,6 +173,15 @@ constexpr Function table[] = {
   {"less_equal", binary, 2, true, [](double a, double b, double, S) { return a <= b ? 1.0 : 0.0; }, -3, 3, 0},
   {"greater", binary, 2, true, [](double a, double b, double, S) { return a > b ? 1.0 : 0.0; }, -3, 3, 0},
   {"greater_equal", binary, 2, true, [](double a, double b, double, S) { return a >= b ? 1.0 : 0.0; }, -3, 3, 0},
+  {"floor_divide", binary, 2, true, [](double a, double b, double, S) { return std::floor(a / b); }, 1, 50, 0},
+  {"bitwise_and", binary, 2, true, [](double a, double b, double, S) { return double(whole(a) & whole(b)); }, -100, 100, 0},
+  {"bitwise_or", binary, 2, true, [](double a, double b, double, S) { return double(whole(a) | whole(b)); }, -100, 100, 0},
+  {"bitwise_xor", binary, 2, true, [](double a, double b, double, S) { return double(whole(a) ^ whole(b)); }, -100, 100, 0},
+  {"left_shift", binary, 2, true, [](double a, double b, double, S) { return double(whole(a) << whole(b)); }, 0, 12, 0},
+  {"right_shift", binary, 2, true, [](double a, double b, double, S) { return double(whole(a) >> whole(b)); }, 0, 12, 0},
+  {"logical_and", binary, 2, true, [](double a, double b, double, S) { return a != 0 && b != 0 ? 1.0 : 0.0; }, -2, 2, 0},
+  {"logical_or", binary, 2, true, [](double a, double b, double, S) { return a != 0 || b != 0 ? 1.0 : 0.0; }, -2, 2, 0},
+  {"logical_xor", binary, 2, true, [](double a, double b, double, S) { return (a != 0) != (b != 0) ? 1.0 : 0.0; }, -2, 2, 0},
   {"where", Family::ternary, 3, true, [](double a, double b, double c, S) { return a != 0 ? b : c; }, -2, 2, 0},
   {"reglu", gated, 2, false, [](double a, double b, double, S) { return std::max(a, 0.0) * b; }, -4, 4, 1},
   {"geglu_tanh", gated, 2, false, [](double a, double b, double, S) { return gelu_tanh(a) * b; }, -4, 4, 64},
@@ -179,6 +233,19 @@ constexpr Function table[] = {
 }  // namespace
 
 std::span<const Function> functions() { return table; }
+
+bool gives_boolean(std::string_view function) {
+  constexpr std::array names{"equal",         "not_equal",          "less",         "less_equal",       "greater",
+                             "greater_equal",         "isnan",       "isinf",      "isfinite", "logical_and",
+                             "logical_or", "logical_xor", "logical_not"};
+  return std::ranges::contains(names, function);
+}
+
+bool is_bitwise(std::string_view function) {
+  constexpr std::array names{"bitwise_and", "bitwise_or", "bitwise_xor",
+                             "bitwise_not", "left_shift", "right_shift"};
+  return std::ranges::contains(names, function);
+}
 
 const Function* find_function(std::string_view name) {
   const auto* found = std::ranges::find(table, name, &Function::name);

@@ -32,6 +32,12 @@ struct Function {
 /// Every function, in the order of the documentation.
 std::span<const Function> functions();
 
+/// Whether a function answers a question: its results are 1 or 0, booleans in graphs.
+bool gives_boolean(std::string_view function);
+
+/// Whether a function works on the bits of integers and has no meaning for floats.
+bool is_bitwise(std::string_view function);
+
 /// The function with that name, or null.
 const Function* find_function(std::string_view name);
 

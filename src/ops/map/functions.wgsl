@@ -6,7 +6,8 @@
 #let S_NAME = "s"
 #let NEEDS_ERF = FN == "erf" || FN == "gelu" || FN == "geglu" || FN == "gelu_back" || FN == "geglu_back"
 #let NEEDS_EXPM1 = FN == "expm1" || FN == "elu" || FN == "xielu"
-#let NEEDS_LOG1P = FN == "log1p" || FN == "logaddexp" || FN == "softplus" || FN == "mish" || FN == "mish_back"
+#let NEEDS_SPECIAL = FN == "asin" || FN == "acos" || FN == "atan" || FN == "atan2" || FN == "sinh" || FN == "cosh" || FN == "asinh" || FN == "acosh" || FN == "atanh" || FN == "erfinv" || FN == "lgamma" || FN == "digamma"
+#let NEEDS_LOG1P = FN == "log1p" || FN == "logaddexp" || FN == "softplus" || FN == "mish" || FN == "mish_back" || NEEDS_SPECIAL
 #include "map/helpers.wgsl"
 #endif
 #for k in 0..4
@@ -168,12 +169,86 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   return or_nan(a, or_nan(b, select(sum, larger, abs(larger) > V(3.4028234e38))));
 }
 #elif FN == "atan2"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(atan2(a, b), V(0.0), (a == V(0.0)) & (b == V(0.0))); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return atan24(a, b); }
 #elif FN == "equal" || FN == "less" || FN == "less_equal" || FN == "greater" || FN == "greater_equal"
 #let SIGN = FN == "equal" ? "==" : FN == "less" ? "<" : FN == "less_equal" ? "<=" : FN == "greater" ? ">" : ">="
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), {{DOMAIN == "f32" ? "ordered(a, b) & " : ""}}(a {{SIGN}} b)); }
 #elif FN == "not_equal"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(1), V(0), {{DOMAIN == "f32" ? "ordered(a, b) & " : ""}}(a == b)); }
+#elif FN == "logical_and"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), truth(a) & truth(b)); }
+#elif FN == "logical_or"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), truth(a) | truth(b)); }
+#elif FN == "logical_xor"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), truth(a) != truth(b)); }
+#elif FN == "logical_not"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(1), V(0), truth(a)); }
+#elif FN == "isnan"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0.0), V(1.0), is_nan(a)); }
+#elif FN == "isinf"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  return select(V(0.0), V(1.0), (bitcast<vec4<u32>>(a) & vec4<u32>(0x7fffffffu)) == vec4<u32>(0x7f800000u));
+}
+#elif FN == "isfinite"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  return select(V(0.0), V(1.0), (bitcast<vec4<u32>>(a) & vec4<u32>(0x7f800000u)) != vec4<u32>(0x7f800000u));
+}
+#elif FN == "nan_to_num"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  let bits = bitcast<vec4<u32>>(a);
+  let high = select(a, V({{S_NAME}}1()), bits == vec4<u32>(0x7f800000u));
+  return select(select(high, V({{S_NAME}}2()), bits == vec4<u32>(0xff800000u)), V({{S_NAME}}0()), is_nan(a));
+}
+#elif FN == "exp2"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return exp2(a); }
+#elif FN == "log2"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  return select(log2(a), near_log(a - V(1.0)) * 1.4426950408889634, (a > V(0.72)) & (a < V(1.4)));
+}
+#elif FN == "log10"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return log4(a) * 0.4342944819032518; }
+#elif FN == "asin" || FN == "acos" || FN == "atan" || FN == "sinh" || FN == "cosh" || FN == "asinh" || FN == "acosh" || FN == "atanh" || FN == "erfinv" || FN == "lgamma" || FN == "digamma"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{FN}}4(a); }
+#elif FN == "div_scalar"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a / V({{S_NAME}}0()); }
+#elif FN == "floor_divide" && DOMAIN == "f32"
+// The quotient may be rounded up to the next whole number; then the rest has the wrong sign.
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  let whole = floor(a / b);
+  let rest = a - whole * b;
+  return select(whole, whole - V(1.0), rest * sign(b) < V(0.0));
+}
+#elif FN == "floor_divide" && DOMAIN == "u32"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a / max(b, V(1u)), V(0u), b == V(0u)); }
+#elif FN == "floor_divide"
+// Nothing divided by 0; Vulkan leaves that open, and the lowest number divided by -1, which goes round.
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  let overflow = (a == V(-0x7fffffffi - 1i)) & (b == V(-1i));
+  let d = select(b, V(1i), (b == V(0i)) | overflow);
+  let quotient = a / d;
+  let lower = (a - quotient * d != V(0i)) & ((a < V(0i)) != (d < V(0i)));
+  return select(select(quotient, quotient - V(1i), lower), V(0i), b == V(0i));
+}
+#elif FN == "bitwise_and"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a & b; }
+#elif FN == "bitwise_or"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a | b; }
+#elif FN == "bitwise_xor"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a ^ b; }
+#elif FN == "bitwise_not"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return ~a; }
+#elif FN == "left_shift"
+// Nothing is left of shifts by 32 and more, or by less than 0.
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  let n = vec4<u32>(b);
+  return select(a << min(n, vec4<u32>(31u)), V(0), n > vec4<u32>(31u));
+}
+#elif FN == "right_shift"
+// With its sign, if the type has one.
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  let n = vec4<u32>(b);
+  return {{DOMAIN == "u32" ? "select(a >> min(n, vec4<u32>(31u)), V(0u), n > vec4<u32>(31u))" : "a >> min(n, vec4<u32>(31u))"}};
+}
 #elif FN == "where"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(c, b, truth(a)); }
 #elif FN == "reglu"

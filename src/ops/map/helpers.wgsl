@@ -1,5 +1,5 @@
 // What the elementwise functions share: the type T that they are computed in, vectors V of four, and pieces that more
-// than one function needs. Includers say NEEDS_ERF, NEEDS_EXPM1 and NEEDS_LOG1P.
+// than one function needs. Includers say NEEDS_ERF, NEEDS_EXPM1, NEEDS_LOG1P and NEEDS_SPECIAL.
 alias T = {{DOMAIN}};
 alias V = vec4<{{DOMAIN}}>;
 #if DOMAIN == "f32"
@@ -104,6 +104,9 @@ fn log4(x: V) -> V { return select(log(x), near_log(x - V(1.0)), (x > V(0.72)) &
 #if NEEDS_LOG1P
 fn log1p4(x: V) -> V { return select(log(V(1.0) + x), near_log(x), (x > V(-0.28)) & (x < V(0.4))); }
 fn softplus4(x: V) -> V { return or_nan(x, max(x, V(0.0)) + log1p4(exp(-abs(x)))); }
+#endif
+#if NEEDS_SPECIAL
+#include "map/special.wgsl"
 #endif
 fn sigmoid_slope(x: V) -> V {
   let s = sigmoid4(x);

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/map/map.hpp"
+#include "ops/map/wide.hpp"
 
 namespace weft::ops::map {
 namespace {
@@ -81,6 +82,7 @@ std::vector<TensorSpec> same_shape(const Function& function, DType type, const S
 void add_function_cases(std::vector<Case>& out, const Function& function) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::u32}) {
     if (!is_float(type) && !function.integers) continue;
+    if (is_float(type) && is_bitwise(function.name)) continue;
     if (type == DType::u32 && function.low < 0 && function.name == "scale") continue;
     // 1027 elements: whole chunks and a tail, of every chunk width.
     out.push_back(
@@ -114,6 +116,47 @@ void add_range_cases(std::vector<Case>& out) {
       add(function, type, {{-50, 50}, {-20, -1}}, Fill::integers);
     }
   }
+}
+
+/// 64-bit integers, with inputs and outputs of other types and layouts beside them.
+void add_wide_cases(std::vector<Case>& out) {
+  const auto add = [&](std::string_view which, std::string_view label,
+                       std::vector<TensorSpec> tensors) {
+    const Function& function = *find_function(which);
+    Case test = make_case(function, formatted("wide_{}", label), std::move(tensors));
+    const bool positive = is_unsigned(test.tensors.back().dtype);
+    for (TensorSpec& spec : test.tensors) {
+      spec.fill = Fill::integers;
+      if (positive) spec.low = std::max(spec.low, 0.0);
+    }
+    test.plan = [&function](std::span<const View> views, const Caps& caps) {
+      return plan_wide({.function = function.name,
+                        .inputs = {views.begin(), views.end() - 1},
+                        .y = views.back(),
+                        .scalars = function.defaults},
+                       caps);
+    };
+    out.push_back(std::move(test));
+  };
+  const TensorSpec wide{.dtype = DType::i64, .shape = {3, 5, 7}};
+  for (const DType type : all_dtypes) {
+    const TensorSpec other{.dtype = type, .shape = {3, 5, 7}};
+    add("copy", formatted("to_{}", name(type)), {wide, other});
+    add("copy", formatted("from_{}", name(type)), {other, wide});
+  }
+  TensorSpec turned = wide;
+  turned.order = {2, 0, 1};
+  TensorSpec padded = wide;
+  padded.pad = 3;
+  const TensorSpec row{.dtype = DType::i32, .shape = {1, 7}};
+  const TensorSpec odd{.dtype = DType::boolean, .shape = {3, 5, 7}, .offset = 1};
+  for (const char* function : {"add", "sub", "mul", "floor_divide"}) {
+    add(function, "layouts", {turned, row, padded});
+  }
+  add("less", "layouts", {turned, row, odd});
+  add("where", "layouts", {odd, turned, row, padded});
+  const TensorSpec large{.dtype = DType::i64, .shape = {300, 701}};
+  add("add", "large", {large, {.dtype = DType::i32, .shape = {701}}, large});
 }
 
 /// Layouts are a property of the kernel, not of the function: a few functions with 1, 2 and 3 inputs cover them.
@@ -335,6 +378,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
   for (const Function& function : functions()) add_function_cases(out, function);
+  add_wide_cases(out);
   add_range_cases(out);
   add_layout_cases(out, random);
   add_cast_cases(out);

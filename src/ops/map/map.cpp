@@ -71,7 +71,7 @@ struct Params {
 
 std::string_view domain_of(DType type) {
   if (is_float(type)) return "f32";
-  return type == DType::u32 || type == DType::u8 ? "u32" : "i32";
+  return is_unsigned(type) ? "u32" : "i32";
 }
 
 /// The type that a function of these inputs is computed in: floats win over integers, signed over unsigned. The

@@ -211,11 +211,11 @@ fn reduced_place(n: u32) -> Reduced {
 // Neighbours of element i, p.along{{k}} apart.
 fn x{{k}}_load(i: u32) -> V {
 #if KIND == "vec"
-  return x{{k}}_at4(i);
+  return V(x{{k}}_at4(i));
 #elif KIND == "splat"
-  return V(x{{k}}_at(i));
+  return V(T(x{{k}}_at(i)));
 #else
-  return V(x{{k}}_at(i), x{{k}}_at(i + p.along{{k}}), x{{k}}_at(i + 2u * p.along{{k}}), x{{k}}_at(i + 3u * p.along{{k}}));
+  return V(T(x{{k}}_at(i)), T(x{{k}}_at(i + p.along{{k}})), T(x{{k}}_at(i + 2u * p.along{{k}})), T(x{{k}}_at(i + 3u * p.along{{k}})));
 #endif
 }
 #endfor
@@ -224,7 +224,7 @@ fn x{{k}}_load(i: u32) -> V {
 #for k in 0..CHAIN
 #let COMMA = k > 0 ? ", " : ""
 #let WHOLES = WHOLES + COMMA + "x" + k + "_load(p.x" + k + "_off + i[" + k + "])"
-#let SINGLES = SINGLES + COMMA + "V(x" + k + "_at(p.x" + k + "_off + i[" + k + "] + element * p.along" + k + "))"
+#let SINGLES = SINGLES + COMMA + "V(T(x" + k + "_at(p.x" + k + "_off + i[" + k + "] + element * p.along" + k + ")))"
 #endfor
 #endif
 

@@ -52,11 +52,6 @@ Status check(const Args& args) {
     return fail(ErrorCode::unsupported, "`{}` of i64 elements is not supported; x is {}.",
                 name(args.function), describe(args.x));
   }
-  const bool narrow = !is_float(args.y.dtype) && size_of(args.y.dtype) < 4;
-  if (narrow && args.function != Function::any && args.function != Function::all) {
-    return fail(ErrorCode::unsupported, "`{}` has no output of 8- or 16-bit integers; y is {}.",
-                name(args.function), describe(args.y));
-  }
   return check_distinct(args.y, "y");
 }
 
@@ -66,7 +61,7 @@ std::string_view domain_of(const Args& args) {
       f == Function::sum_squares) {
     return "f32";
   }
-  return args.x.dtype == DType::u32 || args.x.dtype == DType::u8 ? "u32" : "i32";
+  return is_unsigned(args.x.dtype) ? "u32" : "i32";
 }
 
 /// The neutral value of a function, which is also its result when nothing is reduced.

@@ -56,8 +56,8 @@ struct Args {
   /// f32, f16, bf16, i32, u32, i8 or u8, any strides. With a chain only its shape counts.
   View x;
   std::uint32_t axes = 0;  ///< Bit i set: dimension i of `x` is reduced.
-  /// The shape of `x` with the reduced dimensions left out, or kept with extent 1; any type (i8 and u8 only for any and
-  /// all), any strides. argmax and argmin give the row-major index within the reduced dimensions, the lowest one of
+  /// The shape of `x` with the reduced dimensions left out, or kept with extent 1; any type
+  /// (narrow integers go round their range), any strides. argmax and argmin give the row-major index within the reduced dimensions, the lowest one of
   /// equals. May overlap `x`.
   View y;
   fused::Chain chain{};  ///< Optional: what x is computed by, without being stored.

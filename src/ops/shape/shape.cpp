@@ -52,7 +52,7 @@ Status check_shape(const View& y, std::span<const std::uint64_t> wanted, std::st
 /// Integer types hold only some values; a fill would cut the others silently. i64 is computed as i32.
 Status check_value(double value, DType type) {
   if (is_float(type)) return {};
-  const bool is_signed = type != DType::u32 && type != DType::u8;
+  const bool is_signed = !is_unsigned(type);
   const int bits = static_cast<int>(std::min(4U, size_of(type))) * 8;
   const double high = std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1;
   const double low = is_signed ? -high - 1 : 0;

@@ -76,7 +76,7 @@ struct End {
 
 std::string_view kind_of(DType type) {
   if (is_float(type)) return "f32";
-  return type == DType::u32 || type == DType::u8 ? "u32" : "i32";
+  return is_unsigned(type) ? "u32" : "i32";
 }
 
 /// One sort with its device, its scratch and how much of a row one launch can take.
