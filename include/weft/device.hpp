@@ -78,6 +78,11 @@ class Device {
   [[nodiscard]] Tensor tensor(const Shape& shape, std::initializer_list<T> values) const {
     return tensor(shape, std::vector<T>(values));
   }
+  /// The same for elements of any type, as they lie in memory.
+  [[nodiscard]] Tensor tensor(DType dtype, const Shape& shape,
+                              std::span<const std::byte> bytes) const {
+    return upload(dtype, shape, bytes);
+  }
   /// A tensor whose elements are not set.
   [[nodiscard]] Tensor empty(const Shape& shape, DType dtype = DType::f32) const;
   /// A tensor of equal elements.

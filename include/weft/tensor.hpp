@@ -67,6 +67,10 @@ class Tensor {
   [[nodiscard]] Shape strides() const;
   [[nodiscard]] Device device() const;
   explicit operator bool() const { return node_ != nullptr; }
+  /// Whether both handles mean one tensor; the elements are not looked at.
+  [[nodiscard]] bool is(const Tensor& other) const {
+    return node_ == other.node_ && output_ == other.output_;
+  }
 
   /// The same elements with another shape of as many; copies only where strides make it necessary.
   [[nodiscard]] Tensor reshape(const Shape& shape, Where where = Where::current()) const;

@@ -4,6 +4,7 @@
 
 #include "weft/compile.hpp"
 #include "weft/create.hpp"
+#include "weft/data.hpp"
 #include "weft/device.hpp"
 #include "weft/dtype.hpp"
 #include "weft/elementwise.hpp"
@@ -14,7 +15,9 @@
 #include "weft/losses.hpp"
 #include "weft/math.hpp"
 #include "weft/norms.hpp"
+#include "weft/nn.hpp"
 #include "weft/ops.hpp"
+#include "weft/optim.hpp"
 #include "weft/random.hpp"
 #include "weft/recover.hpp"
 #include "weft/sequence.hpp"

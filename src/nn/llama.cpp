@@ -19,7 +19,7 @@ struct LayerTensors {
 
 /// What leaves layer `number` where x enters it.
 Tensor layer_forward(const LlamaConfig& config, const Tensor& x, const LayerTensors& layer,
-                     std::uint64_t batch, const Dropout& drop, std::uint32_t number) {
+                     std::uint64_t batch, const DropoutInput& drop, std::uint32_t number) {
   const DType dtype = layer.q.dtype();
   const HeadOptions heads{
       .heads = config.heads, .kv_heads = config.kv_heads, .rope_base = config.rope_base};

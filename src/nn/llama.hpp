@@ -31,14 +31,14 @@ struct LlamaConfig {
 
 /// What is left out at random while a model learns: elements of what layers add, each with probability `rate`. The
 /// choice follows from `seed`, two u32.
-struct Dropout {
+struct DropoutInput {
   float rate = 0;
   Tensor seed;
 };
 
 /// How a model is computed where it learns.
 struct ForwardOptions {
-  Dropout drop;
+  DropoutInput drop;
   bool recompute =
       false;  ///< Keep what enters each layer alone, and compute the rest again for gradients.
 };
