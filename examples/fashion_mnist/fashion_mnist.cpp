@@ -38,9 +38,14 @@ std::vector<weft::data::Column> examples(const std::string& path, std::size_t co
 }
 
 struct Net : nn::Layer {
-  explicit Net(nn::Init init) : first(init, 1, 32, 3, {.padding = 1}), norm(init, 32),
-                                second(init, 32, 64, 3, {.padding = 1}), norm2(init, 64),
-                                hidden(init, 64 * 7 * 7, 128), drop(0.3F), out(init, 128, 10) {
+  explicit Net(nn::Init init)
+      : first(init, 1, 32, 3, {.padding = 1}),
+        norm(init, 32),
+        second(init, 32, 64, 3, {.padding = 1}),
+        norm2(init, 64),
+        hidden(init, 64 * 7 * 7, 128),
+        drop(0.3F),
+        out(init, 128, 10) {
     add("first", first), add("norm", norm), add("second", second), add("norm2", norm2);
     add("hidden", hidden), add("drop", drop), add("out", out);
   }
@@ -62,18 +67,22 @@ struct Net : nn::Layer {
 int run(std::uint64_t epochs, std::size_t count, const std::string& folder) {
   const weft::Device device;
   const weft::data::Loader train(device, examples(folder + "/train", count), {.batch = 128});
-  const weft::data::Loader test(device, examples(folder + "/t10k", count), {.batch = 200, .shuffle = false});
+  const weft::data::Loader test(device, examples(folder + "/t10k", count),
+                                {.batch = 200, .shuffle = false});
   Net net(nn::Init(device, 1));
   const weft::optim::AdamW optimizer(net);
   const weft::optim::Schedule rate{.lr = 2e-3, .steps = epochs * train.batches(), .warmup = 50};
   weft::optim::Step step(net, optimizer, [&](const std::vector<weft::Tensor>& batch) {
     return weft::cross_entropy(net(batch[0]), batch[1]);
   });
-  const weft::Compiled guess = weft::compile([&](const std::vector<weft::Tensor>& batch) -> weft::Outputs {
-    net.eval();
-    return weft::sum(weft::equal(weft::argmax(net(batch[0]), {1}), batch[1]).to(weft::DType::f32));
-  });
-  std::cout << std::format("{} parameters, {} examples, on {}\n", net.parameter_count(), train.examples(), device.name());
+  const weft::Compiled guess =
+      weft::compile([&](const std::vector<weft::Tensor>& batch) -> weft::Outputs {
+        net.eval();
+        return weft::sum(
+            weft::equal(weft::argmax(net(batch[0]), {1}), batch[1]).to(weft::DType::f32));
+      });
+  std::cout << std::format("{} parameters, {} examples, on {}\n", net.parameter_count(),
+                           train.examples(), device.name());
   double share = 0;
   for (std::uint64_t epoch = 0; epoch < epochs; ++epoch) {
     weft::Tensor loss;
@@ -81,7 +90,8 @@ int run(std::uint64_t epochs, std::size_t count, const std::string& folder) {
     double right = 0;
     for (const auto& batch : test.epoch(0)) right += guess.one(batch).item();
     share = right / static_cast<double>(test.batches() * 200);
-    std::cout << std::format("epoch {}: loss {:.3f}, {:.2f}% of the test pictures are told right\n", epoch + 1, loss.item(), 100 * share);
+    std::cout << std::format("epoch {}: loss {:.3f}, {:.2f}% of the test pictures are told right\n",
+                             epoch + 1, loss.item(), 100 * share);
   }
   return share > 0.9 || count < 60000 ? 0 : 1;
 }

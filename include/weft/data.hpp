@@ -30,10 +30,11 @@ template <class T>
 /// Choices for a Loader.
 struct LoaderOptions {
   std::uint64_t batch = 32;
-  bool shuffle = true;      ///< Another order in each epoch, which follows from the seed and its number.
+  bool shuffle =
+      true;  ///< Another order in each epoch, which follows from the seed and its number.
   std::uint64_t seed = 0;
-  bool drop_last = true;    ///< Leave out what does not fill a batch: all batches have one shape.
-  std::size_t prefetch = 2; ///< Batches that a thread prepares ahead; 0: none.
+  bool drop_last = true;     ///< Leave out what does not fill a batch: all batches have one shape.
+  std::size_t prefetch = 2;  ///< Batches that a thread prepares ahead; 0: none.
 };
 
 /// Gives the examples of some columns in batches of tensors [batch, shape…].

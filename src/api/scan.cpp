@@ -37,7 +37,8 @@ Tensor scan(const graph::CumsumAttributes& attributes, In x, std::string_view na
 }
 
 Tensor scan(std::string_view name, Scan function, In x, int axis, bool exclusive, bool reverse) {
-  return scan(graph::CumsumAttributes{axis_of(name, x, axis), exclusive, reverse, function}, x, name);
+  return scan(graph::CumsumAttributes{axis_of(name, x, axis), exclusive, reverse, function}, x,
+              name);
 }
 
 Tensor transform(In x, bool inverse, double scale) {

@@ -110,8 +110,8 @@ struct Loader::Epoch::State {
         std::vector<Tensor> batch = make();
         std::unique_lock lock(mutex);
         if (batch.empty()) break;
-        const bool room = changed.wait(
-            lock, stop, [&] { return ready.size() < data->options.prefetch; });
+        const bool room =
+            changed.wait(lock, stop, [&] { return ready.size() < data->options.prefetch; });
         if (!room) return;
         ready.push_back(std::move(batch));
         changed.notify_all();

@@ -434,7 +434,8 @@ class Program {
         for (std::uint32_t i = rank; i-- > 1;) std::swap(order[i], order[below(i + 1)]);
         Shape out(rank);
         for (std::uint32_t i = 0; i < rank; ++i) out[i] = shape[order[i]];
-        return check("permute of " + describe(x.host), x.tensor.permute(order),
+        return check("permute of " + describe(x.host),
+                     x.tensor.permute(std::vector<int>(order.begin(), order.end())),
                      take(x.host, out, [&](Place& at) {
                        Place from(rank);
                        for (std::uint32_t i = 0; i < rank; ++i) from[order[i]] = at[i];
@@ -531,7 +532,9 @@ class Program {
           }));
   }
 
-  static Tensor sort_last(const Tensor& x, bool descending) { return sort(x, -1, descending).values; }
+  static Tensor sort_last(const Tensor& x, bool descending) {
+    return sort(x, -1, descending).values;
+  }
 
   void scan() {
     const Pair x = any();

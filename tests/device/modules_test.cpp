@@ -1,6 +1,7 @@
 // The public modules, optimizers and data loader (weft/nn.hpp, weft/optim.hpp, weft/data.hpp).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -47,7 +48,8 @@ std::vector<data::Column> pictures(std::uint64_t count) {
   return {data::column({1, 8, 8}, values), data::column({}, labels)};
 }
 
-double train(Net& net, const optim::Optimizer& optimizer, double lr, optim::StepOptions options = {}) {
+double train(Net& net, const optim::Optimizer& optimizer, double lr,
+             optim::StepOptions options = {}) {
   const data::Loader loader(test::api_device(), pictures(48), {.batch = 16});
   optim::Step step(
       net, optimizer,
@@ -98,7 +100,8 @@ TEST(DeviceModules, BatchNormMeasuresWhileTrainingAndRemembers) {
   const std::vector<float> y = norm(x).to_vector();
   const double deviation = std::sqrt(1.25 + 1e-5);
   for (int i = 0; i < 4; ++i) {
-    EXPECT_NEAR(y[static_cast<std::size_t>(i)], (values[static_cast<std::size_t>(i)] - 2.5) / deviation, 1e-4);
+    EXPECT_NEAR(y[static_cast<std::size_t>(i)],
+                (values[static_cast<std::size_t>(i)] - 2.5) / deviation, 1e-4);
   }
   apply(norm.take_updates());
   EXPECT_TRUE(norm.take_updates().empty());
@@ -112,7 +115,8 @@ TEST(DeviceModules, BatchNormMeasuresWhileTrainingAndRemembers) {
     }
   }
   norm.eval();
-  EXPECT_NEAR(norm(x).to_vector()[0], (1 - 1.25) / std::sqrt(0.5 + 0.5 * 1.25 * 4 / 3 + 1e-5), 1e-4);
+  EXPECT_NEAR(norm(x).to_vector()[0], (1 - 1.25) / std::sqrt(0.5 + 0.5 * 1.25 * 4 / 3 + 1e-5),
+              1e-4);
   EXPECT_TRUE(norm.take_updates().empty());
 }
 
@@ -121,7 +125,8 @@ TEST(DeviceModules, StateGoesThroughAFileAndWrongOnesAreRefused) {
   Net a(nn::Init(device, 1));
   Net b(nn::Init(device, 2));
   const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("weft_modules_" + std::to_string(::getpid()) + ".safetensors");
+      std::filesystem::temp_directory_path() /
+      ("weft_modules_" + std::to_string(::getpid()) + ".safetensors");
   a.save(file);
   b.load(file);
   std::filesystem::remove(file);
@@ -161,16 +166,17 @@ TEST(DeviceModules, DropoutNeedsAKeyAndLeavesEvaluationAlone) {
 TEST(DeviceModules, AttentionGoesOnFromItsCache) {
   const Device device = test::api_device();
   nn::Init init(device, 4);
-  nn::TransformerBlock block(init, 16, 4,
-                             {.attention = {.kv_heads = 2, .causal = true, .rope_base = 100},
-                              .gated = true, .rms = true});
+  nn::TransformerBlock block(
+      init, 16, 4,
+      {.attention = {.kv_heads = 2, .causal = true, .rope_base = 100}, .gated = true, .rms = true});
   block.eval();
   const Tensor x = random::normal(random::key(device, 9), {2, 5, 16});
   const std::vector<float> whole = block(x).to_vector();
   nn::AttentionCache cache;
   std::vector<float> parts;
   std::vector<Tensor> pieces;
-  for (std::int64_t i = 0; i < 5; ++i) pieces.push_back(block.forward(x.slice(1, i, 1), {}, &cache));
+  for (std::int64_t i = 0; i < 5; ++i)
+    pieces.push_back(block.forward(x.slice(1, i, 1), {}, &cache));
   const std::vector<float> joined = concat(pieces, 1).to_vector();
   ASSERT_EQ(cache.length(), 5U);
   for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(whole[i], joined[i], 2e-4);
@@ -199,7 +205,8 @@ TEST(DeviceModules, GroupsHaveRatesAndDecayOfTheirOwn) {
   const std::vector<nn::Named> all = layer.parameters();
   const std::vector<float> weight = all[0].tensor.to_vector();
   const std::vector<float> bias = all[1].tensor.to_vector();
-  const optim::SGD sgd({{.parameters = {all[0]}, .weight_decay = 0.5}, {.parameters = {all[1]}, .lr_scale = 0.1}});
+  const optim::SGD sgd(
+      {{.parameters = {all[0]}, .weight_decay = 0.5}, {.parameters = {all[1]}, .lr_scale = 0.1}});
   sgd.apply({device.full({2, 2}, 1), device.full({2}, 1)}, 0.1);
   EXPECT_FLOAT_EQ(all[0].tensor.to_vector()[3], weight[3] - 0.1F * (1 + 0.5F * weight[3]));
   EXPECT_FLOAT_EQ(all[1].tensor.to_vector()[1], bias[1] - 0.01F);

@@ -177,8 +177,7 @@ TEST(DeviceTypes, MoreFunctions) {
        {-0.57721567F, -1.9635100F, 4.6001620F, 0.70315664F, NAN});
   near(sinh(row(Floats{1e-10F, -89, 0.5F})), {1e-10F, std::sinh(-89.0F), std::sinh(0.5F)});
   near(round(row(Floats{0.5F, 1.5F, -2.5F})), {0, 2, -2});
-  near(nan_to_num(row(Floats{NAN, inf, -inf, 2}), 7, 8),
-       {7, 8, -3.4028235e38F, 2});
+  near(nan_to_num(row(Floats{NAN, inf, -inf, 2}), 7, 8), {7, 8, -3.4028235e38F, 2});
   near(log2(row(Floats{8, 1.0000001F, 0.5F})), {3, std::log2(1.0000001F), -1});
 }
 

@@ -55,8 +55,8 @@ TEST(Description, EveryDescribedKindExistsAndHasTheGradientThatIsPromised) {
 /// Forms that are chosen by options of other functions, and what only gradients and plans use.
 bool is_part(const ops::map::Function& function) {
   using ops::map::Family;
-  static const std::set<std::string_view> forms{"copy", "gelu_tanh", "gelu_quick", "geglu_tanh",
-                                                "geglu_quick"};
+  static const std::set<std::string_view> forms{"copy",       "div_scalar", "gelu_tanh",
+                                                "gelu_quick", "geglu_tanh", "geglu_quick"};
   return function.family == Family::backward || function.family == Family::source ||
          forms.contains(function.name);
 }

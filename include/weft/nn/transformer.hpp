@@ -9,10 +9,11 @@ namespace weft::nn {
 
 /// How MultiheadAttention looks at a sequence.
 struct AttentionChoices {
-  std::uint64_t kv_heads = 0;  ///< Heads of keys and values, each shared by several of queries; 0: as many as heads.
-  bool causal = false;         ///< A position sees itself and what came before it.
-  std::uint64_t window = 0;    ///< With a value > 0 only so many positions up to its own.
-  double rope_base = 0;        ///< With a value > 0 queries and keys turn with their position.
+  std::uint64_t kv_heads =
+      0;  ///< Heads of keys and values, each shared by several of queries; 0: as many as heads.
+  bool causal = false;       ///< A position sees itself and what came before it.
+  std::uint64_t window = 0;  ///< With a value > 0 only so many positions up to its own.
+  double rope_base = 0;      ///< With a value > 0 queries and keys turn with their position.
   bool bias = true;
 };
 

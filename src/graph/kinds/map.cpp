@@ -48,9 +48,8 @@ DType common_type(const ops::map::Function& function, std::span<const Type> inpu
 
 /// An error where a function has no meaning for values of a type.
 Status check_type(const ops::map::Function& function, std::span<const Type> inputs, DType dtype) {
-  constexpr std::array numbers_only{"sub",        "neg",        "scale",     "div",
-                                    "fmod",       "remainder", "floor_divide",
-                                    "left_shift", "right_shift"};
+  constexpr std::array numbers_only{"sub",       "neg",          "scale",      "div",        "fmod",
+                                    "remainder", "floor_divide", "left_shift", "right_shift"};
   if (ops::map::is_bitwise(function.name) && is_float(dtype)) {
     return fail(ErrorCode::unsupported, "`{}` is defined for integers; an input is {}.",
                 function.name, describe(inputs.front()));

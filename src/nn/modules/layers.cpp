@@ -43,8 +43,7 @@ Conv::Conv(Init& init, std::uint64_t in, std::uint64_t out,
                       .dilation = std::vector(rank, shape.dilation)};
   options_.groups = shape.groups;
   if (transposed) options_.more = std::vector(rank, shape.output_padding);
-  Shape extents =
-      transposed ? Shape{in, out / shape.groups} : Shape{out, in / shape.groups};
+  Shape extents = transposed ? Shape{in, out / shape.groups} : Shape{out, in / shape.groups};
   extents.insert(extents.end(), kernel.begin(), kernel.end());
   const std::uint64_t fan_in =
       std::accumulate(kernel.begin(), kernel.end(), extents[1], std::multiplies<>());

@@ -33,8 +33,7 @@ Tensor Init::xavier_uniform(const Shape& shape, std::uint64_t fan_in, std::uint6
 }
 
 Tensor Init::kaiming_normal(const Shape& shape, std::uint64_t fan_in) {
-  return normal(shape, 0,
-                std::sqrt(2 / static_cast<double>(std::max<std::uint64_t>(fan_in, 1))));
+  return normal(shape, 0, std::sqrt(2 / static_cast<double>(std::max<std::uint64_t>(fan_in, 1))));
 }
 
 void Module::visit(const std::function<void(const std::string&, const Tensor&, bool)>& see,
@@ -77,9 +76,10 @@ void Module::load_state(const std::map<std::string, Tensor>& values) {
       continue;
     }
     if (found->second.shape() != each.tensor.shape()) {
-      throw Error(ErrorCode::invalid_argument,
-                  formatted("load_state: '{}' has {} elements in another shape than the {} of the model.",
-                            each.name, found->second.size(), each.tensor.size()));
+      throw Error(
+          ErrorCode::invalid_argument,
+          formatted("load_state: '{}' has {} elements in another shape than the {} of the model.",
+                    each.name, found->second.size(), each.tensor.size()));
     }
     updates.push_back({each.tensor, found->second.to(each.tensor.dtype())});
   }

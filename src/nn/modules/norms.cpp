@@ -1,5 +1,5 @@
-#include "weft/nn/layers.hpp"
 #include "weft/norms.hpp"
+#include "weft/nn/layers.hpp"
 #include "weft/ops.hpp"
 
 namespace weft::nn {

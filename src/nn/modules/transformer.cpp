@@ -8,10 +8,11 @@ namespace {
 
 std::uint64_t size_of_head(std::uint64_t width, std::uint64_t heads, std::uint64_t kv_heads) {
   if (heads == 0 || width % heads != 0 || kv_heads == 0 || heads % kv_heads != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                formatted("MultiheadAttention cannot divide a width of {} into {} heads with {} heads "
-                          "of keys and values.",
-                          width, heads, kv_heads));
+    throw Error(
+        ErrorCode::invalid_argument,
+        formatted("MultiheadAttention cannot divide a width of {} into {} heads with {} heads "
+                  "of keys and values.",
+                  width, heads, kv_heads));
   }
   return width / heads;
 }

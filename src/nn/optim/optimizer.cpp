@@ -22,8 +22,8 @@ Optimizer::Optimizer(std::vector<Group> groups, double weight_decay) {
                     formatted("An optimizer changes parameters of f32; '{}' is {}.", parameter.name,
                               name(parameter.tensor.dtype())));
       }
-      slots_.push_back({std::move(parameter), group.lr_scale,
-                        group.weight_decay.value_or(weight_decay), {}});
+      slots_.push_back(
+          {std::move(parameter), group.lr_scale, group.weight_decay.value_or(weight_decay), {}});
     }
   }
   if (slots_.empty()) {
@@ -35,8 +35,8 @@ Optimizer::Optimizer(std::vector<Group> groups, double weight_decay) {
 void Optimizer::remember(const std::string& name) {
   for (Slot& slot : slots_) {
     const Tensor& like = slot.parameter.tensor;
-    slot.memory.push_back({name + "." + slot.parameter.name,
-                           variable(like.device().full(like.shape(), 0))});
+    slot.memory.push_back(
+        {name + "." + slot.parameter.name, variable(like.device().full(like.shape(), 0))});
   }
 }
 
@@ -137,8 +137,7 @@ std::vector<Tensor> Adam::rule(const Change& change) const {
   return {next.weights, next.m, next.v};
 }
 
-AdamW::AdamW(const nn::Module& model, AdamOptions options)
-    : Adam(all_of(model), options, false) {}
+AdamW::AdamW(const nn::Module& model, AdamOptions options) : Adam(all_of(model), options, false) {}
 
 AdamW::AdamW(std::vector<Group> groups, AdamOptions options)
     : Adam(std::move(groups), options, false) {}

@@ -235,9 +235,9 @@ constexpr Function table[] = {
 std::span<const Function> functions() { return table; }
 
 bool gives_boolean(std::string_view function) {
-  constexpr std::array names{"equal",         "not_equal",          "less",         "less_equal",       "greater",
-                             "greater_equal",         "isnan",       "isinf",      "isfinite", "logical_and",
-                             "logical_or", "logical_xor", "logical_not"};
+  constexpr std::array names{
+      "equal", "not_equal", "less",        "less_equal", "greater",     "greater_equal", "isnan",
+      "isinf", "isfinite",  "logical_and", "logical_or", "logical_xor", "logical_not"};
   return std::ranges::contains(names, function);
 }
 

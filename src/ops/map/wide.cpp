@@ -18,41 +18,12 @@ namespace {
 constexpr std::uint32_t group_size = 256;  // as in wide.wgsl
 constexpr std::array<std::string_view, 3> input_names{"a", "b", "c"};
 constexpr std::array<std::string_view, 35> names{
-    "copy",
-    "abs",
-    "neg",
-    "sign",
-    "step",
-    "square",
-    "relu",
-    "clamp",
-    "scale",
-    "add",
-    "sub",
-    "mul",
-    "maximum",
-    "minimum",
-    "div",
-    "fmod",
-    "remainder",
-    "floor_divide",
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "where",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "logical_not",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "bitwise_not",
-    "fill",
-    "arange"};
+    "copy",       "abs",         "neg",         "sign",        "step",        "square",
+    "relu",       "clamp",       "scale",       "add",         "sub",         "mul",
+    "maximum",    "minimum",     "div",         "fmod",        "remainder",   "floor_divide",
+    "equal",      "not_equal",   "less",        "less_equal",  "greater",     "greater_equal",
+    "where",      "logical_and", "logical_or",  "logical_xor", "logical_not", "bitwise_and",
+    "bitwise_or", "bitwise_xor", "bitwise_not", "fill",        "arange"};
 constexpr std::array<std::string_view, 2> shifts{"left_shift", "right_shift"};
 
 struct Variant {
