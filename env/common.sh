@@ -3,7 +3,6 @@ set -euo pipefail
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 packages=${WEFT_PACKAGES-$(sed 's/#.*//' "$checkout/env/packages.txt" | xargs)}  # Another list makes another environment.
-web_packages=$(sed 's/#.*//' "$checkout/env/packages-web.txt" | xargs)
 
 # Raise this when env/make_root changes what a root contains.
 root_version=1
@@ -79,6 +78,25 @@ step() {
     say "the whole log is in $log"
     return 1
   fi
+}
+
+# install_more LIST WHAT SIZE: packages that only a part of the project needs are added to the environment, with its own
+# apt, when that part is first used. LIST is a file as env/packages.txt. $log is set.
+install_more() {
+  local wanted lacking
+  wanted=$(sed 's/#.*//' "$1" | xargs)
+  # shellcheck disable=SC2016,SC2086
+  lacking=$("$checkout/env/enter" sh -c 'for p; do
+    [ "$(dpkg-query -W -f "\${db:Status-Status}" "$p" 2>/dev/null)" = installed ] || echo "$p"; done' - $wanted 9>&- | xargs)
+  [ -n "$lacking" ] || return 0
+  if [ "$("$checkout/env/enter" id -u 9>&-)" != 0 ]; then
+    die "$2 needs the Debian packages $lacking; install them, or run this command with root rights."
+  fi
+  # shellcheck disable=SC2016,SC2086
+  step "$log" "adding what $2 needs to the environment ($(wc -w <<<"$lacking") packages; $3)" \
+    "$checkout/env/enter" sh -c 'dpkg --configure -a && apt-get -o Acquire::Check-Valid-Until=false update &&
+      DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --fix-broken "$@" && apt-get clean' - $wanted 9>&- ||
+    die "could not install $lacking with the environment's apt. Is the Debian mirror reachable from this machine? Running the same command again goes on from here."
 }
 
 # npm_pack DIR PACKAGE: npm of this machine, or else of the build environment, where it is installed when it is needed.
