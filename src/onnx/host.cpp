@@ -1,0 +1,94 @@
+#include "onnx/host.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::onnx {
+
+namespace {
+constexpr std::uint64_t most_elements = 1 << 14;  // larger ones are the device's work
+
+const HostTable& host_table() {
+  static const HostTable all = [] {
+    HostTable out;
+    add_host_elementwise(out);
+    add_host_shape(out);
+    return out;
+  }();
+  return all;
+}
+}  // namespace
+
+std::optional<Values> on_host(Call& call) {
+  if (!call.node.domain.empty() || call.inputs.empty()) return std::nullopt;
+  bool small = true;
+  bool only_here = false;
+  for (const Value& value : call.inputs) {
+    if (!value.exists()) continue;
+    if (value.is_sequence() || value.known() == nullptr) return std::nullopt;
+    small = small && value.size() <= most_elements;
+    only_here = only_here || !dtype_of(value.type());
+  }
+  if (!small && !only_here) return std::nullopt;
+  const auto found = host_table().find(call.node.op);
+  if (found == host_table().end()) return std::nullopt;
+  Values out = found->second(call);
+  return out.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
+Shape broadcast_shapes(const std::vector<Shape>& shapes) {
+  std::size_t rank = 0;
+  for (const Shape& one : shapes) rank = std::max(rank, one.size());
+  Shape out(rank, 1);
+  for (const Shape& one : shapes) {
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      std::uint64_t& extent = out[rank - one.size() + i];
+      if (extent == one[i] || one[i] == 1) continue;
+      if (extent != 1)
+        throw Error(ErrorCode::invalid_argument, formatted("Shapes {} and {} do not broadcast.",
+                                                           text_of(shapes.front()), text_of(one)));
+      extent = one[i];
+    }
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> broadcast_places(const Shape& from, const Shape& to) {
+  std::vector<std::uint64_t> steps(to.size(), 0);
+  std::uint64_t step = 1;
+  for (std::size_t i = from.size(); i-- > 0;) {
+    steps[to.size() - from.size() + i] = from[i] == 1 ? 0 : step;
+    step *= from[i];
+  }
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : to) count *= extent;
+  std::vector<std::uint64_t> out(count);
+  Shape at(to.size(), 0);
+  for (std::uint64_t i = 0, place = 0; i < count; ++i) {
+    out[i] = place;
+    for (std::size_t d = to.size(); d-- > 0;) {
+      place += steps[d];
+      if (++at[d] < to[d]) break;
+      place -= steps[d] * to[d];
+      at[d] = 0;
+    }
+  }
+  return out;
+}
+
+Array picked(const Array& from, Shape shape, const std::vector<std::uint64_t>& places) {
+  Array out{.type = from.type, .shape = std::move(shape), .bytes = {}, .keep = {}, .strings = {}};
+  if (from.type == Type::string) {
+    for (const std::uint64_t place : places) out.strings.push_back(from.strings.at(place));
+    return out;
+  }
+  const std::size_t each = size_of(from.type);
+  const auto owner = std::make_shared<std::vector<std::byte>>(places.size() * each);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    std::memcpy(owner->data() + i * each, from.bytes.subspan(places[i] * each, each).data(), each);
+  out.bytes = *owner;
+  out.keep = owner;
+  return out;
+}
+
+}  // namespace weft::onnx

@@ -1,0 +1,307 @@
+#include "onnx/model.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <set>
+
+#include "formats/mapped_file.hpp"
+#include "weft/compile.hpp"
+
+namespace weft::onnx {
+
+struct ModelData {
+  explicit ModelData(const Device& device) : context{.device = device} {}
+
+  std::mutex mutex;
+  Context context;
+  ModelProto proto;
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+  std::map<std::string, std::size_t> operations;
+  std::vector<std::string> unsupported;
+
+  std::set<std::uint32_t> by_value;          ///< Inputs whose elements count like shapes.
+  std::map<std::string, Compiled> compiled;  ///< By the elements of these.
+  std::string not_compiled;  ///< Why the graph cannot be compiled, once that is known.
+  RunReport report;
+  Compiled last;
+};
+
+namespace {
+
+constexpr std::uint64_t most_elements = 4096;  // of an input whose elements count like shapes
+constexpr std::size_t most_compiled = 16;
+
+[[noreturn]] void raise(const Failure& failure, std::string_view doing) {
+  throw Error(failure.code, formatted("While {}: {}", doing, failure.message));
+}
+
+Port port_of(const ValueInfo& info) {
+  Port out{.name = info.name,
+           .type = info.kind == "tensor" ? name(info.type) : info.kind,
+           .dtype = {},
+           .shape = {},
+           .optional = false};
+  if (info.kind == "tensor") out.dtype = dtype_of(info.type);
+  if (info.kind == "tensor" && info.shape) {
+    out.shape.emplace();
+    for (const Dimension& d : *info.shape) {
+      out.shape->push_back({d.value && *d.value >= 0
+                                ? std::optional(static_cast<std::uint64_t>(*d.value))
+                                : std::nullopt,
+                            d.symbol});
+    }
+  }
+  return out;
+}
+
+std::string full_name(const Node& node) {
+  return node.domain.empty() ? node.op : node.domain + "." + node.op;
+}
+
+void count(ModelData& data, const std::vector<Node>& nodes) {
+  for (const Node& node : nodes) {
+    ++data.operations[full_name(node)];
+    if (!data.context.functions.contains({node.domain, node.op}) && find_op(node) == nullptr) {
+      data.unsupported.push_back(
+          formatted("Node '{}' ({}) is an operation that Weft does not know.",
+                    node.name.empty() && !node.outputs.empty() ? node.outputs.front() : node.name,
+                    full_name(node)));
+    }
+    for (const Attribute& attribute : node.attributes) {
+      if (attribute.g) count(data, attribute.g->nodes);
+    }
+  }
+}
+
+Model opened(const Device& device, std::span<const std::byte> bytes,
+             std::shared_ptr<const void> keep, OpenExternal open, std::string_view doing) {
+  Result<ModelProto> proto = read_model(bytes);
+  if (!proto) raise(proto.error(), doing);
+  auto data = std::make_shared<ModelData>(device);
+  data->proto = std::move(*proto);
+  Context& context = data->context;
+  context.model = &data->proto;
+  context.keep = std::move(keep);
+  context.open = std::move(open);
+  context.opsets = data->proto.opsets;
+  for (const Function& function : data->proto.functions)
+    context.functions[{function.domain, function.name}] = &function;
+  std::set<std::string> given;
+  for (const auto& tensor : data->proto.graph.initializers) given.insert(tensor->name);
+  for (const ValueInfo& info : data->proto.graph.inputs) {
+    data->inputs.push_back(port_of(info));
+    data->inputs.back().optional = given.contains(info.name) || info.kind.starts_with("optional");
+  }
+  for (const ValueInfo& info : data->proto.graph.outputs) data->outputs.push_back(port_of(info));
+  count(*data, data->proto.graph.nodes);
+  for (const Function& function : data->proto.functions) count(*data, function.nodes);
+  Model out;
+  ModelAccess::set(out, std::move(data));
+  return out;
+}
+
+/// Values for the inputs, in their order; an error where one is missing, unknown or of another type or shape.
+Values ordered(const ModelData& data, const std::map<std::string, Value>& given) {
+  for (const auto& [name, value] : given) {
+    if (std::ranges::none_of(data.inputs, [&](const Port& port) { return port.name == name; })) {
+      throw Error(ErrorCode::invalid_argument, formatted("The model has no input '{}'.", name));
+    }
+  }
+  Values out;
+  std::map<std::string, std::uint64_t> symbols;
+  for (const Port& port : data.inputs) {
+    const auto found = given.find(port.name);
+    if (found == given.end()) {
+      if (!port.optional)
+        throw Error(ErrorCode::invalid_argument,
+                    formatted("The input '{}' is missing.", port.name));
+      out.emplace_back();
+      continue;
+    }
+    const Value& value = found->second;
+    out.push_back(value);
+    if (!value.exists() || value.is_sequence()) continue;
+    if (port.dtype && value.type() != type_of(*port.dtype)) {
+      throw Error(ErrorCode::invalid_argument,
+                  formatted("The input '{}' is {}; the model takes {}.", port.name, describe(value),
+                            port.type));
+    }
+    if (!port.shape) continue;
+    const Shape& shape = value.shape();
+    bool fits = shape.size() == port.shape->size();
+    for (std::size_t d = 0; fits && d < shape.size(); ++d)
+      fits = !(*port.shape)[d].value || *(*port.shape)[d].value == shape[d];
+    if (!fits) {
+      std::string wanted;
+      for (const Extent& extent : *port.shape)
+        wanted += (wanted.empty() ? "" : ",") + (extent.value ? std::to_string(*extent.value)
+                                                 : extent.symbol.empty() ? "?"
+                                                                         : extent.symbol);
+      throw Error(ErrorCode::invalid_argument,
+                  formatted("The input '{}' is {}; the model takes [{}].", port.name,
+                            describe(value), wanted));
+    }
+  }
+  return out;
+}
+
+/// What distinguishes calls besides the shapes of what is given: which inputs are there, and elements that count like shapes.
+std::string key_of(const ModelData& data, const Values& inputs) {
+  std::string key;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    key += inputs[i].exists() ? '1' : '0';
+    if (!inputs[i].exists() || !data.by_value.contains(static_cast<std::uint32_t>(i))) continue;
+    const Array& elements = inputs[i].read();
+    key += text_of(elements.shape);
+    for (const std::byte byte : elements.bytes) key += static_cast<char>(byte);
+  }
+  return key;
+}
+
+/// The graph with inputs that have no elements yet, except for those that count like shapes.
+Outputs traced(ModelData& data, const Values& known, const std::vector<std::size_t>& places,
+               const std::vector<Tensor>& stand_ins) {
+  Values inputs = known;
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    Value value(stand_ins[k]);
+    value.set_sources({static_cast<std::uint32_t>(places[k])});
+    inputs[places[k]] = value;
+  }
+  data.context.drawn = 0;
+  const Values results = run_graph(data.context, data.proto.graph, nullptr, inputs);
+  std::vector<Tensor> out;
+  for (const Value& value : results) out.push_back(value.on(data.context.device));
+  return out;
+}
+
+/// The results by replaying the compiled graph; nothing where it cannot be compiled.
+std::optional<Values> replayed(ModelData& data, const Values& inputs) {
+  while (data.not_compiled.empty()) {
+    std::vector<std::size_t> places;
+    std::vector<Tensor> tensors;
+    Values known(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].exists()) continue;
+      if (data.by_value.contains(static_cast<std::uint32_t>(i))) {
+        known[i] = inputs[i].read();
+        continue;
+      }
+      places.push_back(i);
+      tensors.push_back(inputs[i].on(data.context.device));
+    }
+    if (tensors.empty()) return std::nullopt;
+    const std::string key = key_of(data, inputs);
+    auto found = data.compiled.find(key);
+    if (found == data.compiled.end()) {
+      if (data.compiled.size() >= most_compiled) data.compiled.clear();
+      found = data.compiled
+                  .emplace(key, compile([&data, known, places](const std::vector<Tensor>& in) {
+                             return traced(data, known, places, in);
+                           }))
+                  .first;
+    }
+    try {
+      const std::vector<Tensor> results = found->second(tensors);
+      data.last = found->second;
+      data.report = {.replayed = true, .why = {}, .dispatches = found->second.report().dispatches};
+      Values out;
+      for (const Tensor& result : results) out.emplace_back(result);
+      return out;
+    } catch (const NeedsElements& needs) {
+      data.compiled.erase(key);
+      bool small = true;
+      for (const std::uint32_t source : needs.sources)
+        small =
+            small && inputs.at(source).size() <= most_elements && !data.by_value.contains(source);
+      if (small)
+        data.by_value.insert(needs.sources.begin(), needs.sources.end());
+      else
+        data.not_compiled = needs.what();
+    } catch (...) {
+      data.compiled.erase(key);
+      throw;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void ModelAccess::set(Model& model, std::shared_ptr<ModelData> data) {
+  model.data_ = std::move(data);
+}
+
+const ModelProto& ModelAccess::proto(const Model& model) { return model.data_->proto; }
+
+std::map<std::string, Value> ModelAccess::run(const Model& model,
+                                              const std::map<std::string, Value>& inputs) {
+  ModelData& data = *model.data_;
+  const std::lock_guard lock(data.mutex);
+  const Values results = run_graph(data.context, data.proto.graph, nullptr, ordered(data, inputs));
+  std::map<std::string, Value> out;
+  for (std::size_t i = 0; i < results.size(); ++i) out[data.outputs[i].name] = results[i];
+  return out;
+}
+
+std::map<std::string, Tensor> Model::run(const std::map<std::string, Tensor>& inputs) const {
+  if (!data_) throw Error(ErrorCode::invalid_argument, "The model is empty.");
+  const std::lock_guard lock(data_->mutex);
+  std::map<std::string, Value> values;
+  for (const auto& [name, tensor] : inputs) {
+    if (!tensor)
+      throw Error(ErrorCode::invalid_argument,
+                  formatted("The tensor for input '{}' is empty.", name));
+    values.emplace(name, Value(tensor));
+  }
+  const Values given = ordered(*data_, values);
+  std::optional<Values> results = replayed(*data_, given);
+  if (!results) {
+    data_->report = {
+        .replayed = false,
+        .why = data_->not_compiled.empty() ? "All inputs count like shapes." : data_->not_compiled,
+        .dispatches = 0};
+    data_->context.drawn = 0;
+    results = run_graph(data_->context, data_->proto.graph, nullptr, given);
+  }
+  std::map<std::string, Tensor> out;
+  for (std::size_t i = 0; i < results->size(); ++i) {
+    const Value& value = (*results)[i];
+    if (!value.exists() || value.is_sequence()) {
+      throw Error(ErrorCode::unsupported, formatted("The result '{}' is {}, not a tensor.",
+                                                    data_->outputs[i].name, describe(value)));
+    }
+    out[data_->outputs[i].name] = value.on(data_->context.device);
+  }
+  return out;
+}
+
+const std::vector<Port>& Model::inputs() const { return data_->inputs; }
+const std::vector<Port>& Model::outputs() const { return data_->outputs; }
+const std::map<std::string, std::int64_t>& Model::opsets() const { return data_->proto.opsets; }
+const std::map<std::string, std::size_t>& Model::operations() const { return data_->operations; }
+const std::vector<std::string>& Model::unsupported() const { return data_->unsupported; }
+RunReport Model::report() const {
+  const std::lock_guard lock(data_->mutex);
+  return data_->report;
+}
+std::string Model::dot() const {
+  const std::lock_guard lock(data_->mutex);
+  return data_->last.dot();
+}
+
+Model load(const Device& device, const std::filesystem::path& path) {
+  Result<MappedFile> mapped = MappedFile::open(path);
+  if (!mapped) raise(mapped.error(), formatted("opening {}", path.string()));
+  const auto file = std::make_shared<MappedFile>(std::move(*mapped));
+  return opened(device, file->bytes(), file, files_beside(path.parent_path()),
+                formatted("reading {}", path.string()));
+}
+
+Model load(const Device& device, std::span<const std::byte> bytes) {
+  const auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+  return opened(device, *copy, copy, {}, "reading a model");
+}
+
+}  // namespace weft::onnx
