@@ -26,6 +26,7 @@ LAYERS = {
     "plugins/ggml": ["base", "wgsl", "device", "ops", "gpu", "graph", "rows", "fuse"],
     "include/weft": [],
     "examples": ["weft"],
+    "python/src": ["weft", "nanobind"],
 }
 FREE = ["tests", "bench"]
 WEBGPU_ALLOWED = ["src/gpu", "src/web", "tests"]
@@ -78,7 +79,7 @@ def self_test() -> None:
 def main() -> int:
     self_test()
     root = Path(__file__).resolve().parent.parent
-    folders = ["src", "cli", "plugins", "include", "examples", *FREE]
+    folders = ["src", "cli", "plugins", "include", "examples", "python/src", *FREE]
     files = sorted(f for d in folders for f in (root / d).rglob("*") if f.suffix in (".hpp", ".cpp", ".h", ".c", ".inc"))
     problems = [p for f in files for p in problems_in(f.relative_to(root), f.read_text())]
     print("\n".join([*problems, f"{len(files)} files checked, {len(problems)} wrong includes"]))

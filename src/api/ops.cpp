@@ -57,18 +57,18 @@ Tensor line(In x, double factor, double bias) {
 
 Tensor operator+(In a, double b) { return line(a, 1, b); }
 Tensor operator-(In a, double b) { return line(a, 1, -b); }
-Tensor operator*(In a, double b) { return line(a, b, 0); }
+Tensor operator*(In a, double b) { return line(a, b, -0.0); }  // + 0 would lose the sign of -0
 Tensor operator/(In a, double b) {
   // A power of two has an exact inverse; other numbers would be rounded twice.
   int exponent = 0;
   const bool exact = std::abs(std::frexp(b, &exponent)) == 0.5 && std::abs(exponent) < 100;
   const bool whole = a.tensor && !is_float(a.tensor.dtype()) && !is_quantized(a.tensor.dtype());
   const Tensor x = whole ? a.tensor.to(DType::f32, a.where) : a.tensor;
-  return exact ? map("scale", {x, a.where}, {1 / b, 0}) : map("div_scalar", {x, a.where}, {b});
+  return exact ? map("scale", {x, a.where}, {1 / b, -0.0}) : map("div_scalar", {x, a.where}, {b});
 }
 Tensor operator+(double a, In b) { return line(b, 1, a); }
 Tensor operator-(double a, In b) { return line(b, -1, a); }
-Tensor operator*(double a, In b) { return line(b, a, 0); }
+Tensor operator*(double a, In b) { return line(b, a, -0.0); }
 Tensor operator/(double a, In b) {
   const Tensor inverse = map("reciprocal", b);
   return a == 1 ? inverse : inverse * a;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/arguments.hpp"
+#include "api/types.hpp"
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
@@ -299,8 +300,10 @@ Tensor flip(In x, const std::vector<int>& axes) {
     moves = moves || low[axis] > 0;
   }
   if (!moves) return x.tensor;
-  return make(kinds::border, graph::BorderAttributes{low, shape, ops::border::Mode::reflect},
-              {x.tensor}, x.where);
+  return moved(x, [&](const Tensor& t) {
+    return make(kinds::border, graph::BorderAttributes{low, t.shape(), ops::border::Mode::reflect},
+                {t}, x.where);
+  });
 }
 
 Tensor masked_fill(In x, const Tensor& mask, double value) {

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "array.hpp"
+
+// Arguments of Python as those of the library. What does not fit is an exception that names the function and the argument.
+
+namespace weft::python {
+
+/// Where an argument stands, for messages.
+struct Place {
+  const char* function;
+  const char* argument;
+};
+
+/// Functions of the Python part, which it hands over when it is imported.
+struct Hooks {
+  nb::object array;           ///< Anything as a Tensor.
+  nb::object dtype;           ///< Anything as a dtype.
+  nb::object default_device;  ///< The device that is used where none is named.
+};
+Hooks& hooks();
+
+/// Python's own numbers, which take the type of the tensor beside them.
+bool is_number(nb::handle value);
+
+Tensor tensor_of(nb::handle value, Place place);
+Tensor tensor_or_none(nb::handle value, Place place);
+std::vector<Tensor> tensors_of(nb::handle value, Place place);
+Device device_of(nb::handle value, Place place);
+DType dtype_of(nb::handle value, Place place);
+
+std::int64_t whole_of(nb::handle value, Place place, std::int64_t least, std::int64_t most);
+int int_of(nb::handle value, Place place);
+std::uint64_t count_of(nb::handle value, Place place);
+std::uint64_t word_of(nb::handle value, Place place);
+double number_of(nb::handle value, Place place);
+bool bool_of(nb::handle value, Place place);
+std::string text_of(nb::handle value, Place place);
+
+/// A shape: one number, or several.
+Shape shape_of(nb::handle value, Place place);
+/// Axes: None is none of them, a number is one.
+std::vector<int> axes_of(nb::handle value, Place place);
+std::vector<std::int64_t> wholes_of(nb::handle value, Place place);
+std::vector<std::uint64_t> counts_of(nb::handle value, Place place);
+std::vector<std::uint32_t> words_of(nb::handle value, Place place);
+std::array<double, 4> numbers4_of(nb::handle value, Place place);
+std::array<std::uint32_t, 4> words4_of(nb::handle value, Place place);
+
+/// An enumerator by its name; `names` in the order of the enum.
+int choice_of(nb::handle value, Place place, std::initializer_list<const char*> names);
+
+/// A number as a tensor without dimensions, in the type it has beside elements of `beside` (docs/types.md).
+Tensor number_beside(nb::handle value, const Device& device, DType beside, Place place);
+
+/// The operands of an elementwise function: Python's numbers take the type of the tensors beside them.
+std::vector<Tensor> operands_of(std::initializer_list<nb::handle> values, const char* function);
+
+/// `std::nullopt` for None.
+template <class Convert>
+auto maybe(nb::handle value, Place place, const Convert& convert)
+    -> std::optional<decltype(convert(value, place))> {
+  if (value.is_none()) return std::nullopt;
+  return convert(value, place);
+}
+
+/// What Python gets.
+inline Array wrap(Tensor tensor) { return {std::move(tensor)}; }
+nb::object wrap_or_none(Tensor tensor);
+nb::list wrap_all(const std::vector<Tensor>& tensors);
+
+/// Exceptions of Python with a sentence.
+[[noreturn]] void raise_type(const std::string& sentence);
+[[noreturn]] void raise_value(const std::string& sentence);
+[[noreturn]] void raise_overflow(const std::string& sentence);
+
+}  // namespace weft::python

@@ -1,0 +1,41 @@
+#include "convert.hpp"
+
+namespace weft::python {
+namespace {
+
+/// The exception of Python that stands for a kind of error.
+PyObject* exception_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument: return PyExc_ValueError;
+    case ErrorCode::unsupported: return PyExc_NotImplementedError;
+    case ErrorCode::out_of_memory: return PyExc_MemoryError;
+    case ErrorCode::not_found: return PyExc_LookupError;
+    case ErrorCode::io: return PyExc_OSError;
+    default: return PyExc_RuntimeError;
+  }
+}
+
+void translate(const std::exception_ptr& pointer, void* /*payload*/) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const Error& error) {
+    PyErr_SetString(exception_of(error.code()), error.what());
+  }
+}
+
+}  // namespace
+}  // namespace weft::python
+
+NB_MODULE(_core, m) {
+  using namespace weft::python;
+  nb::set_leak_warnings(false);  // tensors in global variables live as long as the program
+  nb::register_exception_translator(translate);
+  m.doc() = "The compiled part of weft.";
+  add_types(m);
+  nb::class_<Array> tensor = add_tensor(m);
+  add_operators(tensor);
+  add_graph(m);
+  add_files(m);
+  nb::module_ functions = m.def_submodule("functions", "Every described function.");
+  add_functions(functions, tensor);
+}

@@ -1,0 +1,45 @@
+"""Weft: a tensor engine for every GPU that WebGPU reaches.
+
+    import weft as wt
+
+    x = wt.array([[1.0, 2.0], [3.0, 4.0]])
+    print((x @ x.T).sum(axis=0))
+
+Tensors have numpy's habits. Operations are noted down and run when a value is asked for; weft.compile() prepares a function to be run
+often, weft.grad() differentiates one. The guide is docs/python.md.
+"""
+from __future__ import annotations
+
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
+
+from . import _core
+from ._array import *
+from ._core import Device as Device
+from ._core import Tensor as Tensor
+from ._core import dtype as dtype
+from ._core.functions import *
+from ._device import *
+from ._methods import install as _install
+from ._numpy import *
+from ._transform import *
+from ._tree import *
+from ._types import *
+from ._types import boolean as _boolean
+from ._types import to_dtype as _to_dtype
+
+_core.set_hooks(array, _to_dtype, default_device)
+_install()
+
+__version__ = _core.version()
+__array_api_version__ = "2024.12"
+newaxis = None
+tensor = array
+concatenate = concat
+absolute = abs
+subtract, multiply, negative = sub, mul, neg
+bitwise_invert, bitwise_left_shift, bitwise_right_shift = bitwise_not, left_shift, right_shift
+topk = top_k
+bool = _boolean

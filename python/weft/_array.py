@@ -1,0 +1,126 @@
+"""Tensors from what Python and numpy have, and the way back."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._core import Device, Tensor, dtype
+from ._device import default_device
+from ._types import float32, name_of, numpy_type, to_dtype
+
+__all__ = ["array", "asarray", "from_dlpack", "from_numpy"]
+
+# What numpy has and the device does not, and what it becomes.
+NARROWED = {"float64": "float32"}
+
+
+def _upload(values: np.ndarray[Any, Any], kind: dtype, device: Device) -> Tensor:
+    flat = np.ascontiguousarray(values).reshape(-1)
+    return _core.upload(device, kind, values.shape, flat.view(np.uint8))
+
+
+def _from_numpy(values: np.ndarray[Any, Any], kind: dtype | None, device: Device) -> Tensor:
+    name = values.dtype.name
+    if kind is None:
+        try:
+            kind = to_dtype(NARROWED.get(name, name))
+        except TypeError:
+            raise TypeError(f"An array of {name} has no counterpart on the device; convert it first, to float32 or int64, say.") from None
+    if kind.is_quantized:
+        raise TypeError(f"Values cannot be made {name_of(kind)}: load() reads quantized tensors from GGUF files.")
+    if name == "bfloat16" and name_of(kind) == "bfloat16":
+        return _upload(values.view(np.uint16), kind, device)
+    target = numpy_type(kind)
+    if values.dtype.kind not in "biuf" and name != "bfloat16":
+        raise TypeError(f"An array of {name} cannot become {name_of(kind)}.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if target is None:
+            return _core.functions.cast(_upload(values.astype(np.float32), float32, device), kind)
+        return _upload(values.astype(target, copy=False), kind, device)
+
+
+def _from_python(values: Any, kind: dtype | None) -> np.ndarray[Any, Any]:
+    """Numbers and nested lists. Python's own integers become int32 where they fit."""
+    target = numpy_type(kind) if kind is not None else None
+    made = np.array(values, dtype=target if target is not None and target.kind in "iu" and _is_whole(values) else None)
+    if kind is None and made.dtype == np.int64 and not _holds_arrays(values):
+        limits = np.iinfo(np.int32)
+        if made.size == 0 or (made.min() >= limits.min and made.max() <= limits.max):
+            return made.astype(np.int32)
+    if made.dtype == object or (kind is None and made.dtype == np.uint64):
+        if made.dtype == object and any(isinstance(v, int) for v in made.reshape(-1)):
+            raise OverflowError("A number is too large for every integer type.")
+        if made.dtype == np.uint64:
+            raise OverflowError("A number is too large for int64, the widest integer type.")
+    return made
+
+
+def _is_whole(values: Any) -> bool:
+    return np.asarray(values).dtype.kind in "biuO"
+
+
+def _holds_arrays(values: Any) -> bool:
+    while isinstance(values, (list, tuple)):
+        if not values:
+            return False
+        values = values[0]
+    return isinstance(values, (np.ndarray, np.generic, Tensor))
+
+
+def array(obj: Any, dtype: Any = None, *, device: Device | None = None, copy: bool | None = None) -> Tensor:
+    """A tensor with the values of a number, nested lists, an array of numpy, or anything with __array__ or __dlpack__.
+
+    Whole numbers of Python become int32 (int64 where they do not fit), others float32; arrays keep their type, but float64 becomes
+    float32. With a device, a tensor is copied to it.
+    """
+    kind = to_dtype(dtype) if dtype is not None else None
+    if copy is False and not isinstance(obj, Tensor):
+        raise ValueError("array(): values of the host cannot go to the device without a copy.")
+    if isinstance(obj, Tensor):
+        moved = obj if device is None else array(to_numpy(obj), obj.dtype, device=device)
+        return +moved if kind is None else _core.functions.cast(moved, kind)
+    on = device if device is not None else default_device()
+    if isinstance(obj, (str, bytes)) or obj is None:
+        raise TypeError(f"{obj!r} is nothing that a tensor can hold.")
+    if isinstance(obj, (np.ndarray, np.generic)):
+        values = np.asarray(obj)
+    elif hasattr(obj, "__array__"):
+        values = np.asarray(obj.__array__())
+    elif hasattr(obj, "__dlpack__"):
+        values = np.from_dlpack(obj)
+    elif isinstance(obj, (bool, int, float, list, tuple, range)):
+        values = _from_python(obj, kind)
+        if values.dtype == np.float64 and values.size == 0 and kind is None:
+            return _from_numpy(values, float32, on)
+    else:
+        values = np.asarray(obj)
+        if values.dtype == object:
+            raise TypeError(f"A {type(obj).__name__} is nothing that a tensor can hold.")
+    return _from_numpy(values, kind, on)
+
+
+def asarray(obj: Any, dtype: Any = None, *, device: Device | None = None, copy: bool | None = None) -> Tensor:
+    """The same as array(), but a tensor stays the same object when nothing has to change."""
+    if isinstance(obj, Tensor) and not copy and (dtype is None or to_dtype(dtype) == obj.dtype) and device is None:
+        return obj
+    return array(obj, dtype, device=device, copy=copy)
+
+
+def from_numpy(values: np.ndarray[Any, Any], *, device: Device | None = None) -> Tensor:
+    """A tensor with the elements of an array of numpy."""
+    return array(values, device=device)
+
+
+def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Tensor:
+    """A tensor with the elements of whatever speaks DLPack and lies in the host's memory: they are copied."""
+    if copy is False:
+        raise ValueError("from_dlpack(): values of the host cannot go to the device without a copy.")
+    return array(x if isinstance(x, Tensor) else np.from_dlpack(x), device=device)
+
+
+def to_numpy(self: Tensor) -> np.ndarray[Any, Any]:
+    """The elements as an array of numpy, which owns them. bfloat16 and quantized types come as float32. Waits for the device."""
+    values = self._host()
+    return values.astype(np.float16) if name_of(self.dtype) == "float16" else values

@@ -1,0 +1,68 @@
+"""The default device: where tensors are made when none is named."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ._core import Device, is_lost, recover
+
+__all__ = ["default_device", "on", "set_default_device"]
+
+_lock = threading.Lock()
+_process: Device | None = None
+
+
+class _Threads(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Device] = []
+
+
+_threads = _Threads()
+
+
+def default_device() -> Device:
+    """The device that tensors are made on when none is named: that of the innermost `with device:` of this thread, that of
+    set_default_device(), or the best adapter of this machine, which is opened when it is first needed."""
+    global _process
+    if _threads.stack:
+        return _threads.stack[-1]
+    if _process is None:
+        with _lock:
+            if _process is None:
+                _process = Device()
+    return _process
+
+
+def set_default_device(device: Device | str | int) -> None:
+    """Makes a device the default one of all threads; a text or a number names an adapter."""
+    global _process
+    _process = device if isinstance(device, Device) else Device(device)
+
+
+@contextmanager
+def on(device: Device | str | int) -> Iterator[Device]:
+    """`with weft.on("llvmpipe"):` opens an adapter and makes it the default one of this thread."""
+    with device if isinstance(device, Device) else Device(device) as opened:
+        yield opened
+
+
+def _enter(self: Device) -> Device:
+    _threads.stack.append(self)
+    return self
+
+
+def _exit(self: Device, *_: Any) -> None:
+    _threads.stack.pop()
+
+
+def _repr(self: Device) -> str:
+    return f"Device({self.name!r})"
+
+
+Device.__enter__ = _enter  # type: ignore[method-assign]
+Device.__exit__ = _exit  # type: ignore[method-assign]
+Device.__repr__ = _repr  # type: ignore[method-assign]
+Device.is_lost = property(lambda self: is_lost(self))  # type: ignore[misc,assignment]
+Device.recover = lambda self: recover(self)  # type: ignore[method-assign,misc]

@@ -1,0 +1,504 @@
+"""Functions with numpy's habits, over the described ones; what is not here is a described function as it is."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from math import ceil
+from math import prod as product
+from typing import Any
+
+import numpy as np
+
+from ._array import array, asarray, to_numpy
+from ._core import Device, Tensor, functions
+from ._types import boolean, float32, int32, int64, result_type, to_dtype
+
+__all__ = ["allclose", "arange", "argmax", "argmin", "argsort", "array_equal", "astype", "broadcast_arrays", "broadcast_shapes", "clip",
+           "concat", "cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diff", "divide", "dot", "einsum",
+           "empty", "expand_dims", "eye", "full", "full_like", "linspace", "matmul", "matrix_transpose", "meshgrid", "moveaxis", "nonzero",
+           "pad", "permute_dims", "positive", "pow", "prod", "repeat", "reshape", "roll", "searchsorted", "sort", "split", "squeeze",
+           "stack", "std", "sum", "take", "take_along_axis", "tensordot", "tile", "transpose", "tri", "unique_all", "unique_counts",
+           "unique_inverse", "unique_values", "unstack", "var", "vecdot", "where"]
+
+Axis = int | Sequence[int] | None
+
+
+def _axis(axis: Any, ndim: int, function: str) -> int:
+    """An axis counted from the front."""
+    place = operator.index(axis)
+    if not -max(ndim, 1) <= place < max(ndim, 1):
+        raise ValueError(f"{function}(): there is no axis {place} in a tensor of {ndim} dimensions.")
+    return place % max(ndim, 1)
+
+
+def _default(value: Any) -> Any:
+    return boolean if isinstance(value, (bool, np.bool_)) else int32 if isinstance(value, (int, np.integer)) else float32
+
+
+# New tensors.
+
+def full(shape: int | Sequence[int], fill_value: float | bool, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """A tensor of equal elements, in the type of the value unless another one is given."""
+    kind = to_dtype(dtype) if dtype is not None else _default(fill_value)
+    if kind == int64 or (kind == int32 and not isinstance(fill_value, float) and abs(int(fill_value)) >= 2**31):
+        one = array(int(fill_value), kind if dtype is not None else None, device=device)
+        return functions.broadcast_to(one, shape)
+    return functions.full(shape, float(fill_value), kind, device=device)
+
+
+def empty(shape: int | Sequence[int], dtype: Any = "float32", *, device: Device | None = None) -> Tensor:
+    """A tensor whose elements are not said; here they are 0."""
+    return functions.zeros(shape, dtype, device=device)
+
+
+def full_like(x: Any, fill_value: float | bool, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """Equal elements in the shape and the type of another tensor."""
+    x = asarray(x)
+    return full(x.shape, fill_value, x.dtype if dtype is None else dtype, device=device or x.device)
+
+
+def arange(start: float, /, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+    """start, start + step, … before stop; with one number, 0, 1, … before it."""
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ValueError("arange(): the step is 0.")
+    whole = all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
+    kind = to_dtype(dtype) if dtype is not None else int32 if whole else float32
+    count = len(range(int(start), int(stop), int(step))) if whole else max(0, ceil((stop - start) / step))
+    if whole and (kind == int64 or max(abs(start), abs(stop)) >= 2**31):
+        return array(np.arange(start, stop, step, dtype=np.int64), kind if dtype is not None else None, device=device)
+    if kind == boolean:
+        return array(np.arange(start, stop, step).astype(bool), device=device)
+    if kind.is_integer and not whole:
+        return array(np.arange(start, stop, step), kind, device=device)
+    return functions.arange(count, float(start), float(step), kind, device=device)
+
+
+def linspace(start: float, stop: float, /, num: int = 50, *, dtype: Any = None, device: Device | None = None, endpoint: bool = True) -> Tensor:
+    """`num` numbers at equal distances from start to stop; without `endpoint`, stop would be the next one."""
+    kind = to_dtype(dtype) if dtype is not None else float32
+    return functions.linspace(float(start), float(stop), num, endpoint, kind, device=device)
+
+
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Device | None = None) -> Tensor:
+    """A matrix with 1 on a diagonal (0 the main one, 1 the one above it) and 0 elsewhere."""
+    return functions.eye(n_rows, n_cols, k, float32 if dtype is None else dtype, device=device)
+
+
+def tri(n_rows: int, n_cols: int | None = None, k: int = 0, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """A matrix with 1 on and below a diagonal."""
+    return functions.tri(n_rows, n_cols, k, float32 if dtype is None else dtype, device=device)
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
+    """Each of some vectors along a dimension of its own and repeated along those of the others."""
+    return functions.meshgrid(arrays, indexing) if arrays else []
+
+
+# Shapes.
+
+def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
+    """The same elements with another shape of as many; one extent may be -1 and follows from the others."""
+    x = asarray(x)
+    extents = [operator.index(shape)] if hasattr(shape, "__index__") else [operator.index(e) for e in shape]  # type: ignore[arg-type,union-attr]
+    if extents.count(-1) > 1:
+        raise ValueError(f"reshape(): more than one extent of {tuple(extents)} is -1.")
+    if -1 in extents:
+        known = -product(extents)
+        if known == 0 or x.size % known:
+            raise ValueError(f"reshape(): a tensor of shape {x.shape} cannot have the shape {tuple(extents)}.")
+        extents[extents.index(-1)] = x.size // known
+    return functions.reshape(x, extents)
+
+
+def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
+    """Dimensions in another order: result dimension i is dimension axes[i]."""
+    return functions.permute(x, axes) if asarray(x).ndim else asarray(x)
+
+
+def transpose(x: Any, /, axes: Sequence[int] | None = None) -> Tensor:
+    """Dimensions in another order, in reverse order when none is given. mT swaps the last two."""
+    x = asarray(x)
+    order = tuple(range(x.ndim))[::-1] if axes is None else axes
+    return functions.permute(x, order) if x.ndim > 1 else x
+
+
+def matrix_transpose(x: Any, /) -> Tensor:
+    """The last two dimensions swapped."""
+    return functions.transpose(x)
+
+
+def squeeze(x: Any, /, axis: Axis = None) -> Tensor:
+    """Without the dimensions of extent 1, or without those that are named."""
+    return functions.squeeze(x) if axis is None else functions.squeeze_axes(x, axis) if axis != () else asarray(x)
+
+
+def expand_dims(x: Any, /, axis: Axis = 0) -> Tensor:
+    """With dimensions of extent 1 that are then at these places."""
+    x = asarray(x)
+    axes = [axis] if isinstance(axis, int) else list(axis or ())
+    places = sorted(_axis(a, x.ndim + len(axes), "expand_dims") for a in axes)
+    if len(set(places)) != len(places):
+        raise ValueError(f"expand_dims(): an axis of {tuple(axes)} is named twice.")
+    for place in places:
+        x = functions.unsqueeze(x, place)
+    return x
+
+
+def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int], /) -> Tensor:
+    """Some dimensions at other places; the others keep their order."""
+    return functions.movedim(x, source, destination)
+
+
+def broadcast_arrays(*arrays: Any) -> list[Tensor]:
+    """All with the shape that they have together."""
+    tensors = [asarray(a) for a in arrays]
+    shape = np.broadcast_shapes(*(t.shape for t in tensors))
+    return [functions.broadcast_to(t, shape) for t in tensors]
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that these have together."""
+    return np.broadcast_shapes(*shapes)
+
+
+def _alike(arrays: Sequence[Any], function: str) -> list[Tensor]:
+    tensors = [asarray(a) for a in arrays]
+    if not tensors:
+        raise ValueError(f"{function}() needs at least one tensor.")
+    kind = result_type(*tensors)
+    return [functions.cast(t, kind) for t in tensors]
+
+
+def concat(arrays: Sequence[Any], /, axis: int | None = 0) -> Tensor:
+    """Tensors one after the other along an axis; with None, all their elements in a row."""
+    tensors = _alike(arrays, "concat")
+    if axis is None:
+        return functions.concat([functions.flatten(t) if t.ndim else functions.reshape(t, (1,)) for t in tensors], 0)
+    return functions.concat(tensors, axis)
+
+
+def stack(arrays: Sequence[Any], /, axis: int = 0) -> Tensor:
+    """Tensors of one shape along a new dimension."""
+    return functions.stack(_alike(arrays, "stack"), axis)
+
+
+def unstack(x: Any, /, axis: int = 0) -> tuple[Tensor, ...]:
+    """The parts of a tensor along an axis, without it."""
+    x = asarray(x)
+    place = _axis(axis, x.ndim, "unstack")
+    return tuple(functions.squeeze_axes(functions.slice(x, place, i, 1), place) for i in range(x.shape[place]))
+
+
+def split(x: Any, indices_or_sections: int | Sequence[int], /, axis: int = 0) -> list[Tensor]:
+    """Equal parts of a dimension (a number), or the parts between some places (a list)."""
+    x = asarray(x)
+    if hasattr(indices_or_sections, "__index__"):
+        return functions.split(x, indices_or_sections, axis)  # type: ignore[arg-type]
+    extent = x.shape[_axis(axis, x.ndim, "split")]
+    places = [min(max(p + extent if p < 0 else p, 0), extent) for p in indices_or_sections]  # type: ignore[union-attr]
+    return functions.split_at(x, places, axis)
+
+
+def repeat(x: Any, repeats: int | Sequence[int], /, axis: int | None = None) -> Tensor:
+    """Each element so often in a row: all as often as one number says, or each as often as its own."""
+    x = asarray(x)
+    if axis is None:
+        x, axis = reshape(x, -1), 0
+    if isinstance(repeats, (Tensor, np.ndarray)):
+        repeats = np.asarray(repeats).tolist()
+    if isinstance(repeats, int):
+        return functions.repeat_interleave(x, repeats, axis)
+    if len(repeats) == 1:
+        return functions.repeat_interleave(x, repeats[0], axis)
+    return functions.repeat_interleave_each(x, repeats, axis)
+
+
+def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
+    """The tensor as a whole repeated along each dimension, so often."""
+    x = asarray(x)
+    times = [repetitions] if isinstance(repetitions, int) else list(repetitions)
+    times = [1] * (x.ndim - len(times)) + times
+    if x.ndim < len(times):
+        x = functions.reshape(x, (*[1] * (len(times) - x.ndim), *x.shape))
+    return functions.tile(x, times) if x.ndim else x
+
+
+def roll(x: Any, /, shift: int | Sequence[int], axis: Axis = None) -> Tensor:
+    """Elements moved by so many places; what leaves at one end comes in at the other."""
+    x = asarray(x)
+    if axis is None:
+        return functions.reshape(functions.roll(reshape(x, -1), [operator.index(shift)]), x.shape)  # type: ignore[arg-type]
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    shifts = [shift] * len(axes) if isinstance(shift, int) else list(shift)
+    if len(shifts) != len(axes):
+        raise ValueError(f"roll(): there are {len(shifts)} shifts and {len(axes)} axes.")
+    places = [0] * x.ndim
+    for s, a in zip(shifts, axes, strict=True):
+        places[_axis(a, x.ndim, "roll")] += s
+    return functions.roll(x, places)
+
+
+def pad(x: Any, pad_width: Any, /, mode: str = "constant", constant_values: float = 0) -> Tensor:
+    """Elements before and after a tensor: pad_width is one number, a pair, or a pair for each dimension. Modes: "constant", "edge",
+    "reflect", "wrap"."""
+    x = asarray(x)
+    pairs = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist() if x.ndim else []
+    low, high = [p[0] for p in pairs], [p[1] for p in pairs]
+    if mode == "constant":
+        return functions.pad(x, low, high, constant_values)
+    edges: dict[str, Any] = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}
+    if mode not in edges:
+        raise ValueError(f"pad(): `mode` is {mode!r}; there are 'constant', 'edge', 'reflect' and 'wrap'.")
+    return functions.pad_edge(x, low, high, edges[mode])
+
+
+# Types and values.
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Device | None = None) -> Tensor:
+    """The values as another element type."""
+    return functions.cast(asarray(x, device=device), dtype)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
+    """x, but at least `min` and at most `max`, where these are given; numbers or tensors."""
+    x = asarray(x)
+    if min is not None:
+        x = functions.maximum(x, min)
+    return x if max is None else functions.minimum(x, max)
+
+
+def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """The sum over some axes, or over all."""
+    return functions.sum(x if dtype is None else functions.cast(x, dtype), axis, keepdims)
+
+
+def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """The product over some axes, or over all."""
+    return functions.prod(x if dtype is None else functions.cast(x, dtype), axis, keepdims)
+
+
+def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """Where the largest element lies, as int32: the first of equals."""
+    return functions.argmax(x, axis if axis is None else operator.index(axis), keepdims)
+
+
+def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """Where the smallest element lies, as int32: the first of equals."""
+    return functions.argmin(x, axis if axis is None else operator.index(axis), keepdims)
+
+
+def _running(name: str) -> Any:
+    function = getattr(functions, name)
+
+    def run(x: Any, /, axis: int | None = None, **choices: Any) -> Tensor:
+        x = asarray(x)
+        return function(reshape(x, -1), 0, **choices) if axis is None or x.ndim == 0 else function(x, axis, **choices)
+
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = str(function.__doc__) + "\n\nWithout an axis, along all elements in a row."
+    return run
+
+
+cumsum, cumprod, cummax, cummin = (_running(name) for name in ("cumsum", "cumprod", "cummax", "cummin"))
+
+
+def _cumulative(function: Any, first: int) -> Any:
+    def run(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
+        x = asarray(x, dtype)
+        if axis is None:
+            if x.ndim > 1:
+                raise ValueError(f"A tensor of {x.ndim} dimensions needs an axis.")
+            axis = 0
+        made: Tensor = function(x, axis)
+        if not include_initial:
+            return made
+        place = _axis(axis, x.ndim, "cumulative_sum")
+        start = full((*made.shape[:place], 1, *made.shape[place + 1:]), first, made.dtype, device=made.device)
+        return concat([start, made], axis=place)
+
+    return run
+
+
+cumulative_sum, cumulative_prod = _cumulative(cumsum, 0), _cumulative(cumprod, 1)
+
+
+def sort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
+    """Elements in ascending order along an axis; equal ones keep their order."""
+    return functions.sort(x, axis, descending)[0]
+
+
+def argsort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
+    """The indices (int32) of sort()."""
+    return functions.argsort(x, axis, descending)
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
+    """Where values belong in ascending elements, as int32."""
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted(): `side` is {side!r}; there are 'left' and 'right'.")
+    base, values = asarray(x1), asarray(x2)
+    if sorter is not None:
+        base = functions.take(base, asarray(sorter), 0)
+    if values.ndim == 0:
+        return functions.reshape(functions.searchsorted(base, functions.reshape(values, (1,)), side == "right"), ())
+    return functions.searchsorted(base, values, side == "right")
+
+
+def take(x: Any, indices: Any, /, axis: int | None = None) -> Tensor:
+    """Elements along an axis by their numbers, or from all elements in a row; negative numbers count from the end."""
+    x, places = asarray(x), asarray(indices)
+    if axis is None:
+        x, axis = reshape(x, -1), 0
+    return x[(*[slice(None)] * _axis(axis, x.ndim, "take"), places)]
+
+
+def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Tensor:
+    """y[i, j, k] = x[i, indices[i, j, k], k] for axis 1, and so on."""
+    return functions.take_along(x, indices, axis)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """x where a condition holds, else y; with the condition alone, where it holds, as nonzero()."""
+    if x is None and y is None:
+        return nonzero(condition)
+    if isinstance(x, (bool, int, float)) and isinstance(y, (bool, int, float)):
+        kind = result_type(x, y)
+        x, y = array(x, kind), array(y, kind)
+    return functions.where(asarray(condition), x, y)
+
+
+def nonzero(x: Any, /) -> tuple[Tensor, ...]:
+    """The indices (int32) of what is not 0, one tensor per dimension. Waits for the device."""
+    x = asarray(x)
+    if x.ndim == 0:
+        raise ValueError("nonzero() needs a tensor with dimensions.")
+    return tuple(array(i.astype(np.int32), device=x.device) for i in np.nonzero(to_numpy(x)))
+
+
+def unique_values(x: Any, /) -> Tensor:
+    """The different elements, in ascending order. Waits for the device."""
+    x = asarray(x)
+    return array(np.unique(to_numpy(x), equal_nan=False), x.dtype, device=x.device)
+
+
+def unique_counts(x: Any, /) -> tuple[Tensor, Tensor]:
+    """The different elements, and how often each is there. Waits for the device."""
+    x = asarray(x)
+    values, counts = np.unique(to_numpy(x), return_counts=True, equal_nan=False)
+    return array(values, x.dtype, device=x.device), array(counts.astype(np.int32), device=x.device)
+
+
+def unique_inverse(x: Any, /) -> tuple[Tensor, Tensor]:
+    """The different elements, and for each element of x which one it is. Waits for the device."""
+    x = asarray(x)
+    values, inverse = np.unique(to_numpy(x), return_inverse=True, equal_nan=False)
+    return array(values, x.dtype, device=x.device), array(inverse.reshape(x.shape).astype(np.int32), device=x.device)
+
+
+def unique_all(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The different elements, where each is first, which one each element is, and how often. Waits for the device."""
+    x = asarray(x)
+    values, first, inverse, counts = np.unique(to_numpy(x), return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    rest = (array(a.astype(np.int32), device=x.device) for a in (first, inverse.reshape(x.shape), counts))
+    return (array(values, x.dtype, device=x.device), *rest)  # type: ignore[return-value]
+
+
+def diff(x: Any, /, *, axis: int = -1, n: int = 1) -> Tensor:
+    """Differences of neighbours along an axis, n times."""
+    x = asarray(x)
+    place = _axis(axis, x.ndim, "diff")
+    for _ in range(n):
+        count = x.shape[place] - 1
+        if count < 0:
+            break
+        later, earlier = functions.slice(x, place, 1 if count else 0, count), functions.slice(x, place, 0, count)
+        x = functions.not_equal(later, earlier) if x.dtype == boolean else later - earlier
+    return x
+
+
+# Products.
+
+def matmul(x1: Any, x2: Any, /) -> Tensor:
+    """The matrix product of the last two dimensions; the others are batches that broadcast. Vectors count as a row, or a column."""
+    a, b = asarray(x1), asarray(x2)
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError("matmul() needs tensors with dimensions; * multiplies by a number.")
+    kind = result_type(a, b)
+    wide_a = functions.unsqueeze(a, 0) if a.ndim == 1 else a
+    wide_b = functions.unsqueeze(b, 1) if b.ndim == 1 else b
+    if wide_a.shape[-1] != wide_b.shape[-2]:
+        raise ValueError(f"matmul(): shapes {a.shape} and {b.shape} do not fit: {wide_a.shape[-1]} columns and {wide_b.shape[-2]} rows.")
+    if kind.is_floating or kind.is_quantized:
+        made = functions.matmul(functions.cast(wide_a, kind) if not a.dtype.is_quantized else wide_a,
+                                functions.cast(wide_b, kind) if not b.dtype.is_quantized else wide_b)
+    else:  # sums of products, exactly
+        made = functions.unsqueeze(functions.cast(wide_a, kind), -1) * functions.unsqueeze(functions.cast(wide_b, kind), -3)
+        made = functions.any(made, -2) if kind == boolean else functions.cast(functions.sum(made, -2), kind)
+    gone = [*([-2] if a.ndim == 1 else []), *([-1] if b.ndim == 1 else [])]
+    return functions.squeeze_axes(made, gone) if gone else made
+
+
+def dot(a: Any, b: Any, /) -> Tensor:
+    """The product of two numbers or tensors, of two vectors (one number), or of matrices."""
+    x, y = asarray(a), asarray(b)
+    if x.ndim == 0 or y.ndim == 0:
+        return x * y
+    return matmul(x, y) if y.ndim <= 2 else functions.tensordot_axes(x, y, [-1], [-2])
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+    """Sums of products along an axis."""
+    a, b = asarray(x1), asarray(x2)
+    return functions.cast(functions.sum(a * b, axis), result_type(a, b))
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
+    """The sum of products over the last dimensions of one and the first ones of another, or over pairs of dimensions."""
+    if isinstance(axes, int):
+        return functions.tensordot(x1, x2, axes)
+    return functions.tensordot_axes(x1, x2, *axes)
+
+
+def einsum(subscripts: str, /, *operands: Any) -> Tensor:
+    """Sums of products by the letters of the dimensions: "ij,jk->ik" is the matrix product."""
+    return functions.einsum(subscripts, operands)
+
+
+def var(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
+    """The variance over some axes, or over all: the mean of the squared distances from the mean."""
+    return functions.var(x, axis, correction=correction, keepdims=keepdims)
+
+
+def std(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
+    """The standard deviation, the square root of var()."""
+    return functions.std(x, axis, correction=correction, keepdims=keepdims)
+
+
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
+    """Whether all elements of two tensors are close to each other. Waits for the device."""
+    return bool(functions.all(functions.isclose(a, b, rtol, atol)))
+
+
+def array_equal(a: Any, b: Any) -> bool:
+    """Whether two tensors have one shape and the same elements. Waits for the device."""
+    x, y = asarray(a), asarray(b)
+    return x.shape == y.shape and bool(functions.all(functions.equal(x, y)))
+
+
+def divide(x1: Any, x2: Any, /) -> Tensor:
+    """x1 / x2; of integers in float32."""
+    made: Tensor = asarray(x1) / x2 if not isinstance(x2, Tensor) else x1 / x2
+    return made
+
+
+def positive(x: Any, /) -> Tensor:
+    """x itself."""
+    return +asarray(x)
+
+
+def pow(x1: Any, x2: Any, /) -> Tensor:
+    """x1 to the power of x2; of integers an integer."""
+    made: Tensor = asarray(x1) ** x2 if not isinstance(x2, Tensor) or isinstance(x1, Tensor) else x1**x2
+    return made

@@ -1,0 +1,209 @@
+"""Functions of functions: gradients, compilation, checkpoints."""
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from . import _core
+from ._core import Tensor, functions
+from ._tree import Structure, flatten, unflatten
+
+__all__ = ["assign", "checkpoint", "compile", "eval", "grad", "synchronize", "value_and_grad", "variable", "vjp"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _State(threading.local):
+    """How many gradients are being taken on this thread: compiled functions are then called as they are written."""
+
+    def __init__(self) -> None:
+        self.gradients = 0
+
+
+_state = _State()
+
+
+def _scalar(value: Any, function: str) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{function}(): the function gave a {type(value).__name__}; a tensor with one element is needed.")
+    if value.size != 1:
+        raise ValueError(f"{function}(): the function gave a tensor of shape {value.shape}; one element is needed, a sum() or a mean().")
+    if not value.dtype.is_floating:
+        raise TypeError(f"{function}(): the function gave {value.dtype.name}; gradients are of floats.")
+    return value
+
+
+def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that gives what `function` gives, one element, and its derivatives by some of its arguments.
+
+    Arguments may be tensors or trees of them (dict, list, tuple, dataclass); derivatives have the same structure. With `argnums` a
+    sequence there is a tuple of them. With `has_aux` the function gives a pair: the value, and anything else.
+    """
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    @functools.wraps(function)
+    def run(*args: Any, **named: Any) -> Any:
+        given = list(args)
+        wanted: list[Tensor] = []
+        structures: list[tuple[Structure, int]] = []
+        for number in numbers:
+            if not -len(args) <= number < len(args):
+                raise ValueError(f"value_and_grad(): there is no argument {number}; {len(args)} were given.")
+            leaves, structure = flatten(args[number])
+            for leaf in leaves:
+                if not leaf.dtype.is_floating:
+                    raise TypeError(f"value_and_grad(): argument {number} holds {leaf.dtype.name}; gradients are by floats.")
+            fresh = [leaf._alias() for leaf in leaves]
+            given[number] = unflatten(structure, iter(fresh))
+            wanted += fresh
+            structures.append((structure, len(fresh)))
+        before = [+leaf for leaf in wanted]  # the function may change its arguments in place
+        _state.gradients += 1
+        try:
+            result = function(*given, **named)
+        finally:
+            _state.gradients -= 1
+        value, rest = result if has_aux else (result, None)
+        found = iter(_core.grad(_scalar(value, "value_and_grad"), before))
+        trees = tuple(unflatten(structure, found) for structure, _ in structures)
+        gradients = trees[0] if isinstance(argnums, int) else trees
+        return ((value, rest) if has_aux else value), gradients
+
+    return run
+
+
+def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that gives the derivatives of what `function` gives, one element, by some of its arguments: see value_and_grad()."""
+    both = value_and_grad(function, argnums, has_aux=has_aux)
+
+    @functools.wraps(function)
+    def run(*args: Any, **named: Any) -> Any:
+        value, gradients = both(*args, **named)
+        return (gradients, value[1]) if has_aux else gradients
+
+    return run
+
+
+def vjp(function: Callable[..., Tensor], *args: Tensor) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, ...]]]:
+    """What a function gives, and a function that takes weights of its shape to the derivatives of sum(result * weights)."""
+    fresh = [arg._alias() for arg in args]
+    _state.gradients += 1
+    try:
+        value = function(*[+leaf for leaf in fresh])
+    finally:
+        _state.gradients -= 1
+    return value, lambda weights: tuple(_core.weighted_grad(value, weights, fresh))
+
+
+def _shapes(tensors: list[Tensor]) -> tuple[Any, ...]:
+    return tuple((t.shape, t.dtype.short_name) for t in tensors)
+
+
+class Function(Generic[P, R]):
+    """A compiled function. Every set of shapes, types and other arguments is traced once and replayed from then on."""
+
+    def __init__(self, function: Callable[P, R], without: str, most_variants: int) -> None:
+        self._function, self._without, self._most = function, without, most_variants
+        self._made: dict[Structure, tuple[_core.Compiled, dict[Any, Structure]]] = {}
+        self._last: _core.Compiled | None = None
+        functools.update_wrapper(self, function)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: P.args, **named: P.kwargs) -> R:
+        if _state.gradients or _core.tracing():
+            return self._function(*args, **named)
+        leaves, structure = flatten((args, named))
+        found = self._made.get(structure)
+        if found is None:
+            found = self._made[structure] = self._prepare(structure)
+        compiled, results = found
+        self._last = compiled
+        if not leaves:
+            leaves = [functions.zeros(1)]  # so that a function of nothing has a device
+        values = compiled(leaves)
+        # Nearly always all shapes give trees of one structure.
+        shape = next(iter(results.values())) if len(results) == 1 else results[_shapes(leaves)]
+        made: R = unflatten(shape, iter(values))
+        return made
+
+    def _prepare(self, structure: Structure) -> tuple[_core.Compiled, dict[Any, Structure]]:
+        results: dict[Any, Structure] = {}
+
+        def traced(inputs: list[Tensor]) -> list[Tensor]:
+            args, named = unflatten(structure, iter(inputs))
+            leaves, shape = flatten(self._function(*args, **named))
+            results[_shapes(inputs)] = shape
+            return leaves
+
+        return _core.compile(traced, self._without, self._most), results
+
+    def report(self) -> dict[str, int]:
+        """What the last call ran: operations, launches, bytes, and how often the function was traced."""
+        return self._called().report()
+
+    def text(self) -> str:
+        """The graph that the last call ran, one line per operation."""
+        return self._called().text()
+
+    def dot(self) -> str:
+        """The same in the DOT language."""
+        return self._called().dot()
+
+    def _called(self) -> _core.Compiled:
+        if self._last is None:
+            raise RuntimeError("The function has not been called yet.")
+        return self._last
+
+
+def compile(function: Callable[P, R] | None = None, *, without: str = "", most_variants: int = 16) -> Any:
+    """Prepares a function of tensors to be run often: `@weft.compile`.
+
+    It is called once for each set of shapes and types, with tensors that have no values yet, and replayed from then on. Arguments and
+    results may be trees of tensors; arguments that are no tensors are compiled in. What else it uses must not change, except variables
+    (weft.variable()): these are read at each call, and changing them in place (`w -= lr * g`) changes them at the end of each call.
+    """
+    if function is None:
+        return lambda f: compile(f, without=without, most_variants=most_variants)
+    return Function(function, without, most_variants)
+
+
+def checkpoint(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function for which gradients keep nothing but the inputs: the rest is computed a second time on the way back. Gradients flow
+    to tensors among the arguments only."""
+
+    @functools.wraps(function)
+    def run(*args: Any) -> Tensor:
+        leaves, structure = flatten(args)
+
+        def call(inputs: list[Tensor]) -> Tensor:
+            return function(*unflatten(structure, iter(inputs)))
+
+        return _core.checkpoint(call, leaves)
+
+    return run
+
+
+def variable(initial: Any) -> Tensor:
+    """A tensor with memory of its own that changes in place replace: a parameter, a counter. It starts with the values of `initial`."""
+    return _core.variable(initial)
+
+
+def assign(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+    """Gives several tensors new values at once, computed before any of them changes."""
+    _core.assign(list(tensors), list(values))
+
+
+def eval(*trees: Any) -> None:
+    """Computes all tensors of some trees now, without waiting for the device."""
+    _core.eval_all([leaf for tree in trees for leaf in flatten(tree)[0]])
+
+
+def synchronize() -> None:
+    """Waits until everything queued on the default device is done."""
+    from ._device import default_device
+    default_device().synchronize()

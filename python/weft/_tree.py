@@ -1,0 +1,107 @@
+"""Trees of tensors: dicts, lists, tuples, named tuples and dataclasses whose leaves are tensors, or anything else."""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ._core import Tensor
+
+__all__ = ["tree_leaves", "tree_map"]
+
+Structure = Any  # hashable: what is left of a tree without its tensors
+
+
+class Leaf:
+    """The place of a tensor in a structure."""
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+LEAF = Leaf()
+
+
+class Static:
+    """Something that is no tensor, as a part of a structure: equal where it equals, or is the same object."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Static) or type(self.value) is not type(other.value):
+            return False
+        try:
+            return self.value is other.value or bool(self.value == other.value)
+        except Exception:
+            return False
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self.value)
+        except TypeError:
+            return hash(type(self.value))
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def _is_dataclass(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def flatten(tree: Any) -> tuple[list[Tensor], Structure]:
+    """The tensors of a tree in order, and what is left of it."""
+    leaves: list[Tensor] = []
+
+    def walk(value: Any) -> Structure:
+        if isinstance(value, Tensor):
+            leaves.append(value)
+            return LEAF
+        if isinstance(value, dict):
+            return (dict, tuple(value), tuple(walk(v) for v in value.values()))
+        if isinstance(value, (list, tuple)):
+            return (type(value), None, tuple(walk(v) for v in value))
+        if _is_dataclass(value):
+            names = tuple(f.name for f in dataclasses.fields(value))
+            return (type(value), names, tuple(walk(getattr(value, n)) for n in names))
+        return Static(value)
+
+    return leaves, walk(tree)
+
+
+def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
+    """The tree again, with other leaves."""
+    if structure is LEAF:
+        return next(leaves)
+    if isinstance(structure, Static):
+        return structure.value
+    kind, names, parts = structure
+    values = [unflatten(part, leaves) for part in parts]
+    if kind is dict:
+        return dict(zip(names, values, strict=True))
+    if dataclasses.is_dataclass(kind):
+        made = object.__new__(kind)  # type: ignore[call-overload]
+        for name, value in zip(names, values, strict=True):
+            object.__setattr__(made, name, value)
+        return made
+    if hasattr(kind, "_fields"):
+        return kind(*values)
+    return kind(values)
+
+
+def tree_leaves(tree: Any) -> list[Tensor]:
+    """The tensors of a tree, in order."""
+    return flatten(tree)[0]
+
+
+def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """A tree of the same structure with what a function makes of each tensor, and of those at its place in other trees."""
+    leaves, structure = flatten(tree)
+    columns = [leaves]
+    for other in others:
+        found, shape = flatten(other)
+        if len(found) != len(leaves):
+            raise ValueError(f"tree_map(): the trees have {len(leaves)} and {len(found)} tensors: {structure} and {shape}.")
+        columns.append(found)
+    return unflatten(structure, iter([function(*row) for row in zip(*columns, strict=True)]))
