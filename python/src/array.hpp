@@ -56,6 +56,9 @@ class Working {
 /// Puts new values in the place of a tensor's own: of another type of the same kind, but of its shape.
 void replace(nb::handle self, Tensor value, const char* function);
 
+/// Another node with the same elements: a gradient by it leaves out other uses of the tensor.
+Tensor alias(const Tensor& tensor);
+
 /// Whether a function is being compiled on this thread.
 bool tracing();
 

@@ -97,8 +97,17 @@ Tensor calculate(const char* name, const Tensor& self, nb::handle other, bool re
     }
   }
   if constexpr (function == power) {
-    if (!reflected && PyLong_Check(other.ptr()) && !is_float(self.dtype()))
+    if (!reflected && PyLong_Check(other.ptr()) && !is_float(self.dtype())) {
       return power_of(self, other);
+    }
+    if (!reflected && is_number(other) && is_float(self.dtype())) {  // exact where it can be
+      const double exponent = PyFloat_AsDouble(other.ptr());
+      if (PyErr_Occurred() != nullptr) throw nb::python_error();
+      if (exponent == 2) return square({self, nowhere});
+      if (exponent == 3) return square({self, nowhere}) * In(self, nowhere);
+      if (exponent == 0.5) return sqrt({self, nowhere});
+      if (exponent == -1) return reciprocal({self, nowhere});
+    }
   }
   const Tensor that = is_number(other)
                           ? number_beside(other, self.device(), self.dtype(), {name, "x"})
@@ -226,7 +235,11 @@ void add_operators(nb::class_<Array>& tensor) {
   add_unary<negative>(tensor, "__neg__");
   add_unary<inverted>(tensor, "__invert__");
   add_unary<abs>(tensor, "__abs__");
-  tensor.def("__pos__", [](const Array& self) { return wrap(self.now); });
+  tensor.def("__pos__", [](const Array& self) {
+    const Building lock;
+    // What a variable holds now, whatever it will hold later.
+    return wrap(self.variable ? map("copy", {self.now, nowhere}) : self.now);
+  });
 }
 
 }  // namespace weft::python

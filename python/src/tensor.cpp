@@ -63,6 +63,13 @@ Array upload(const Device& device, const Dtype& dtype, nb::handle shape, const B
 
 }  // namespace
 
+Tensor alias(const Tensor& tensor) {
+  Shape wider = tensor.shape();
+  if (wider.size() == 8) return tensor.reshape({tensor.size()}, nowhere).reshape(wider, nowhere);
+  wider.insert(wider.begin(), 1);
+  return tensor.reshape(wider, nowhere).reshape(tensor.shape(), nowhere);
+}
+
 void add_types(nb::module_& m) {
   nb::class_<Dtype>(
       m, "dtype", "The type of a tensor's elements: weft.float32, weft.int64, weft.bool and so on.")
@@ -176,14 +183,10 @@ nb::class_<Array> add_tensor(nb::module_& m) {
              replace(self, tensor_of(value, {"__setitem__", "value"}), "__setitem__");
            })
       .def("_same", [](const Array& self, const Array& other) { return self.now.is(other.now); })
+      .def("_handle", [](const Array& self) { return wrap(self.now); })
       .def("_alias", [](const Array& self) {
-        // Another node with the same elements, so that a gradient by it leaves out other uses of the tensor.
         const Building lock;
-        Shape wider = self.now.shape();
-        if (wider.size() == 8)
-          return wrap(self.now.reshape({self.now.size()}, nowhere).reshape(wider, nowhere));
-        wider.insert(wider.begin(), 1);
-        return wrap(self.now.reshape(wider, nowhere).reshape(self.now.shape(), nowhere));
+        return wrap(alias(self.now));
       });
   return tensor;
 }

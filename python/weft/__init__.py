@@ -22,6 +22,7 @@ from ._core import Tensor as Tensor
 from ._core import dtype as dtype
 from ._core.functions import *
 from ._device import *
+from ._files import *
 from ._methods import install as _install
 from ._numpy import *
 from ._transform import *
@@ -43,3 +44,8 @@ subtract, multiply, negative = sub, mul, neg
 bitwise_invert, bitwise_left_shift, bitwise_right_shift = bitwise_not, left_shift, right_shift
 topk = top_k
 bool = _boolean
+
+from . import data as data  # noqa: E402
+from . import nn as nn  # noqa: E402
+from . import optim as optim  # noqa: E402
+from . import random as random  # noqa: E402

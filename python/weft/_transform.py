@@ -26,6 +26,16 @@ class _State(threading.local):
 _state = _State()
 
 
+def fresh(leaf: Tensor) -> Tensor:
+    """A tensor with the same elements to take gradients by: other uses of the leaf have no part in them. Computed from a variable, what is made
+    of it keeps what gradients need also when the function looks at values on its way."""
+    if _core.tracing():
+        return leaf._alias()
+    if _state.gradients == 0:
+        return _core.variable(leaf)._alias()
+    return leaf * _core.variable(functions.ones((), leaf.dtype, device=leaf.device))  # of the outer function, too
+
+
 def _scalar(value: Any, function: str) -> Tensor:
     if not isinstance(value, Tensor):
         raise TypeError(f"{function}(): the function gave a {type(value).__name__}; a tensor with one element is needed.")
@@ -48,7 +58,7 @@ def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 
     def run(*args: Any, **named: Any) -> Any:
         given = list(args)
         wanted: list[Tensor] = []
-        structures: list[tuple[Structure, int]] = []
+        structures: list[Structure] = []
         for number in numbers:
             if not -len(args) <= number < len(args):
                 raise ValueError(f"value_and_grad(): there is no argument {number}; {len(args)} were given.")
@@ -56,10 +66,10 @@ def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 
             for leaf in leaves:
                 if not leaf.dtype.is_floating:
                     raise TypeError(f"value_and_grad(): argument {number} holds {leaf.dtype.name}; gradients are by floats.")
-            fresh = [leaf._alias() for leaf in leaves]
-            given[number] = unflatten(structure, iter(fresh))
-            wanted += fresh
-            structures.append((structure, len(fresh)))
+            made = [fresh(leaf) for leaf in leaves]
+            given[number] = unflatten(structure, iter(made))
+            wanted += made
+            structures.append(structure)
         before = [+leaf for leaf in wanted]  # the function may change its arguments in place
         _state.gradients += 1
         try:
@@ -68,7 +78,7 @@ def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 
             _state.gradients -= 1
         value, rest = result if has_aux else (result, None)
         found = iter(_core.grad(_scalar(value, "value_and_grad"), before))
-        trees = tuple(unflatten(structure, found) for structure, _ in structures)
+        trees = tuple(unflatten(structure, found) for structure in structures)
         gradients = trees[0] if isinstance(argnums, int) else trees
         return ((value, rest) if has_aux else value), gradients
 
@@ -89,13 +99,13 @@ def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_
 
 def vjp(function: Callable[..., Tensor], *args: Tensor) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, ...]]]:
     """What a function gives, and a function that takes weights of its shape to the derivatives of sum(result * weights)."""
-    fresh = [arg._alias() for arg in args]
+    by = [fresh(arg) for arg in args]
     _state.gradients += 1
     try:
-        value = function(*[+leaf for leaf in fresh])
+        value = function(*[+leaf for leaf in by])
     finally:
         _state.gradients -= 1
-    return value, lambda weights: tuple(_core.weighted_grad(value, weights, fresh))
+    return value, lambda weights: tuple(_core.weighted_grad(value, weights, by))
 
 
 def _shapes(tensors: list[Tensor]) -> tuple[Any, ...]:

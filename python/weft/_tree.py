@@ -50,24 +50,24 @@ def _is_dataclass(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
+def _walk(value: Any, leaves: list[Tensor]) -> Structure:
+    if isinstance(value, Tensor):
+        leaves.append(value)
+        return LEAF
+    if isinstance(value, dict):
+        return (dict, tuple(value), tuple([_walk(v, leaves) for v in value.values()]))
+    if isinstance(value, (list, tuple)):
+        return (type(value), None, tuple([_walk(v, leaves) for v in value]))
+    if _is_dataclass(value):
+        names = tuple(f.name for f in dataclasses.fields(value))
+        return (type(value), names, tuple([_walk(getattr(value, n), leaves) for n in names]))
+    return Static(value)
+
+
 def flatten(tree: Any) -> tuple[list[Tensor], Structure]:
     """The tensors of a tree in order, and what is left of it."""
-    leaves: list[Tensor] = []
-
-    def walk(value: Any) -> Structure:
-        if isinstance(value, Tensor):
-            leaves.append(value)
-            return LEAF
-        if isinstance(value, dict):
-            return (dict, tuple(value), tuple(walk(v) for v in value.values()))
-        if isinstance(value, (list, tuple)):
-            return (type(value), None, tuple(walk(v) for v in value))
-        if _is_dataclass(value):
-            names = tuple(f.name for f in dataclasses.fields(value))
-            return (type(value), names, tuple(walk(getattr(value, n)) for n in names))
-        return Static(value)
-
-    return leaves, walk(tree)
+    leaves: list[Tensor] = []  # not in a closure that calls itself: such a cycle would keep the tensors of a trace alive
+    return leaves, _walk(tree, leaves)
 
 
 def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:

@@ -1,0 +1,139 @@
+"""Rules that turn gradients into new values of parameters. step() takes gradients in the order of the parameters, as nn.value_and_grad()
+gives them, also in a compiled function."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _core
+from ._array import array
+from ._core import Tensor, functions
+from .nn import Module
+
+F = functions
+Rule = Callable[[Tensor, Tensor, list[Tensor]], tuple[Tensor, list[Tensor]]]
+
+
+class Optimizer:
+    """Parameters, a learning rate (a variable: setting `lr` reaches compiled functions too) and what a rule remembers of each parameter."""
+
+    def __init__(self, parameters: Module | Sequence[Tensor], lr: float, memory: int) -> None:
+        self.parameters = parameters.parameters() if isinstance(parameters, Module) else list(parameters)
+        for parameter in self.parameters:
+            if not parameter.is_variable:
+                raise TypeError("An optimizer changes variables (nn.parameter(), weft.variable()); a tensor is none.")
+        self._lr = _core.variable(array(float(lr)))
+        self._step = _core.variable(array(0.0))
+        self._memory = [[_core.variable(F.zeros_like(p, "float32")) for p in self.parameters] for _ in range(memory)]
+
+    @property
+    def lr(self) -> float:
+        return float(self._lr.item())
+
+    @lr.setter
+    def lr(self, value: float) -> None:
+        _core.assign([self._lr], [array(float(value))])
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """What a checkpoint must keep."""
+        return {"step": +self._step} | {f"{i}.{j}": +t for i, row in enumerate(self._memory) for j, t in enumerate(row)}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """The way back."""
+        own = {"step": self._step} | {f"{i}.{j}": t for i, row in enumerate(self._memory) for j, t in enumerate(row)}
+        if own.keys() != state.keys():
+            raise ValueError("load_state_dict(): the state is that of another optimizer, or of other parameters.")
+        _core.assign(list(own.values()), [state[name] for name in own])
+
+    def step(self, gradients: Sequence[Tensor]) -> None:
+        """Changes all parameters by their gradients."""
+        if len(gradients) != len(self.parameters):
+            raise ValueError(f"step(): there are {len(self.parameters)} parameters and {len(gradients)} gradients.")
+        count = self._step + 1.0
+        tensors: list[Tensor] = [self._step]
+        values: list[Tensor] = [count]
+        for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
+            memory = [row[i] for row in self._memory]
+            made = self.rule(F.cast(parameter, "float32"), F.cast(gradient, "float32"), memory, count)
+            tensors += [parameter, *memory]
+            values += [F.cast(made[0], parameter.dtype), *made[1:]]
+        _core.assign(tensors, values)
+
+    def rule(self, p: Tensor, g: Tensor, memory: list[Tensor], count: Tensor) -> list[Tensor]:
+        """The new value of a parameter, and of what is remembered of it."""
+        raise NotImplementedError
+
+
+class SGD(Optimizer):
+    """p - lr · v, where v = momentum · v + g + weight_decay · p."""
+
+    def __init__(self, parameters: Module | Sequence[Tensor], lr: float = 1e-2, momentum: float = 0.0, weight_decay: float = 0.0) -> None:
+        super().__init__(parameters, lr, 1 if momentum else 0)
+        self.momentum, self.weight_decay = momentum, weight_decay
+
+    def rule(self, p: Tensor, g: Tensor, memory: list[Tensor], count: Tensor) -> list[Tensor]:
+        velocity = memory[0] if memory else None
+        made = F.sgd(p, g, velocity, learning_rate=self._lr, momentum=self.momentum, weight_decay=self.weight_decay)
+        return [made[0], *([made[1]] if memory and made[1] is not None else [])]
+
+
+class AdamW(Optimizer):
+    """Adam whose decay is taken from the parameters."""
+
+    coupled = False
+
+    def __init__(self, parameters: Module | Sequence[Tensor], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0.01) -> None:
+        super().__init__(parameters, lr, 2)
+        self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
+
+    def rule(self, p: Tensor, g: Tensor, memory: list[Tensor], count: Tensor) -> list[Tensor]:
+        made = F.adamw(p, g, memory[0], memory[1], count, learning_rate=self._lr, beta1=self.betas[0], beta2=self.betas[1], eps=self.eps,
+                       weight_decay=self.weight_decay, coupled=self.coupled)
+        return list(made[:3])  # type: ignore[arg-type]
+
+
+class Adam(AdamW):
+    """Adam as first published: decay is added to the gradients."""
+
+    coupled = True
+
+    def __init__(self, parameters: Module | Sequence[Tensor], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0.0) -> None:
+        super().__init__(parameters, lr, betas, eps, weight_decay)
+
+
+class Lion(Optimizer):
+    """p - lr · (sign(beta1 · m + (1 - beta1) · g) + weight_decay · p), m = beta2 · m + (1 - beta2) · g."""
+
+    def __init__(self, parameters: Module | Sequence[Tensor], lr: float = 1e-4, betas: tuple[float, float] = (0.9, 0.99),
+                 weight_decay: float = 0.0) -> None:
+        super().__init__(parameters, lr, 1)
+        self.betas, self.weight_decay = betas, weight_decay
+
+    def rule(self, p: Tensor, g: Tensor, memory: list[Tensor], count: Tensor) -> list[Tensor]:
+        m, (first, second) = memory[0], self.betas
+        direction = F.sign(first * m + (1 - first) * g) + self.weight_decay * p
+        return [p - self._lr * direction, second * m + (1 - second) * g]
+
+
+def clip_by_global_norm(gradients: Sequence[Tensor], max_norm: float) -> tuple[list[Tensor], Tensor]:
+    """Gradients scaled down together to a norm of at most `max_norm`, and the norm they had."""
+    scale, norm = F.clip_by_global_norm(gradients, max_norm)
+    return [g * scale for g in gradients], norm
+
+
+def cosine(lr: float, steps: int, warmup: int = 0, floor: float = 0.0) -> Callable[[int], float]:
+    """A learning rate by the number of the step: up in a line over `warmup` steps, then down along a cosine to floor · lr."""
+
+    def rate(step: int) -> float:
+        if step < warmup:
+            return lr * (step + 1) / warmup
+        part = min(1.0, (step - warmup) / max(1, steps - 1 - warmup))
+        return lr * (floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * part)))
+
+    return rate
+
+
+__all__: list[Any] = ["SGD", "Adam", "AdamW", "Lion", "Optimizer", "clip_by_global_norm", "cosine"]

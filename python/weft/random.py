@@ -1,0 +1,130 @@
+"""Random numbers. They follow from keys: the same key, shape and type give the same bits on every device.
+
+Without a key, functions take the next one of a generator that seed() starts anew. In a compiled function that would be the same one at each
+call: there the generator keeps its state in a variable, so that each call has numbers of its own.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import _core
+from ._array import array
+from ._core import Tensor, functions
+from ._device import default_device
+
+__all__ = ["bernoulli", "bits", "categorical", "fold_in", "gumbel", "key", "multinomial", "next_key", "normal", "permutation", "randint",
+           "seed", "split", "truncated_normal", "uniform"]
+
+Shape = int | Sequence[int]
+
+
+class _Generator:
+    def __init__(self) -> None:
+        self.seed = 0
+        self.states: dict[int, tuple[Any, Tensor]] = {}  # by device: itself, and the key that comes next
+
+    def next(self) -> Tensor:
+        device = default_device()
+        found = self.states.get(id(device))
+        if found is None:
+            if _core.tracing():
+                raise RuntimeError("Call weft.random.seed() before a function with random numbers is compiled.")
+            found = self.states[id(device)] = (device, _core.variable(functions.random_key(self.seed, device=device)))
+        state = found[1]
+        pair = functions.random_split(state, 2)
+        state._replace(pair[0])
+        return pair[1]
+
+
+_generator = _Generator()
+
+
+def seed(value: int) -> None:
+    """Starts the sequence of keys anew."""
+    _generator.seed = value
+    _generator.states.clear()
+    device = default_device()
+    _generator.states[id(device)] = (device, _core.variable(functions.random_key(value, device=device)))
+
+
+def key(seed: int) -> Tensor:
+    """The key of a seed: uint32 [2]."""
+    return functions.random_key(seed)
+
+
+def next_key() -> Tensor:
+    """The next key of the generator."""
+    if not _generator.states and not _core.tracing():
+        seed(0)
+    return _generator.next()
+
+
+def split(key: Tensor, count: int = 2) -> Tensor:
+    """Keys that have nothing to do with each other, as rows."""
+    return functions.random_split(key, count)
+
+
+def fold_in(key: Tensor, data: int) -> Tensor:
+    """The key that belongs to a key and a number."""
+    return functions.random_fold_in(key, data)
+
+
+def _key(given: Tensor | None) -> Tensor:
+    return next_key() if given is None else given
+
+
+def bits(shape: Shape = (), *, key: Tensor | None = None) -> Tensor:
+    """Random bits: uint32."""
+    return functions.random_bits(_key(key), shape)
+
+
+def uniform(low: float = 0.0, high: float = 1.0, shape: Shape = (), dtype: Any = "float32", *, key: Tensor | None = None) -> Tensor:
+    """Numbers from low up to high, which is never reached."""
+    return functions.random_uniform(_key(key), shape, low=low, high=high, dtype=dtype)
+
+
+def normal(shape: Shape = (), *, mean: float = 0.0, std: float = 1.0, dtype: Any = "float32", key: Tensor | None = None) -> Tensor:
+    """Normal numbers."""
+    return functions.random_normal(_key(key), shape, mean=mean, std=std, dtype=dtype)
+
+
+def truncated_normal(low: float = -2.0, high: float = 2.0, shape: Shape = (), dtype: Any = "float32", *, key: Tensor | None = None) -> Tensor:
+    """Normal numbers between low and high."""
+    return functions.random_truncated_normal(_key(key), shape, low=low, high=high, dtype=dtype)
+
+
+def randint(low: int, high: int | None = None, shape: Shape = (), dtype: Any = "int32", *, key: Tensor | None = None) -> Tensor:
+    """Whole numbers from low up to high, which is left out; with one number, from 0 up to it."""
+    if high is None:
+        low, high = 0, low
+    return functions.random_randint(_key(key), shape, low, high, dtype)
+
+
+def bernoulli(probability: Any = 0.5, shape: Shape | None = None, *, key: Tensor | None = None) -> Tensor:
+    """True with a probability: one number for all elements of a shape, or a tensor with one for each."""
+    if shape is None and not isinstance(probability, (int, float)):
+        return functions.random_bernoulli_of(_key(key), array(probability))
+    return functions.random_bernoulli(_key(key), () if shape is None else shape, float(probability))
+
+
+def gumbel(shape: Shape = (), *, key: Tensor | None = None) -> Tensor:
+    """-log(-log(u)) of uniform numbers u."""
+    return functions.random_gumbel(_key(key), shape)
+
+
+def permutation(x: int | Tensor, axis: int = 0, *, key: Tensor | None = None) -> Tensor:
+    """The numbers 0 … x - 1 in random order, or a tensor with the places along an axis in random order."""
+    if isinstance(x, int):
+        return functions.random_permutation(_key(key), x)
+    return functions.random_shuffle(_key(key), x, axis)
+
+
+def categorical(logits: Any, axis: int = -1, *, key: Tensor | None = None) -> Tensor:
+    """Indices along an axis with probabilities softmax(logits)."""
+    return functions.random_categorical(_key(key), logits, axis)
+
+
+def multinomial(weights: Any, count: int, replacement: bool = False, *, key: Tensor | None = None) -> Tensor:
+    """`count` indices for each row of weights, with probabilities in proportion to them."""
+    return functions.random_multinomial(_key(key), weights, count, replacement)
