@@ -197,7 +197,8 @@ def test_random_numbers() -> None:
     assert wt.random.bernoulli(0.5, (4,)).shape == (4,) and wt.random.categorical(wt.zeros((2, 5))).shape == (2,)
 
 
-@pytest.mark.parametrize("make", [optim.SGD, lambda p: optim.SGD(p, 0.05, momentum=0.9), optim.Adam, optim.AdamW, optim.Lion], ids=["sgd", "momentum", "adam", "adamw", "lion"])
+@pytest.mark.parametrize("make", [optim.SGD, lambda p: optim.SGD(p, 0.05, momentum=0.9), optim.Adam, optim.AdamW, optim.Lion],
+                         ids=["sgd", "momentum", "adam", "adamw", "lion"])
 def test_optimizers_go_down(make: Any, rng: np.random.Generator) -> None:
     wt.random.seed(0)
     model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1))

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weft._core import functions
 
 import weft as wt
+from weft._core import functions
 
 GENERATED = Path(os.environ.get("WEFT_GENERATED", Path(wt.__file__).parent.parent.parent / "generated"))
 DOCUMENT: dict[str, Any] = json.loads((GENERATED / "description.json").read_text())
