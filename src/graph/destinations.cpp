@@ -16,9 +16,15 @@ Edge below_reshapes(const Graph& graph, Edge edge) {
   return edge;
 }
 
-/// Whether a result must lie in memory that outlives the run.
+/// What an edge shows elements of, in whatever order.
+Edge below_views(const Graph& graph, Edge edge) {
+  while (graph.at(edge.node).rule->view != nullptr) edge = graph.at(edge.node).inputs.front();
+  return edge;
+}
+
+/// Whether a result must lie in memory that outlives the run, because it, or a view of it, is asked for.
 bool outlives(const Graph& graph, Edge edge) {
-  const auto same = [&](Edge other) { return below_reshapes(graph, other) == edge; };
+  const auto same = [&](Edge other) { return below_views(graph, other) == edge; };
   return std::ranges::any_of(graph.outputs, same) ||
          std::ranges::any_of(graph.updates, same, &GraphUpdate::value);
 }

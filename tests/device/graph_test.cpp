@@ -51,6 +51,16 @@ TEST(DeviceGraph, ReshapesOfViewsCopyOnlyWhenTheyMust) {
             (Floats{0, 1, 2, 0, 1, 2}));
 }
 
+TEST(DeviceGraph, AConcatenationThatIsAskedForAsAViewKeepsItsMemory) {
+  const Tensor a = api_device().arange(6).reshape({1, 2, 3});
+  const Tensor parts = concat({a * 2, a * 2 + 1}, 0).reshape({1, 4, 3});
+  const Tensor y = concat({parts * 1.0, parts + 100}, 1).permute({0, 2, 1});
+  const Tensor z = concat({y * 3, y * 5}, 0);  // what comes later in the same run
+  y.eval();
+  (void)sum(z).item();
+  EXPECT_EQ(y.slice(1, 1, 1).to_vector(), (Floats{2, 8, 3, 9, 102, 108, 103, 109}));
+}
+
 TEST(DeviceGraph, VariablesChangeAndOldExpressionsSeeOldValues) {
   const Tensor v = variable(api_device().arange(3));
   const Tensor w = variable(api_device().full({3}, 5));
