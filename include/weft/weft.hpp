@@ -20,6 +20,7 @@
 #include "weft/optim.hpp"
 #include "weft/random.hpp"
 #include "weft/recover.hpp"
+#include "weft/recurrent.hpp"
 #include "weft/sequence.hpp"
 #include "weft/shape.hpp"
 #include "weft/tensor.hpp"

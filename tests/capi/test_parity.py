@@ -57,7 +57,7 @@ STRUCTURES = {
     "Update": ("weft_tensor_update", {"variable": "variables", "value": "values"}),
 }
 # Ways of writing C++, and results, which C gives one by one.
-UNNEEDED = {"In", "Index", "Slice", "EllipsisIndex", "NewAxisIndex", "Outputs", "DTypeFacts", "AdamWStep", "SgdStep", "Clip", "Sorted", "Scanned", "Routed",
+UNNEEDED = {"In", "Index", "Slice", "EllipsisIndex", "NewAxisIndex", "Outputs", "DTypeFacts", "AdamWStep", "SgdStep", "Clip", "Sorted", "Scanned", "Routed", "Recurrent",
             "BatchNorm"}
 
 

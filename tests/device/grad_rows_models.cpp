@@ -133,6 +133,47 @@ void add_sequences(std::vector<GradRow>& rows) {
       [](In in) { return index_scores(in[0], in[1], in[2], in[3]); });
 }
 
+void add_recurrent(std::vector<GradRow>& rows) {
+  const auto all = [](const Recurrent& made) {
+    std::vector<Tensor> parts{made.y.reshape({made.y.size()}),
+                              made.state.reshape({made.state.size()})};
+    if (made.cell) parts.push_back(made.cell.reshape({made.cell.size()}));
+    return concat(parts, 0);
+  };
+  const auto lengths = [] { return whole_numbers({2}, {3, 1}); };
+  const Leaf x{{3, 2, 2}};
+  rows.push_back(
+      {"lstm",
+       {x, {{2, 8, 2}}, {{2, 8, 3}}, {{2, 8}}, {{2, 2, 3}}, {{2, 2, 2}}, {{2, 6}}, {{2, 3, 2}}},
+       [=](In in) {
+         return all(lstm(in[0], in[1], in[2],
+                         {.bias = in[3],
+                          .state = in[4],
+                          .cell = in[5],
+                          .lengths = lengths(),
+                          .peepholes = in[6],
+                          .projection = in[7],
+                          .direction = Direction::both}));
+       }});
+  for (const bool before_reset : {false, true}) {
+    rows.push_back({before_reset ? "gru" : "gru_reset_first",
+                    {x, {{1, 6, 2}}, {{1, 6, 2}}, {{1, 6}}, {{1, 6}}, {{1, 2, 2}}},
+                    [=](In in) {
+                      return all(gru(in[0], in[1], in[2],
+                                     {.bias = in[3],
+                                      .recurrent_bias = in[4],
+                                      .state = in[5],
+                                      .lengths = lengths(),
+                                      .direction = Direction::reverse,
+                                      .linear_before_reset = before_reset}));
+                    }});
+  }
+  rows.push_back({"rnn", {x, {{1, 3, 2}}, {{1, 3, 3}}, {{1, 3}}, {{1, 2, 3}}}, [=](In in) {
+                    return all(rnn(in[0], in[1], in[2],
+                                   {.recurrent_bias = in[3], .state = in[4], .clip = 0.8}));
+                  }});
+}
+
 }  // namespace
 
 void add_model_rows(std::vector<GradRow>& rows) {
@@ -142,6 +183,7 @@ void add_model_rows(std::vector<GradRow>& rows) {
   add_norms(rows);
   add_losses(rows);
   add_sequences(rows);
+  add_recurrent(rows);
   add("attention_causal", {{{1, 2, 3, 4}}, {{1, 1, 3, 4}}, {{1, 1, 3, 4}}},
       [](In in) { return attention(in[0], in[1], in[2], {.causal = true}); });
   add("attention_capped", {{{2, 2, 2, 4}}, {{2, 2, 3, 4}}, {{2, 2, 3, 4}}},
