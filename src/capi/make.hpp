@@ -28,11 +28,12 @@ weft_status make(std::string_view function, weft_tensor* y, const weft_tensor* i
 }
 
 /// The options that the caller gave, or the usual ones. A structure that was made for an older library is shorter: what it
-/// does not have keeps its usual value.
+/// does not have keeps its usual value. No structure ends within a word: half of a pointer would be none.
 template <class Options>
 Options options_of(const Options* given, Options usual) {
   if (given == nullptr) return usual;
-  if (given->size < sizeof(given->size) || given->size > 4096) {
+  if (given->size < sizeof(given->size) || given->size > 4096 ||
+      given->size % alignof(Options) != 0) {
     raise(ErrorCode::invalid_argument,
           "`size` of the options is {}; start from the initializer of their type, which sets it.",
           given->size);
