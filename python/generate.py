@@ -2,8 +2,10 @@
 """Writes what the Python package has of every described function: python/generate.py OUT STUBS.
 
 OUT/functions_GROUP.cpp   nanobind code for the functions of a group of the description, and OUT/functions.cpp that calls them all
-STUBS/functions.pyi       their types and texts, for editors and mypy
+STUBS/_core/functions.pyi   their types and texts, for editors and mypy
+STUBS/_described.py         the names that python/weft/_numpy.py has no version of its own of
 """
+import ast
 import sys
 from pathlib import Path
 
@@ -205,6 +207,15 @@ def stubs(described: Description) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def names(described: Description) -> str:
+    tree = ast.parse((ROOT / "python/weft/_numpy.py").read_text())
+    own = next(ast.literal_eval(node.value) for node in tree.body
+               if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__")
+    rest = sorted(f.name for f in described.functions if f.name not in own)
+    return ('"""Written by python/generate.py: the described functions as they are."""\nfrom ._core.functions import (\n'
+            + "".join(f"    {name},\n" for name in rest) + ")\n\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in rest) + "]\n")
+
+
 def write(path: Path, text: str) -> None:
     """Files that did not change keep their time, so that nothing is compiled for them again."""
     if not path.exists() or path.read_text() != text:
@@ -215,12 +226,13 @@ def main() -> None:
     out, folder = Path(sys.argv[1]), Path(sys.argv[2])
     described = load()
     groups = list(described.groups)
-    for path in (out, folder):
+    for path in (out, folder / "_core"):
         path.mkdir(parents=True, exist_ok=True)
     for group in groups:
         write(out / f"functions_{group}.cpp", group_source(described, group))
     write(out / "functions.cpp", main_source(groups))
-    write(folder / "functions.pyi", stubs(described))
+    write(folder / "_core/functions.pyi", stubs(described))
+    write(folder / "_described.py", names(described))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ usage: fashion_mnist.py [EPOCHS [EXAMPLES [FOLDER]]]
 import gzip
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ import weft as wt
 from weft import data, nn, optim
 
 
-def read(path: Path, head: int, count: int, shape: tuple[int, ...]) -> np.ndarray:
+def read(path: Path, head: int, count: int, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8, offset=head).reshape(-1, *shape)[:count]
 
 
@@ -32,6 +33,7 @@ def main(epochs: int = 2, count: int = 60000, folder: str = "/usr/share/datasets
 
     @wt.compile
     def step(x: wt.Tensor, y: wt.Tensor) -> wt.Tensor:
+        value: wt.Tensor
         value, gradients = nn.value_and_grad(model, loss)(x, y)
         optimizer.step(gradients)
         return value

@@ -40,6 +40,7 @@ def main(steps: int = 300, path: str = "") -> float:
 
     @wt.compile
     def step(x: wt.Tensor, y: wt.Tensor) -> wt.Tensor:
+        value: wt.Tensor
         value, gradients = nn.value_and_grad(model, loss)(x, y)
         gradients, _ = optim.clip_by_global_norm(gradients, 1.0)
         optimizer.step(gradients)

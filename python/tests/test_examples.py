@@ -23,9 +23,9 @@ def test_fashion_mnist() -> None:
     if not PICTURES.exists():
         pytest.skip("Debian's package dataset-fashion-mnist is not there")
     assert len((EXAMPLES / "fashion_mnist.py").read_text().splitlines()) < 60
-    assert load("fashion_mnist").main(epochs=2, count=1000) > 0.6
+    assert load("fashion_mnist").main(epochs=1, count=640) > 0.3
 
 
 def test_transformer(capsys: pytest.CaptureFixture[str]) -> None:
-    assert load("transformer").main(steps=40) < 3.2
-    assert "step 39" in capsys.readouterr().out
+    assert load("transformer").main(steps=12) < 3.9
+    assert "step 11" in capsys.readouterr().out

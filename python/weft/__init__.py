@@ -20,7 +20,7 @@ from ._array import *
 from ._core import Device as Device
 from ._core import Tensor as Tensor
 from ._core import dtype as dtype
-from ._core.functions import *
+from ._described import *
 from ._device import *
 from ._files import *
 from ._methods import install as _install

@@ -63,6 +63,6 @@ def _repr(self: Device) -> str:
 
 Device.__enter__ = _enter  # type: ignore[method-assign]
 Device.__exit__ = _exit  # type: ignore[method-assign]
-Device.__repr__ = _repr  # type: ignore[method-assign]
-Device.is_lost = property(lambda self: is_lost(self))  # type: ignore[misc,assignment]
-Device.recover = lambda self: recover(self)  # type: ignore[method-assign,misc]
+Device.__repr__ = _repr  # type: ignore[method-assign,assignment]
+Device.is_lost = property(lambda self: is_lost(self))  # type: ignore[assignment]
+Device.recover = lambda self: recover(self)  # type: ignore[method-assign]

@@ -101,7 +101,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
 def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
     """The same elements with another shape of as many; one extent may be -1 and follows from the others."""
     x = asarray(x)
-    extents = [operator.index(shape)] if hasattr(shape, "__index__") else [operator.index(e) for e in shape]  # type: ignore[arg-type,union-attr]
+    extents = [operator.index(shape)] if hasattr(shape, "__index__") else [operator.index(e) for e in shape]
     if extents.count(-1) > 1:
         raise ValueError(f"reshape(): more than one extent of {tuple(extents)} is -1.")
     if -1 in extents:
@@ -141,9 +141,10 @@ def expand_dims(x: Any, /, axis: Axis = 0) -> Tensor:
     places = sorted(_axis(a, x.ndim + len(axes), "expand_dims") for a in axes)
     if len(set(places)) != len(places):
         raise ValueError(f"expand_dims(): an axis of {tuple(axes)} is named twice.")
+    made: Tensor = x
     for place in places:
-        x = functions.unsqueeze(x, place)
-    return x
+        made = functions.unsqueeze(made, place)
+    return made
 
 
 def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int], /) -> Tensor:
@@ -195,9 +196,9 @@ def split(x: Any, indices_or_sections: int | Sequence[int], /, axis: int = 0) ->
     """Equal parts of a dimension (a number), or the parts between some places (a list)."""
     x = asarray(x)
     if hasattr(indices_or_sections, "__index__"):
-        return functions.split(x, indices_or_sections, axis)  # type: ignore[arg-type]
+        return functions.split(x, operator.index(indices_or_sections), axis)
     extent = x.shape[_axis(axis, x.ndim, "split")]
-    places = [min(max(p + extent if p < 0 else p, 0), extent) for p in indices_or_sections]  # type: ignore[union-attr]
+    places = [min(max(p + extent if p < 0 else p, 0), extent) for p in indices_or_sections]
     return functions.split_at(x, places, axis)
 
 
@@ -289,15 +290,34 @@ def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Ten
     return functions.argmin(x, axis if axis is None else operator.index(axis), keepdims)
 
 
+def _by_doubling(join: Any, x: Tensor, axis: int) -> Tensor:
+    """Running results of 64-bit integers: each step joins what lies twice as far apart."""
+    place, distance = _axis(axis, x.ndim, "cumsum"), 1
+    extent = x.shape[place]
+    while distance < extent:
+        head = functions.slice(x, place, 0, distance)
+        later, earlier = functions.slice(x, place, distance, extent - distance), functions.slice(x, place, 0, extent - distance)
+        x = functions.concat([head, join(later, earlier)], place)
+        distance *= 2
+    return x
+
+
 def _running(name: str) -> Any:
-    function = getattr(functions, name)
+    described = getattr(functions, name)
+    join = {"cumsum": functions.add, "cumprod": functions.mul, "cummax": functions.maximum, "cummin": functions.minimum}[name]
+
+    def function(x: Tensor, axis: int, **choices: Any) -> Tensor:
+        if x.dtype == int64 and not choices:
+            return _by_doubling(join, x, axis)
+        made: Tensor = described(x, axis, **choices)
+        return made
 
     def run(x: Any, /, axis: int | None = None, **choices: Any) -> Tensor:
         x = asarray(x)
         return function(reshape(x, -1), 0, **choices) if axis is None or x.ndim == 0 else function(x, axis, **choices)
 
     run.__name__ = run.__qualname__ = name
-    run.__doc__ = str(function.__doc__) + "\n\nWithout an axis, along all elements in a row."
+    run.__doc__ = str(described.__doc__) + "\n\nWithout an axis, along all elements in a row."
     return run
 
 
@@ -351,7 +371,8 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> Tensor:
     x, places = asarray(x), asarray(indices)
     if axis is None:
         x, axis = reshape(x, -1), 0
-    return x[(*[slice(None)] * _axis(axis, x.ndim, "take"), places)]
+    made: Tensor = x[(*[slice(None)] * _axis(axis, x.ndim, "take"), places)]
+    return made
 
 
 def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Tensor:
@@ -407,15 +428,15 @@ def unique_all(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1) -> Tensor:
     """Differences of neighbours along an axis, n times."""
-    x = asarray(x)
-    place = _axis(axis, x.ndim, "diff")
+    made = asarray(x)
+    place = _axis(axis, made.ndim, "diff")
     for _ in range(n):
-        count = x.shape[place] - 1
+        count = made.shape[place] - 1
         if count < 0:
             break
-        later, earlier = functions.slice(x, place, 1 if count else 0, count), functions.slice(x, place, 0, count)
-        x = functions.not_equal(later, earlier) if x.dtype == boolean else later - earlier
-    return x
+        later, earlier = functions.slice(made, place, 1 if count else 0, count), functions.slice(made, place, 0, count)
+        made = functions.not_equal(later, earlier) if made.dtype == boolean else later - earlier
+    return made
 
 
 # Products.

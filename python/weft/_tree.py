@@ -80,8 +80,8 @@ def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
     values = [unflatten(part, leaves) for part in parts]
     if kind is dict:
         return dict(zip(names, values, strict=True))
-    if dataclasses.is_dataclass(kind):
-        made = object.__new__(kind)  # type: ignore[call-overload]
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        made = object.__new__(kind)
         for name, value in zip(names, values, strict=True):
             object.__setattr__(made, name, value)
         return made

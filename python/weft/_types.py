@@ -75,10 +75,14 @@ def _repr(self: dtype) -> str:
     return f"weft.{name_of(self)}"
 
 
+def _reduce(self: dtype) -> Any:
+    return dtype, (self.short_name,)
+
+
 dtype.__eq__ = _equal  # type: ignore[method-assign,assignment]
 dtype.__repr__ = _repr  # type: ignore[method-assign,assignment]
-dtype.__reduce__ = lambda self: (dtype, (self.short_name,))  # type: ignore[method-assign,assignment,misc,return-value]
-dtype.name = property(name_of)  # type: ignore[misc,assignment]
+dtype.__reduce__ = _reduce  # type: ignore[method-assign,assignment]
+dtype.name = property(name_of)  # type: ignore[assignment]
 
 
 def promote_types(a: Any, b: Any) -> dtype:

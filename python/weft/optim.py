@@ -91,7 +91,7 @@ class AdamW(Optimizer):
     def rule(self, p: Tensor, g: Tensor, memory: list[Tensor], count: Tensor) -> list[Tensor]:
         made = F.adamw(p, g, memory[0], memory[1], count, learning_rate=self._lr, beta1=self.betas[0], beta2=self.betas[1], eps=self.eps,
                        weight_decay=self.weight_decay, coupled=self.coupled)
-        return list(made[:3])  # type: ignore[arg-type]
+        return list(made[:3])
 
 
 class Adam(AdamW):

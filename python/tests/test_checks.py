@@ -1,0 +1,29 @@
+"""The package and the examples are clean for mypy --strict and ruff, where these are installed."""
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import weft
+
+PYTHON = Path(__file__).resolve().parent.parent
+PACKAGE = Path(weft.__file__).parent.parent
+
+
+@pytest.mark.skipif(shutil.which("mypy") is None, reason="mypy is not installed")
+def test_types() -> None:
+    files = [*map(str, sorted(PYTHON.glob("examples/*.py"))), str(PYTHON / "tools/bench.py"), str(PACKAGE / "weft/__init__.py")]
+    cache = PACKAGE / "mypy-cache"
+    done = subprocess.run(["mypy", "--strict", "--cache-dir", str(cache), *files], capture_output=True, text=True, cwd=PACKAGE,
+                          env=os.environ | {"MYPYPATH": str(PACKAGE)})
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed")
+def test_style() -> None:
+    done = subprocess.run(["ruff", "check", "--no-cache", "."], capture_output=True, text=True, cwd=PYTHON)
+    assert done.returncode == 0, done.stdout[-3000:]
