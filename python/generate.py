@@ -5,16 +5,15 @@ OUT/functions_GROUP.cpp   nanobind code for the functions of a group of the desc
 STUBS/_core/functions.pyi   their types and texts, for editors and mypy
 STUBS/_described.py         the names that python/weft/_numpy.py has no version of its own of
 """
-import ast
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools/describe"))
 from model import Description, Enum, Function, Parameter, load  # noqa: E402
+from python_side import default_of, name_of, ordered, own_functions  # noqa: E402
 
 HEAD = "// Written by python/generate.py from description/*.toml.\n"
-RENAMED = {"dims": "axis", "keep_dims": "keepdims", "from": "source", "to": "destination"}
 # Functions that are methods of Tensor too, as they are; python/weft/methods.py has those with numpy's own habits.
 METHODS = """exp log sqrt sin cos tanh abs square sigmoid relu softmax log_softmax
 isnan isinf isfinite broadcast_to detach unsqueeze tril triu logsumexp""".split()
@@ -26,30 +25,6 @@ TYPES = {"int": "int", "i32": "int", "i64": "int", "u32": "int", "u64": "int", "
          "bool": "bool", "text": "str", "dtype": "DTypeLike", "shape": "int | Sequence[int]", "axes": "int | Sequence[int]",
          "i64s": "int | Sequence[int]", "u64s": "int | Sequence[int]", "u32s": "Sequence[int]", "u32x4": "Sequence[int]",
          "f64x4": "Sequence[float]", "tensor": "ArrayLike", "tensor?": "ArrayLike", "tensors": "Sequence[ArrayLike]", "device": "Device"}
-
-
-def name_of(p: Parameter) -> str:
-    """numpy's name for a parameter: `axis` for all that may be left out, `keepdims`."""
-    if p.name == "axes" and p.type == "axes" and p.default == "{}":
-        return "axis"
-    return RENAMED.get(p.name, p.name)
-
-
-def default_of(p: Parameter) -> str | None:
-    """The usual value, as Python writes it; None where there is none."""
-    if p.type == "device" or p.type.endswith("?") or p.default == "{}":
-        return "None"
-    if p.default is None:
-        return None
-    if p.type == "bool":
-        return p.default.capitalize()
-    if p.type == "dtype":
-        return repr({"f32": "float32", "i32": "int32"}[p.default])
-    if p.type in ("text",):
-        return p.default
-    if p.type in TYPES:
-        return p.default
-    return repr(p.default)
 
 
 def type_of(p: Parameter, enums: dict[str, Enum]) -> str:
@@ -70,14 +45,6 @@ def value_of(p: Parameter, f: Function, enums: dict[str, Enum]) -> str:
         return f"{CONVERT[p.type]}({name}, {place})"
     names = ", ".join(f'"{v}"' for v, _ in enums[p.type].values)
     return f"static_cast<{p.type}>(choice_of({name}, {place}, {{{names}}}))"
-
-
-def ordered(f: Function) -> tuple[list[Parameter], list[Parameter]]:
-    """What is given by place (a device comes last), and what is given by name only."""
-    places = [p for p in f.args if p.name != "*" and p.type != "device"]
-    # Python wants what has no usual value first.
-    places = [p for p in places if default_of(p) is None] + [p for p in places if default_of(p) is not None]
-    return places, [*(f.options.fields if f.options else []), *(p for p in f.args if p.type == "device")]
 
 
 def elementwise(f: Function) -> list[Parameter]:
@@ -208,9 +175,7 @@ def stubs(described: Description) -> str:
 
 
 def names(described: Description) -> str:
-    tree = ast.parse((ROOT / "python/weft/_numpy.py").read_text())
-    own = next(ast.literal_eval(node.value) for node in tree.body
-               if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__")
+    own = own_functions()
     rest = sorted(f.name for f in described.functions if f.name not in own)
     return ('"""Written by python/generate.py: the described functions as they are."""\nfrom ._core.functions import (\n'
             + "".join(f"    {name},\n" for name in rest) + ")\n\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in rest) + "]\n")

@@ -12,7 +12,6 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 
 
 class Report(unittest.TextTestResult):
@@ -62,7 +61,7 @@ class Report(unittest.TextTestResult):
 def main() -> int:
     sys.dont_write_bytecode = True
     os.environ["WEFT_LIBRARY"] = str(Path(sys.argv[1]).resolve())
-    sys.path[:0] = [str(HERE), str(ROOT / "examples" / "python")]
+    sys.path[:0] = [str(HERE), str(HERE / "wrapper")]
     pattern = next((a.split("=", 1)[1] for a in sys.argv if a.startswith("--gtest_filter=")), "*")
     loader = unittest.TestLoader()
     loader.testNamePatterns = [pattern] if "*" in pattern else [f"*{pattern}*"]

@@ -3,6 +3,7 @@ from textwrap import wrap
 
 import c_side
 import cpp_side
+import python_side
 from model import Description, Function, Parameter
 
 NOTE = "<!-- Written by tools/check_docs --fix from description/{}; edit that. -->\n"
@@ -21,12 +22,6 @@ def python_value(p: Parameter) -> str:
     if p.type == "dtype" or p.default.isidentifier() and p.default not in PYTHON:
         return f'"{p.default}"'
     return PYTHON.get(p.default, p.default)
-
-
-def python(f: Function) -> str:
-    by_place = [p.name if p.required else f"{p.name}={python_value(p)}" for p in f.args if p.name != "*"]
-    named = [f"{p.name}={python_value(p)}" for p in (f.options.fields if f.options else [])]
-    return f"weft.{f.name}({', '.join([*by_place, *(['*', *named] if named else [])])})"
 
 
 def folded(text: str, indent: str = "    ") -> str:
@@ -49,7 +44,7 @@ def section(f: Function) -> str:
         rows.append(f"| `{p.name}` | {kind} | {usual} | {p.about} |\n")
     gradient = "Gradients flow through it." if f.gradient else "No gradient flows through it."
     return (f"## {f.name}\n{f.about} {result_words(f)} {gradient}\n\n```cpp\n{folded(cpp_side.signature(f))}\n```\n```c\n"
-            f"{folded(c_side.declaration(f))}\n```\n```python\n{folded(python(f))}\n```\n\n| | is | usually | |\n|---|---|---|---|\n" + "".join(rows) + "\n")
+            f"{folded(c_side.declaration(f))}\n```\n```python\n{folded(python_side.signature(f))}\n```\n\n| | is | usually | |\n|---|---|---|---|\n" + "".join(rows) + "\n")
 
 
 def page(described: Description, group: str) -> str:
