@@ -27,3 +27,8 @@ def test_types() -> None:
 def test_style() -> None:
     done = subprocess.run(["ruff", "check", "--no-cache", "."], capture_output=True, text=True, cwd=PYTHON)
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_list_of_gaps() -> None:
+    done = subprocess.run(["python3", str(PYTHON / "tools/array_api.py")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]

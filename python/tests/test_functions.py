@@ -188,6 +188,20 @@ def test_products(rng: np.random.Generator) -> None:
     assert wt.allclose(p, p + 1e-9) and not wt.allclose(p, p + 1) and wt.array_equal(p, p) and not wt.array_equal(p, q)
 
 
+def test_the_rest_of_the_standard(rng: np.random.Generator) -> None:
+    x, y = values(rng, (3, 4)), values(rng, (4,))
+    same(wt.hypot(wt.array(x), wt.array(y)), np.hypot(x, y))
+    big = np.array([3e30, 0.0, np.inf], np.float32)
+    same(wt.hypot(wt.array(big), wt.array(np.array([4e30, 0.0, 1.0], np.float32))), np.hypot(big, np.array([4e30, 0, 1], np.float32)))
+    i = rng.integers(0, 5, (3, 4))
+    same(wt.isin(wt.array(i), [1, 3]), np.isin(i, [1, 3]))
+    same(wt.isin(wt.array(i), [], invert=True), np.isin(i, [], invert=True))
+    for got, wanted in zip(wt.unique_all(wt.array(i)), np.unique_all(i), strict=True):
+        same(got, wanted)
+    same(wt.take_along_axis(wt.array(x), wt.argsort(wt.array(x)), axis=-1), np.sort(x))
+    assert wt.ones(1).__array_namespace__() is wt
+
+
 STEPS = ["+", "-", "*", "max", "exp", "sum", "T", "slice", "reshape", "where", "neg", "concat", "flip", "mean", "index", "compare"]
 
 

@@ -162,6 +162,26 @@ def test_variables() -> None:
     assert w.tolist() == [0, 0]
 
 
+def test_what_is_kept_of_a_trace() -> None:
+    """Tensors without values that somebody keeps (a list, a traceback) keep nobody from changing the variables they were made from."""
+    w = wt.variable([1.0, 2.0])
+    kept: list[wt.Tensor] = []
+
+    @wt.compile
+    def step(x: wt.Tensor) -> wt.Tensor:
+        nonlocal w
+        kept.append(w * x)
+        w += x
+        return w.sum()
+
+    assert step(wt.ones(2)).item() == 5
+    w *= 2
+    assert w.tolist() == [4, 6] and step(wt.ones(2)).item() == 12
+    with pytest.raises(ValueError, match="no value"):
+        kept[0].numpy()
+    assert "no value" in repr(kept[0])
+
+
 def fail(w: wt.Tensor) -> wt.Tensor:
     w += 1
     raise RuntimeError("on purpose")

@@ -25,6 +25,7 @@ from ._device import *
 from ._files import *
 from ._methods import install as _install
 from ._numpy import *
+from ._standard import *
 from ._transform import *
 from ._tree import *
 from ._types import *

@@ -18,7 +18,7 @@ __all__ = ["allclose", "arange", "argmax", "argmin", "argsort", "array_equal", "
            "empty", "expand_dims", "eye", "full", "full_like", "linspace", "matmul", "matrix_transpose", "meshgrid", "moveaxis", "nonzero",
            "pad", "permute_dims", "positive", "pow", "prod", "repeat", "reshape", "roll", "searchsorted", "sort", "split", "squeeze",
            "stack", "std", "sum", "take", "take_along_axis", "tensordot", "tile", "transpose", "tri", "unique_all", "unique_counts",
-           "unique_inverse", "unique_values", "unstack", "var", "vecdot", "where"]
+           "unique_inverse", "unique_values", "unstack", "var", "vecdot", "where", "conj", "hypot", "imag", "isin", "real"]
 
 Axis = int | Sequence[int] | None
 
@@ -506,6 +506,40 @@ def array_equal(a: Any, b: Any) -> bool:
     """Whether two tensors have one shape and the same elements. Waits for the device."""
     x, y = asarray(a), asarray(b)
     return x.shape == y.shape and bool(functions.all(functions.equal(x, y)))
+
+
+def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
+    """Whether each element of x1 is one of x2."""
+    a, b = asarray(x1), reshape(asarray(x2), -1)
+    if b.size == 0:
+        found = functions.zeros(a.shape, boolean, device=a.device)
+    else:
+        found = functions.any(functions.equal(functions.unsqueeze(a, -1), b), -1)
+    return functions.logical_not(found) if invert else found
+
+
+def hypot(x1: Any, x2: Any, /) -> Tensor:
+    """The length sqrt(x1² + x2²), without overflow on the way."""
+    a, b = functions.abs(asarray(x1)), functions.abs(asarray(x2))
+    large, small = functions.maximum(a, b), functions.minimum(a, b)
+    ratio = functions.where(large == 0, 0.0, small / functions.where(large == 0, 1.0, large))
+    length = large * functions.sqrt(1.0 + ratio * ratio)
+    return functions.where(functions.isinf(large), float("inf"), length)
+
+
+def real(x: Any, /) -> Tensor:
+    """x itself: there are no complex numbers."""
+    return asarray(x)
+
+
+def conj(x: Any, /) -> Tensor:
+    """x itself: there are no complex numbers."""
+    return asarray(x)
+
+
+def imag(x: Any, /) -> Tensor:
+    """0 everywhere: there are no complex numbers."""
+    return functions.zeros_like(x)
 
 
 def divide(x1: Any, x2: Any, /) -> Tensor:

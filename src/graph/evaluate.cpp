@@ -1,5 +1,6 @@
 #include "graph/evaluate.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "graph/graph.hpp"
@@ -109,6 +110,12 @@ void finish_readers(Node& variable) {
     }
     std::erase_if(node->readers, [](const auto& reader) { return reader.expired(); });
   }
+  // What somebody has kept of the trace of a compiled function will never have values.
+  std::erase_if(pending, [](const Value& value) {
+    return std::ranges::any_of(pending_below({&value, 1}), [](const auto& below) {
+      return below.first->rule == &kinds::input;
+    });
+  });
   evaluate(pending);
 }
 
