@@ -67,6 +67,7 @@ nb::class_<Array> add_tensor(nb::module_& m);
 void add_operators(nb::class_<Array>& tensor);
 void add_graph(nb::module_& m);
 void add_files(nb::module_& m);
+void add_more(nb::module_& m);
 /// Written by python/generate.py: every described function, and those that are methods too.
 void add_functions(nb::module_& m, nb::class_<Array>& tensor);
 

@@ -36,6 +36,7 @@ NB_MODULE(_core, m) {
   add_operators(tensor);
   add_graph(m);
   add_files(m);
+  add_more(m);
   nb::module_ functions = m.def_submodule("functions", "Every described function.");
   add_functions(functions, tensor);
 }

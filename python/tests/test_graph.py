@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import signal
 import threading
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -330,3 +331,49 @@ def test_threads_compile_and_read() -> None:
     for thread in threads:
         thread.join(60)
     assert not wrong and not any(t.is_alive() for t in threads)
+
+
+ADD = Path("/usr/share/libonnx-testdata/data/node/test_add/model.onnx")
+
+
+@pytest.mark.skipif(not ADD.exists(), reason="Debian's package libonnx-testdata is not there")
+def test_onnx(rng: np.random.Generator) -> None:
+    model = wt.onnx.load(ADD)
+    x, y = (values(rng, (3, 4, 5)) for _ in range(2))
+    assert [p.name for p in model.inputs] == ["x", "y"] and model.inputs[0].shape == (3, 4, 5) and model.operations == {"Add": 1}
+    for _ in range(2):
+        same(model.run({"x": x, "y": wt.array(y)})["sum"], x + y)
+    assert not model.unsupported and "Add" in str(model.operations) and "x" in repr(model)
+    same(wt.onnx.load(ADD.read_bytes()).run({"x": x, "y": y})["sum"], x + y)
+    with pytest.raises((ValueError, LookupError)):
+        model.run({"x": x})
+    with pytest.raises((ValueError, OSError, LookupError)):
+        wt.onnx.load(b"nonsense")
+    with pytest.raises((OSError, LookupError)):
+        wt.onnx.load("/nowhere.onnx")
+
+
+def test_profiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    device = wt.profiled_device()
+    with device:
+        with wt.profile() as found:
+            (wt.ones((64, 64)) @ wt.ones((64, 64))).sum().item()
+        assert found.table and found.table in capsys.readouterr().out
+        with wt.profile(tmp_path / "trace.json"):
+            wt.ones(10).exp().eval()
+        assert "traceEvents" in (tmp_path / "trace.json").read_text() or (tmp_path / "trace.json").read_text().startswith(("[", "{"))
+    with pytest.raises(ValueError, match="profile"), wt.profile():
+        wt.ones(3).eval()
+
+
+def test_interrupts() -> None:
+    """A KeyboardInterrupt comes through the library, from a function that is being compiled too, and the device goes on."""
+
+    def interrupted(x: wt.Tensor) -> wt.Tensor:
+        signal.raise_signal(signal.SIGINT)
+        return x + 1
+
+    for call in (interrupted, wt.compile(interrupted), wt.grad(lambda x: interrupted(x).sum()), wt.checkpoint(interrupted)):
+        with pytest.raises(KeyboardInterrupt):
+            call(wt.ones(2))
+        assert (wt.ones(2) + 1).tolist() == [2, 2] and not wt._core.tracing()

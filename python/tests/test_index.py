@@ -121,6 +121,25 @@ def test_assignment_does_not_reach_others() -> None:
     assert alias.tolist() == [[1, 1], [0, 0]]
 
 
+def test_in_compiled_functions() -> None:
+    """Indices without values are looked up on the device."""
+    x = wt.arange(12).reshape(3, 4)
+    assert wt.compile(lambda x, i: x[i])(x, wt.array(2)).tolist() == [8, 9, 10, 11]
+    assert wt.compile(lambda x, i: x[i, 1:])(x, wt.array([2, -3])).tolist() == [[9, 10, 11], [1, 2, 3]]
+    assert wt.compile(lambda x, i: x[:, i, None])(x, wt.array([3])).tolist() == [[[3]], [[7]], [[11]]]
+    assert wt.compile(lambda x, i, j: x[i, j])(x, wt.array([0, 1]), wt.array([1, -1])).tolist() == [1, 7]
+
+    def change(x: wt.Tensor) -> wt.Tensor:
+        x[1:, ::2] = 0
+        x[x > 8] = -1
+        return x
+
+    assert wt.compile(change)(x).tolist() == [[0, 1, 2, 3], [0, 5, 0, 7], [0, -1, 0, -1]]
+    assert x[2, 3].item() == 11
+    with pytest.raises(IndexError, match="mask"):
+        wt.compile(lambda x: x[x > 2])(x)
+
+
 def test_iteration_and_membership() -> None:
     x = wt.array([[1, 2], [3, 4]])
     assert [row.tolist() for row in x] == [[1, 2], [3, 4]]

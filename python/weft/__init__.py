@@ -25,6 +25,7 @@ from ._device import *
 from ._files import *
 from ._methods import install as _install
 from ._numpy import *
+from ._profile import *
 from ._standard import *
 from ._transform import *
 from ._tree import *
@@ -48,5 +49,6 @@ bool = _boolean
 
 from . import data as data  # noqa: E402
 from . import nn as nn  # noqa: E402
+from . import onnx as onnx  # noqa: E402
 from . import optim as optim  # noqa: E402
 from . import random as random  # noqa: E402

@@ -22,7 +22,7 @@ Basic = int | slice | None
 
 def _is_array(item: Any) -> bool:
     if isinstance(item, Tensor):
-        return item.ndim > 0 or not item.dtype.is_integer
+        return item.ndim > 0 or not item.dtype.is_integer or _core.tracing()
     return isinstance(item, (list, tuple, np.ndarray, bool, np.bool_)) or (hasattr(item, "__array__") and not hasattr(item, "__index__"))
 
 
