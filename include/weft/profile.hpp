@@ -14,7 +14,8 @@ namespace weft {
 
 /// What a profiled device has done since the last call.
 struct ProfileReport {
-  std::string table;  ///< One line per kernel, and per kind of thing that the host did; the longest in all first.
+  std::string
+      table;  ///< One line per kernel, and per kind of thing that the host did; the longest in all first.
   std::string trace;  ///< In Chrome's trace event format, which Perfetto opens.
 };
 /// Waits for what is queued. An error for a device that does not time what it does.
