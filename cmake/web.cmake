@@ -13,7 +13,7 @@ endforeach()
 
 add_compile_options(-fwasm-exceptions -msimd128)
 add_link_options(-fwasm-exceptions -msimd128 -sJSPI -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=1MB
-  -sEXPORT_ES6 -sMODULARIZE -sENVIRONMENT=web,worker,node --js-library ${PROJECT_SOURCE_DIR}/src/web/library.js)
+  -sEXPORT_ES6 -sMODULARIZE -sENVIRONMENT=web,worker,node "SHELL:--js-library ${PROJECT_SOURCE_DIR}/src/web/library.js")
 
 add_library(nlohmann_json INTERFACE)
 add_library(nlohmann_json::nlohmann_json ALIAS nlohmann_json)

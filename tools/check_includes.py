@@ -24,6 +24,7 @@ LAYERS = {
     "cli": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "api", "formats", "nn", "llm", "onnx"],
     "src/llm": ["base", "formats"],
     "plugins/ggml": ["base", "wgsl", "device", "ops", "gpu", "graph", "rows", "fuse"],
+    "web": ["weft", "base", "llm", "nn"],
     "include/weft": [],
     "examples": ["weft"],
     "python/src": ["weft", "nanobind"],
@@ -79,7 +80,7 @@ def self_test() -> None:
 def main() -> int:
     self_test()
     root = Path(__file__).resolve().parent.parent
-    folders = ["src", "cli", "plugins", "include", "examples", "python/src", *FREE]
+    folders = ["src", "cli", "plugins", "include", "examples", "python/src", "web", *FREE]
     files = sorted(f for d in folders for f in (root / d).rglob("*") if f.suffix in (".hpp", ".cpp", ".h", ".c", ".inc"))
     problems = [p for f in files for p in problems_in(f.relative_to(root), f.read_text())]
     print("\n".join([*problems, f"{len(files)} files checked, {len(problems)} wrong includes"]))

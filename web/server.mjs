@@ -14,8 +14,14 @@ export async function serve(folders, port = 0) {
     try {
       if (file && statSync(file).isDirectory()) file = join(file, 'index.html');
       const { size } = statSync(file);
-      response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream', 'content-length': size, 'cache-control': 'no-cache' });
-      createReadStream(file).pipe(response);
+      const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+      const headers = { 'content-type': types[extname(file)] ?? 'application/octet-stream', 'content-length': size - from, 'cache-control': 'no-cache' };
+      if (from >= size && from > 0) {
+        response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
+        return;
+      }
+      response.writeHead(from > 0 ? 206 : 200, from > 0 ? { ...headers, 'content-range': `bytes ${from}-${size - 1}/${size}` } : headers);
+      createReadStream(file, { start: from }).pipe(response);
     } catch {
       response.writeHead(404).end('not found');
     }

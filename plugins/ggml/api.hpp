@@ -8,8 +8,10 @@
 namespace weft::plugin {
 
 /// The functions of ggml-base that the plug-in calls. They are looked up in the copy of ggml-base that the program has
-/// loaded already: its file name differs between builds of ggml, and linking one name would load a second copy.
+/// loaded already: its file name differs between builds of ggml, and linking one name would load a second copy. In a page,
+/// where nothing is loaded, they are linked.
 struct Api {
+  decltype(&ggml_log_get) log_get = nullptr;
   int version = 0;  ///< The API number, which says how some of interface.hpp's types are laid out.
   ggml_backend_buffer_t (*buffer_init)(ggml_backend_buffer_type_t, ggml_backend_buffer_i,
                                        void* context, std::size_t size) = nullptr;
@@ -23,7 +25,7 @@ struct Api {
 /// Why the program's ggml cannot be used, as a sentence; empty where it can.
 const std::string& refusal();
 
-/// The functions; only where there is no refusal().
+/// The functions; all of them are there only where there is no refusal().
 const Api& api();
 
 /// Writes a line to ggml's log.

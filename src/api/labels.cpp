@@ -5,6 +5,7 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
+#include "gpu/lifetime.hpp"
 #include "graph/node.hpp"
 #include "ops/view.hpp"
 #include "weft/ops.hpp"
@@ -14,7 +15,7 @@ namespace weft {
 void check_labels(std::string_view function, const Tensor& labels, std::uint64_t classes,
                   const Where& where) {
   const Node& node = *Access::value(labels).node;
-  if (node.device->device.mode() != gpu::Mode::safe || labels.dtype() != DType::i32) return;
+  if (!gpu::checks_elements(node.device->device) || labels.dtype() != DType::i32) return;
   const std::scoped_lock lock(node.device->mutex);
   if (!node.computed()) return;
   const std::vector<std::int32_t> values = labels.to_vector<std::int32_t>();

@@ -7,6 +7,7 @@
 #include "api/axes.hpp"
 #include "api/types.hpp"
 #include "base/format.hpp"
+#include "gpu/lifetime.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/ops.hpp"
@@ -43,11 +44,11 @@ void check_values(std::string_view what, const Tensor& indices, std::uint64_t co
   }
 }
 
-/// On a device in safe mode, an index that is known already and lies outside is an error. In fast mode nothing waits for the
-/// device: such an index gives zeros, or goes nowhere.
+/// On a device in safe mode, an index that is known already and lies outside is an error. In fast mode, and in a page, nothing
+/// waits for the device here: such an index gives zeros, or goes nowhere.
 void check_indices(std::string_view what, const Tensor& indices, std::uint64_t count, Where where) {
   const Node& node = *Access::value(indices).node;
-  if (node.device->device.mode() != gpu::Mode::safe) return;
+  if (!gpu::checks_elements(node.device->device)) return;
   const std::scoped_lock lock(node.device->mutex);
   if (!node.computed()) return;
   if (indices.dtype() == DType::i64) {

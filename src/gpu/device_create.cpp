@@ -240,6 +240,10 @@ Restorers restorers(const Device& device) {
 std::uint64_t identity(const Device& device) { return Unwrap::state(device)->id; }
 bool is_lost(const Device& device) { return Unwrap::state(device)->errors.lost(); }
 bool checks_aliases(const Device& device) { return Unwrap::state(device)->checks_aliases(); }
+bool checks_elements(const Device& device) {
+  const DeviceState& state = *Unwrap::state(device);
+  return state.mode == Mode::safe && state.host.blocking;
+}
 
 DeviceState::~DeviceState() {
   if (device != nullptr) device.Destroy();

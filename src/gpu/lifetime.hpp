@@ -26,6 +26,9 @@ bool belongs_to(const Buffer& buffer, const Device& device);
 /// Whether a launch must not bind a buffer twice when it writes to it: in safe mode, and after the device has refused anything.
 bool checks_aliases(const Device& device);
 
+/// Whether a call that only notes work down may read elements to check them: in safe mode, where the host can wait in any call.
+bool checks_elements(const Device& device);
+
 /// Whether whoever finds the device lost shall reopen() it. The one that takes its place does so too.
 void recover_automatically(const Device& device);
 bool recovers_automatically(const Device& device);

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <utility>
@@ -16,36 +14,10 @@
 #include "llm/checks.hpp"
 #include "llm/llama_api.hpp"
 #include "llm/sampler.hpp"
+#include "llm/state.hpp"
 
 namespace weft::llm {
 namespace {
-
-constexpr std::string_view own_prefix =
-    "weft: ";  // of the plug-in's messages, and of the program's
-
-/// Keeps llama.cpp's errors for our messages and shows everything when asked to.
-struct LogSink {
-  std::mutex mutex;
-  bool verbose = false;
-  std::string last_error;
-
-  static void write(ggml_log_level level, const char* text, void* user) {
-    auto& sink = *static_cast<LogSink*>(user);
-    const std::lock_guard lock(sink.mutex);
-    if (sink.verbose) std::fputs(text, stderr);
-    if (level != GGML_LOG_LEVEL_ERROR) return;
-    std::string line = text;
-    while (!line.empty() && line.back() == '\n') line.pop_back();
-    if (line.starts_with(own_prefix)) line.erase(0, own_prefix.size());
-    // The first error says what happened; those that follow say that it is therefore so.
-    if (sink.last_error.empty() && !line.empty()) sink.last_error = line;
-  }
-
-  std::string take() {
-    const std::lock_guard lock(mutex);
-    return std::exchange(last_error, {});
-  }
-};
 
 bool report_progress(float part, void* user) {
   const auto& progress = *static_cast<const std::function<bool(float)>*>(user);
@@ -59,150 +31,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// More than any model has.
-constexpr std::int32_t most_layers = 999;
-
-using Devices = std::vector<ggml_backend_dev_t>;
-
 }  // namespace
-
-struct Session::State {
-  std::shared_ptr<const LlamaApi> api;
-  std::unique_ptr<LogSink> log = std::make_unique<LogSink>();
-  std::string device_name = "the CPU";
-  std::string chat_template;
-  llama_model* model = nullptr;
-  llama_context* context = nullptr;
-  std::unique_ptr<Sampler> sampler;
-  std::vector<llama_token> past;  ///< What the context has computed.
-
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
-    sampler.reset();
-    if (context != nullptr) api->llama_free(context);
-    if (model != nullptr) api->llama_model_free(model);
-    if (api) api->llama_log_set(nullptr, nullptr);
-  }
-
-  /// An error with what llama.cpp said last.
-  std::unexpected<Failure> failure(ErrorCode code, std::string_view what) const {
-    const std::string reason = log->take();
-    return fail(code, "{}{}{}", what, reason.empty() ? "." : ": ", reason);
-  }
-
-  Result<Devices> open_devices(const Libraries& libraries, const ModelOptions& options);
-  Status add_local(const Libraries& libraries, const std::string& wanted, Devices& devices);
-  Status add_servers(const Libraries& libraries, std::string_view list, Devices& devices);
-  void add_device(ggml_backend_dev_t device, Devices& devices);
-  [[nodiscard]] Status check_memory(const ModelOptions& options, const Devices& devices) const;
-  Status load(const ModelOptions& options, Devices devices);
-  Status make_context(const ModelOptions& options, bool on_device);
-  [[nodiscard]] Result<std::vector<llama_token>> tokenize(std::string_view text) const;
-  void keep_common(std::span<const llama_token> prompt);
-  Status decode(std::span<const llama_token> tokens, const std::atomic<bool>& stop);
-};
-
-void Session::State::add_device(ggml_backend_dev_t device, Devices& devices) {
-  device_name =
-      formatted("{}{}{}", devices.empty() ? "" : device_name, devices.empty() ? "" : " and ",
-                api->ggml_backend_dev_description(device));
-  devices.push_back(device);
-}
-
-Status Session::State::add_local(const Libraries& libraries, const std::string& wanted,
-                                 Devices& devices) {
-  // Among the backends of a system, it has been loaded with them.
-  ggml_backend_reg_t registry = api->ggml_backend_reg_by_name("Weft");
-  if (registry == nullptr) {
-    log->take();
-    registry = api->ggml_backend_load(libraries.plugin.c_str());
-  }
-  if (registry == nullptr) {
-    return failure(ErrorCode::io,
-                   formatted("The plug-in {} does not load", libraries.plugin.string()));
-  }
-  const std::size_t count = api->ggml_backend_reg_dev_count(registry);
-  if (count == 0) return failure(ErrorCode::not_found, "There is no device to run on");
-  // All that were asked for, or else the first.
-  for (std::size_t i = 0; i < (wanted.empty() ? 1 : count); ++i) {
-    add_device(api->ggml_backend_reg_dev_get(registry, i), devices);
-  }
-  return {};
-}
-
-Status Session::State::add_servers(const Libraries& libraries, std::string_view list,
-                                   Devices& devices) {
-  const auto library = find_rpc(libraries);
-  if (!library) return std::unexpected(library.error());
-  log->take();
-  ggml_backend_reg_t rpc = api->ggml_backend_load(library->c_str());
-  if (rpc == nullptr) {
-    return failure(ErrorCode::io,
-                   formatted("ggml's RPC backend {} does not load", library->string()));
-  }
-  using AddServer = ggml_backend_reg_t (*)(const char*);
-  const auto add_server = reinterpret_cast<AddServer>(
-      api->ggml_backend_reg_get_proc_address(rpc, "ggml_backend_rpc_add_server"));
-  if (add_server == nullptr) {
-    return fail(ErrorCode::not_found, "{} is not ggml's RPC backend.", library->string());
-  }
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    const std::string server(list.substr(0, comma));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-    // ggml ends the process where nobody answers, so that is found out first.
-    if (Status ok = check_server(server); !ok) return ok;
-    ggml_backend_reg_t registry = add_server(server.c_str());
-    const std::size_t count = registry != nullptr ? api->ggml_backend_reg_dev_count(registry) : 0;
-    if (count == 0) {
-      return failure(ErrorCode::not_found, formatted("The server {} has no device", server));
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      add_device(api->ggml_backend_reg_dev_get(registry, i), devices);
-    }
-  }
-  return {};
-}
-
-Result<Devices> Session::State::open_devices(const Libraries& libraries,
-                                             const ModelOptions& options) {
-  const bool names_adapters = !options.device.empty() && options.device != "cpu";
-  if (names_adapters) setenv("WEFT_GGML_DEVICES", options.device.c_str(), 1);
-  log->take();
-  api->ggml_backend_load_all_from_path(libraries.backends.c_str());
-  Devices devices;
-  if (!options.servers.empty()) {
-    if (Status ok = add_servers(libraries, options.servers, devices); !ok) {
-      return std::unexpected(ok.error());
-    }
-  }
-  if (options.device == "cpu") return devices;
-  if (Status ok = add_local(libraries, options.device, devices); !ok) {
-    return std::unexpected(ok.error());
-  }
-  return devices;
-}
-
-Status Session::State::check_memory(const ModelOptions& options, const Devices& devices) const {
-  const bool all_layers = options.gpu_layers < 0 || options.gpu_layers >= most_layers;
-  if (devices.empty() || !all_layers) return {};
-  std::size_t all = 0;
-  for (ggml_backend_dev_t device : devices) {
-    std::size_t free = 0;
-    std::size_t total = 0;
-    api->ggml_backend_dev_memory(device, &free, &total);
-    all += free;
-  }
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(options.model, error);
-  if (error || bytes <= all) return {};
-  return fail(ErrorCode::out_of_memory,
-              "The model has {:.1f} GiB, and {} has {:.1f} GiB free; --gpu-layers puts only some "
-              "of its layers there.",
-              static_cast<double>(bytes) / 0x1p30, device_name, static_cast<double>(all) / 0x1p30);
-}
 
 Status Session::State::load(const ModelOptions& options, Devices devices) {
   if (Status ok = check_memory(options, devices); !ok) return ok;
@@ -212,6 +41,7 @@ Status Session::State::load(const ModelOptions& options, Devices devices) {
   params.devices = devices.data();
   const bool all_layers = options.gpu_layers < 0;
   params.n_gpu_layers = !on_device ? 0 : all_layers ? most_layers : options.gpu_layers;
+  if (!options.map_file) params.load_mode = LLAMA_LOAD_MODE_NONE;
   params.progress_callback = report_progress;
   std::function<bool(float)> progress = options.progress;
   params.progress_callback_user_data = &progress;
@@ -297,9 +127,11 @@ Result<Session> Session::open(const ModelOptions& options, const SamplingOptions
     return std::unexpected(ok.error());
   }
   // A file that is no model, or not all of it, is reported by what is wrong with it.
-  const auto file = gguf::File::open(options.model);
-  if (!file) return std::unexpected(file.error());
-  if (const Status ok = check_layers(*file); !ok) return std::unexpected(ok.error());
+  if (options.map_file) {
+    const auto file = gguf::File::open(options.model);
+    if (!file) return std::unexpected(file.error());
+    if (const Status ok = check_layers(*file); !ok) return std::unexpected(ok.error());
+  }
   const auto libraries = find_libraries();
   if (!libraries) return std::unexpected(libraries.error());
   // Would load a plug-in, perhaps this one, before it is told which devices are wanted.
@@ -314,10 +146,16 @@ Result<Session> Session::open(const ModelOptions& options, const SamplingOptions
   const auto devices = state->open_devices(*libraries, options);
   if (!devices) return std::unexpected(devices.error());
   if (Status ok = state->load(options, *devices); !ok) return std::unexpected(ok.error());
-  auto sampler = Sampler::make(state->api, state->model, sampling);
+  Session session(std::move(state));
+  if (Status ok = session.sample_with(sampling); !ok) return std::unexpected(ok.error());
+  return session;
+}
+
+Status Session::sample_with(const SamplingOptions& sampling) {
+  auto sampler = Sampler::make(state_->api, state_->model, sampling);
   if (!sampler) return std::unexpected(sampler.error());
-  state->sampler = std::make_unique<Sampler>(std::move(*sampler));
-  return Session(std::move(state));
+  state_->sampler = std::make_unique<Sampler>(std::move(*sampler));
+  return {};
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -370,6 +208,7 @@ Result<Timing> Session::generate(std::string_view text, std::size_t tokens,
                 prompt->size(), room, room - 1);
   }
   api.llama_set_abort_callback(state_->context, is_set, const_cast<std::atomic<bool>*>(&stop));
+  state_->log->take();
   state_->keep_common(*prompt);
   state_->sampler->start(*prompt);
   Timing timing;
@@ -384,6 +223,10 @@ Result<Timing> Session::generate(std::string_view text, std::size_t tokens,
   std::array<char, 256> piece{};
   while (!stop && timing.generated_tokens < tokens && state_->past.size() < room) {
     const llama_token next = state_->sampler->next(state_->context);
+    // Reading the logits returns nothing, so that a lost device only shows here: they are those of another token.
+    if (state_->log->has_error()) {
+      return state_->failure(ErrorCode::internal, "Computing the next token failed");
+    }
     if (api.llama_vocab_is_eog(vocabulary, next)) break;
     const std::int32_t size = api.llama_token_to_piece(
         vocabulary, next, piece.data(), static_cast<std::int32_t>(piece.size()), 0, false);

@@ -34,6 +34,8 @@ struct ModelOptions {
   std::string cache_type = "f16";        ///< Element type of the keys and values.
   std::string chat_template;  ///< One that llama.cpp knows by name, in place of the model's own.
   bool verbose = false;       ///< Show llama.cpp's own log.
+  /// Whether the file may be mapped. Otherwise it is read piece by piece, and what is wrong with it is found on the way.
+  bool map_file = true;
   std::function<bool(float)> progress;  ///< Called with 0 to 1 while the model loads; false stops.
 };
 
@@ -66,6 +68,8 @@ class Session {
   [[nodiscard]] bool has_chat_template() const;
   /// The conversation as the model wants to see it, up to where its answer starts.
   [[nodiscard]] std::string format(const std::vector<Message>& conversation) const;
+  /// Chooses tokens in this way from now on.
+  Status sample_with(const SamplingOptions& sampling);
   /// Continues a text by up to `tokens` tokens; `out` gets the pieces. Ends early, with what there is, at the model's end
   /// of text, when the context is full, or once `stop` is true.
   Result<Timing> generate(std::string_view text, std::size_t tokens,

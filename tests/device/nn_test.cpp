@@ -10,6 +10,7 @@
 #include "../unit/file_fixture.hpp"
 #include "nn/checkpoint.hpp"
 #include "nn/export.hpp"
+#include "nn/import.hpp"
 #include "nn/layers.hpp"
 #include "nn/optimizer.hpp"
 #include "nn/random.hpp"
@@ -341,6 +342,32 @@ TEST(NnExport, WritesEveryTensorUnderItsName) {
     EXPECT_EQ(rows[8 * 32 + i], values.matrices[info.offset + 8 * 32 + i]);
   }
   EXPECT_THROW(export_gguf(folder / "m.gguf", model, values, *tokenizer, "q4_0", "test"), Error);
+}
+
+TEST(NnExport, ComesBackAsItWas) {
+  const TemporaryFolder folder;
+  const LlamaConfig config = tiny().model;
+  const Llama model(config);
+  const ModelValues values{model.matrices().initial_values(1), model.vectors().initial_values(1)};
+  const auto tokenizer = Tokenizer::train("the whale the whale the whale", 260);
+  ASSERT_TRUE(tokenizer);
+  for (const auto& [type, error] : {std::pair("f32", 0.0F), {"f16", 1e-3F}, {"q8_0", 1e-2F}}) {
+    export_gguf(folder / "m.gguf", model, values, *tokenizer, type, "test");
+    const Imported back = import_gguf(folder / "m.gguf");
+    EXPECT_EQ(back.config, config);
+    EXPECT_EQ(back.name, "test");
+    EXPECT_EQ(back.tokenizer.encode("the whale"), tokenizer->encode("the whale"));
+    EXPECT_EQ(back.values.vectors, values.vectors);
+    ASSERT_EQ(back.values.matrices.size(), values.matrices.size());
+    for (std::size_t i = 0; i < values.matrices.size(); ++i) {
+      ASSERT_NEAR(back.values.matrices[i], values.matrices[i], error) << type << " " << i;
+    }
+  }
+  gguf::Metadata other{{"general.architecture", std::string("gpt2")}};
+  const std::vector<float> one(1);
+  const gguf::TensorView tensor{"t", {1}, 0, std::as_bytes(std::span(one))};
+  ASSERT_TRUE(gguf::write(folder / "other.gguf", other, std::span(&tensor, 1)));
+  EXPECT_THROW(import_gguf(folder / "other.gguf"), Error);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // The page's frame: tabs, the device, and what is offered once it is open.
 import { Device } from './weft/index.js';
+import { startChat } from './chat.js';
 import { startCheck } from './check.js';
+import { startTeaching } from './teach.js';
+import { startTimes } from './time.js';
 import { startTraining } from './train.js';
 
 const byId = id => document.getElementById(id);
@@ -46,10 +49,13 @@ try {
   document.documentElement.dataset.ready = String(milliseconds);
   device.addEventListener('lost', async ({ detail }) => {
     show(` · the GPU was taken away (${detail}); opening it again …`);
-    await device.reopen();
+    await device.recover();
     show(' · the GPU was taken away and is back');
   });
   globalThis.weftDevice = device;  // for the curious, in the browser's console
+  startChat();
+  startTimes();
+  startTeaching();
   startTraining(device);
   startCheck(device);
 } catch (error) {

@@ -1,5 +1,6 @@
 // Two spirals, a small network, and one compiled step per batch: the loss curve and what the network says are drawn live.
-import { adamw, compile, crossEntropy, grad, matmul, softmax, tanh } from './weft/index.js';
+import { drawLoss } from './plot.js';
+import { compile, crossEntropy, nn, optim, softmax, tanh } from './weft/index.js';
 
 const perArm = 96, hidden = 32, side = 48;
 
@@ -26,43 +27,29 @@ export function spirals(seed = 1) {
   return { points, labels };
 }
 
-/** The network: variables and their moments, a compiled step, and what it says about points. */
+/** The network, a compiled step of its training, and what it says about points. */
 export async function network(device, points, labels, seed = 7) {
-  const next = random(seed);
-  const normal = scale => scale * Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
-  const matrix = (rows, columns) => device.tensor(Array.from({ length: rows }, () => Array.from({ length: columns }, () => normal(1.5 / Math.sqrt(rows)))));
-  const variables = [];
-  const add = async initial => { variables.push(await device.variable(initial)); };
-  for (const [rows, columns] of [[2, hidden], [hidden, hidden], [hidden, 2]]) {
-    await add(matrix(rows, columns));
-    await add(device.zeros([columns]));
-  }
-  const weights = variables.slice();
-  for (const one of weights) for (let i = 0; i < 2; ++i) await add(device.zeros(one.shape));
-  const forward = x => {
-    const [w1, b1, w2, b2, w3, b3] = weights;
-    const features = tanh(matmul(tanh(matmul(x.mul(3), w1).add(b1)), w2).add(b2));
-    return matmul(features, w3).add(b3);
-  };
-  const step = compile(device, (x, y, number) => {
-    const loss = crossEntropy(forward(x), y);
-    const gradients = grad(loss, weights);
-    const made = weights.map((weight, i) => adamw(weight, gradients[i], variables[weights.length + 2 * i], variables[weights.length + 2 * i + 1], number, { lr: 0.01 }));
-    return [loss, ...made.map(one => one.newWeights), ...made.flatMap(one => [one.newM, one.newV])];
-  }, { variables });
-  const says = compile(device, x => softmax(forward(x)));
+  const init = new nn.Init(device, seed);
+  const model = new nn.Sequential(x => x.mul(3), new nn.Linear(init, 2, hidden), tanh, new nn.Linear(init, hidden, hidden), tanh, new nn.Linear(init, hidden, 2));
+  const optimizer = await optim.AdamW.of(model);
+  const step = new optim.TrainingStep(optimizer, (x, y) => crossEntropy(model.forward(x), y));
+  const says = compile(device, x => softmax(model.forward(x)));
   const x = device.tensor(points), y = device.tensor(labels, undefined, 'i32');
-  let steps = 0;
+  await x.keep();
+  await y.keep();
+  let steps = 0, kept = 0;
   return {
     async step() {
+      const loss = await step.run(0.01, x, y);
       ++steps;
-      const number = device.tensor([steps]);
-      const [loss] = await step.run(x, y, number);
-      const value = await loss.item();
-      loss.dispose();
-      number.dispose();
-      return value;
+      return loss;
     },
+    /** Where the training goes on from when the GPU is taken away. */
+    async snapshot() {
+      await step.snapshot();
+      kept = steps;
+    },
+    back() { steps = kept; },
     async says(places) {
       const [result] = await says.run(places);
       const data = await result.data();
@@ -71,40 +58,9 @@ export async function network(device, points, labels, seed = 7) {
     },
     get steps() { return steps; },
     dispose() {
-      for (const one of [...variables, step, says, x, y]) one.dispose();
+      for (const one of [model, optimizer, step, says, x, y]) one.dispose();
     },
   };
-}
-
-function drawLoss(canvas, losses) {
-  const draw = canvas.getContext('2d'), figure = canvas.closest('figure');
-  const line = getComputedStyle(figure).borderTopColor, quiet = getComputedStyle(figure.querySelector('figcaption')).color;
-  const accent = getComputedStyle(document.querySelector('[role="tab"][aria-selected="true"]')).borderBottomColor;
-  const { width, height } = canvas, left = 44, bottom = 26;
-  draw.clearRect(0, 0, width, height);
-  draw.font = '14px system-ui';
-  draw.strokeStyle = line;
-  draw.fillStyle = quiet;
-  const top = 0.8, steps = Math.max(200, losses.length);
-  for (const value of [0, 0.2, 0.4, 0.6, 0.8]) {
-    const y = 8 + (height - bottom - 8) * (1 - value / top);
-    draw.beginPath();
-    draw.moveTo(left, y);
-    draw.lineTo(width, y);
-    draw.stroke();
-    draw.fillText(value.toFixed(1), 12, y + 5);
-  }
-  draw.fillText(`loss by step (${losses.length})`, left, height - 6);
-  draw.strokeStyle = accent;
-  draw.lineWidth = 2.5;
-  draw.beginPath();
-  losses.forEach((loss, i) => {
-    const px = left + (width - left) * (i / steps), py = 8 + (height - bottom - 8) * (1 - Math.min(loss, top) / top);
-    if (i === 0) draw.moveTo(px, py);
-    else draw.lineTo(px, py);
-  });
-  draw.stroke();
-  draw.lineWidth = 1;
 }
 
 function drawPlane(canvas, shares, points, labels) {
@@ -126,7 +82,8 @@ export function startTraining(device) {
   const [start, reset, status] = ['train-start', 'train-reset', 'train-status'].map(id => document.getElementById(id));
   const { points, labels } = spirals();
   const places = Array.from({ length: side * side }, (_, i) => [((i % side) + 0.5) / side * 2 - 1, (Math.floor(i / side) + 0.5) / side * 2 - 1]);
-  let plane = device.tensor(places), net, losses = [], running = false;
+  const plane = device.tensor(places), kept = plane.keep();
+  let net, losses = [], running = false, recoveries = 0;
   const canvases = { loss: document.getElementById('loss'), spirals: document.getElementById('spirals') };
   const clear = () => {
     net?.dispose();
@@ -138,6 +95,23 @@ export function startTraining(device) {
   };
   clear();
   start.disabled = reset.disabled = false;
+
+  /** Steps until it is told to pause. */
+  const train = async () => {
+    while (running && net.steps < 1500) {
+      const begin = performance.now();
+      losses.push(await net.step());
+      const milliseconds = performance.now() - begin;
+      if (net.steps % 20 === 0) await net.snapshot();
+      if (net.steps % 20 === 0 || net.steps < 3) {
+        drawPlane(canvases.spirals, await net.says(plane), points, labels);
+        drawLoss(canvases.loss, losses);
+        const back = recoveries ? ` The GPU was taken away ${recoveries === 1 ? 'once' : `${recoveries} times`}; it went on from its last snapshot.` : '';
+        status.textContent = `Step ${net.steps}: loss ${losses.at(-1).toFixed(4)}, ${milliseconds.toFixed(1)} ms a step.${back}`;
+        await new Promise(requestAnimationFrame);
+      }
+    }
+  };
   start.addEventListener('click', async () => {
     if (running) {
       running = false;
@@ -146,26 +120,26 @@ export function startTraining(device) {
     running = true;
     start.textContent = 'Pause';
     try {
-      net ??= await network(device, points, labels);
-      while (running && net.steps < 1500) {
-        const begin = performance.now();
-        losses.push(await net.step());
-        const milliseconds = performance.now() - begin;
-        if (net.steps % 20 === 0 || net.steps < 3) {
-          drawPlane(canvases.spirals, await net.says(plane), points, labels);
-          drawLoss(canvases.loss, losses);
-          status.textContent = `Step ${net.steps}: loss ${losses.at(-1).toFixed(4)}, ${milliseconds.toFixed(1)} ms a step.`;
-          await new Promise(requestAnimationFrame);
+      await kept;
+      if (!net) {
+        net = await network(device, points, labels);
+        await net.snapshot();
+      }
+      for (;;) {
+        try {
+          await train();
+          break;
+        } catch (error) {
+          if (error.code !== 'device_lost' || ++recoveries > 100) throw error;
+          status.textContent = 'The GPU was taken away …';
+          await new Promise(resolve => setTimeout(resolve, 20));  // The page may hear of it after the call that failed.
+          if (device.lost) await new Promise(resolve => device.addEventListener('recovered', resolve, { once: true }));
+          net.back();
+          losses.length = net.steps;
         }
       }
     } catch (error) {
-      status.textContent = error.code === 'device_lost' ? 'The GPU was taken away: press Start to begin again.' : error.message;
-      if (error.code === 'device_lost') {
-        net = undefined;
-        losses = [];
-        await new Promise(resolve => device.addEventListener('recovered', resolve, { once: true }));
-        plane = device.tensor(places);
-      }
+      status.textContent = error.message;
     }
     running = false;
     start.textContent = 'Start';

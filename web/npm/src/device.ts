@@ -46,13 +46,14 @@ let shared: Promise<Engine> | undefined;
 
 /**
  * A GPU, or a software stand-in for one. Dispatches `lost` when the browser takes the GPU away (every call then fails with
- * the code "device_lost") and `recovered` after reopen().
+ * the code "device_lost") and `recovered` after recover().
  */
 export class Device extends EventTarget {
   readonly engine: Engine;
   readonly #options: DeviceOptions;
   #handle = 0;
   #browser: BrowserDevice | undefined;
+  #isLost = false;
 
   private constructor(engine: Engine, options: DeviceOptions) {
     super();
@@ -77,25 +78,41 @@ export class Device extends EventTarget {
         frame.view().setUint32(at + structs.weft_device_options.members.capsMask[1], frame.text(this.#options.caps), true);
       }
       const out = frame.u32s([0]);
-      await this.engine.open(() => this.engine.wait("weft_device_open", at, out), (device) => {
-        this.#browser = device;
-        void device.lost.then(({ message, reason }) => this.#lost(device, message || reason));
-      });
+      await this.engine.open(() => this.engine.wait("weft_device_open", at, out), (device) => this.#watch(device));
       this.#handle = frame.view().getUint32(out, true);
     } finally {
       frame.free();
     }
   }
 
-  #lost(device: BrowserDevice, reason: string): void {
-    if (this.#handle !== 0 && device === this.#browser) this.dispatchEvent(new CustomEvent("lost", { detail: reason }));
+  #watch(device: BrowserDevice): void {
+    this.#browser = device;
+    this.#isLost = false;
+    void device.lost.then(({ message, reason }) => this.#lost(device, message || reason));
   }
 
-  /** Opens the device anew after it was lost. Tensors from before are gone; what they held has to be given again. */
-  async reopen(): Promise<void> {
-    if (this.#handle !== 0) this.engine.call("weft_device_close", this.#handle);
-    this.#handle = 0;
-    await this.#open();
+  #lost(device: BrowserDevice, reason: string): void {
+    if (this.#handle === 0 || device !== this.#browser) return;
+    this.#isLost = true;
+    this.dispatchEvent(new CustomEvent("lost", { detail: reason }));
+  }
+
+  /** Whether the browser has taken the GPU away. */
+  get lost(): boolean {
+    return this.#isLost;
+  }
+
+  /**
+   * Opens the GPU again after it was lost, and puts it in the place of the old one: this object, tensors and compiled functions
+   * stay valid. Tensors that were kept (Tensor.keep) or loaded from a file have their elements again; what was computed and not
+   * kept is an error when it is used. Buffers and kernels have to be made again.
+   */
+  async recover(): Promise<void> {
+    // The engine hears of the loss when it waits, and opens nothing before that.
+    await this.synchronize().catch((error: unknown) => {
+      if (!(error instanceof WeftError) || error.code !== "device_lost") throw error;
+    });
+    await this.engine.open(() => this.engine.wait("weft_device_recover", this.handle), (device) => this.#watch(device));
     this.dispatchEvent(new Event("recovered"));
   }
 

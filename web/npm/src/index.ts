@@ -8,5 +8,7 @@ export type { DType, Exports, Status } from "./generated/raw.js";
 export * from "./generated/ops.js";
 export { Kernel, type KernelSource } from "./kernel.js";
 export { grad, map, reduce, type Operand } from "./map.js";
+export * as nn from "./nn.js";
+export * as optim from "./optim.js";
 export { Tensor, type Data } from "./tensor.js";
 export type { Nested } from "./values.js";

@@ -6,11 +6,12 @@ import * as ops from "./generated/ops.js";
 import { Handle } from "./handle.js";
 import type { Operand } from "./map.js";
 
-/** What `data()` gives: f16, bf16 and quantized values are read as f32. */
+/** What `data()` gives: f16, bf16 and quantized values are read as f32, booleans as bytes of 0 and 1. */
 export type Data = Float32Array | Int32Array | Uint32Array | BigInt64Array | Int16Array | Int8Array | Uint8Array;
 
 const arrays = {
   f32: Float32Array, i32: Int32Array, u32: Uint32Array, i64: BigInt64Array, i16: Int16Array, i8: Int8Array, u8: Uint8Array,
+  bool: Uint8Array,
 } as const;
 const dtypes = Object.keys(enums.weft_dtype) as DType[];
 
@@ -82,6 +83,11 @@ export class Tensor extends Handle {
   /** Computes the tensor now, without waiting for the GPU to be done. */
   eval(): Promise<void> {
     return this.device.engine.wait("weft_tensor_eval", this.handle);
+  }
+
+  /** Keeps a copy of the elements in the page's memory, with which a lost device gets them back (Device.recover). */
+  keep(): Promise<void> {
+    return this.device.engine.wait("weft_tensor_keep", this.handle, 0, 0);
   }
 
   /** The buffer in which the computed tensor lies, its first byte in it, and the steps between neighbours. */

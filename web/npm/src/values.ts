@@ -41,6 +41,7 @@ function convert(values: readonly number[], dtype: DType): ArrayBufferView {
     case "i16": return Int16Array.from(values);
     case "i8": return Int8Array.from(values);
     case "u8": return Uint8Array.from(values);
+    case "bool": return Uint8Array.from(values, (value) => Number(value !== 0));
     default: throw new WeftError("invalid_argument", `Lists of numbers cannot become ${dtype}; make f32 of them and cast() that.`);
   }
 }

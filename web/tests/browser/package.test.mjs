@@ -90,18 +90,19 @@ postMessage(await device.tensor([20]).add(22).item());`);
   assert.equal(answer, 42);
 });
 
-test('a lost device is told, refuses work, and can be opened again', async () => {
+test('a lost device is told, refuses work, and comes back with what was kept', async () => {
   const seen = await page.evaluate(async () => {
     const events = [];
     device.addEventListener('lost', () => events.push('lost'));
     device.addEventListener('recovered', () => events.push('recovered'));
-    const before = device.tensor([1]);
+    const before = device.tensor([1]), kept = device.tensor([5, 6]);
+    await kept.keep();
     const lost = new Promise(resolve => device.addEventListener('lost', resolve, { once: true }));
     device.gpuDevice.destroy();
     await lost;
     const code = await before.add(1).data().then(() => 'none', error => error.code);
-    await device.reopen();
-    return { events, code, after: await device.tensor([20]).add(22).item() };
+    await device.recover();
+    return { events, code, after: await device.tensor([20]).add(22).item(), kept: [...await kept.mul(2).data()] };
   });
-  assert.deepEqual(seen, { events: ['lost', 'recovered'], code: 'device_lost', after: 42 });
+  assert.deepEqual(seen, { events: ['lost', 'recovered'], code: 'device_lost', after: 42, kept: [10, 12] });
 });

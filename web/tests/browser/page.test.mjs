@@ -32,13 +32,104 @@ test('it opens a device and says which', async () => {
   assert.match(await page.textContent('#device'), /SwiftShader.*first result \(42\)/i);
 });
 
+test('the built-in model writes at once, and can be stopped', async () => {
+  await page.waitForFunction(() => document.documentElement.dataset.model, undefined, { timeout: 120_000 });
+  assert.match(await page.textContent('#model'), /the built-in model: llama/);
+  await page.click('summary');
+  await page.fill('#temperature', '0');
+  await page.fill('#max-tokens', '64');
+  await page.fill('#chat-text', 'The captain');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.documentElement.dataset.rate, undefined, { timeout: 120_000 });
+  console.log(`# chat: ${await page.textContent('#model')} ${await page.textContent('#chat-status')}`);
+  const { tokens, rate } = await page.evaluate(() => ({ ...document.documentElement.dataset }));
+  assert.equal(tokens, '64');
+  assert.ok(Number(rate) > 1, `${rate} tokens/s`);
+  assert.match(await page.textContent('.message.assistant .text'), /^The captain and/);
+  await page.screenshot({ path: `${shots}/chat-desktop.png` });
+  await page.fill('#max-tokens', '400');
+  await page.fill('#chat-text', 'The ship');
+  await page.click('#chat-send');
+  await page.waitForFunction(() => document.querySelectorAll('.message.assistant .text')[1]?.textContent.length > 12, undefined, { timeout: 60_000 });
+  await page.evaluate(() => { delete document.documentElement.dataset.rate; });
+  await page.click('#chat-send');
+  await page.waitForFunction(() => document.documentElement.dataset.rate, undefined, { timeout: 20_000 });
+  assert.ok(Number(await page.evaluate(() => document.documentElement.dataset.tokens)) < 400);
+});
+
+test('a lost device does not end an answer, and the page says so', async () => {
+  await page.fill('#max-tokens', '24');
+  await page.evaluate(() => { delete document.documentElement.dataset.rate; });
+  await page.fill('#chat-text', 'The captain');
+  await page.click('#chat-send');
+  await page.waitForFunction(() => document.querySelectorAll('.message.assistant .text')[2]?.textContent.length > 14, undefined, { timeout: 60_000 });
+  await page.evaluate(() => weftChat.model.loseForTest());
+  await page.waitForFunction(() => document.getElementById('chat-status').textContent.includes('taken away'), undefined, { timeout: 30_000 });
+  await page.waitForFunction(() => document.documentElement.dataset.rate, undefined, { timeout: 60_000 });
+  const [first, , third] = await page.evaluate(() => [...document.querySelectorAll('.message.assistant .text')].map(one => one.textContent));
+  assert.ok(first.startsWith(third), `"${third}" is not what "${first}" begins with`);
+});
+
+test('a dropped file becomes the model, and one that is none is refused', async () => {
+  const give = async (path, name) => page.evaluate(async ({ path, name }) => {
+    delete document.documentElement.dataset.model;
+    const files = new DataTransfer();
+    files.items.add(new File([await (await fetch(path)).blob()], name));
+    document.dispatchEvent(new DragEvent('drop', { dataTransfer: files, cancelable: true }));
+  }, { path, name });
+  await give('icon.svg', 'no-model.gguf');
+  await page.waitForFunction(() => document.documentElement.dataset.model === 'failed', undefined, { timeout: 60_000 });
+  assert.match(await page.textContent('#model'), /no-model\.gguf cannot be used/);
+  await give('english.gguf', 'dropped.gguf');
+  await page.waitForFunction(() => document.documentElement.dataset.model === 'dropped.gguf', undefined, { timeout: 60_000 });
+});
+
+test('it says where the time goes', async () => {
+  await page.click('#tab-time');
+  await page.click('#time-start');
+  await page.waitForFunction(() => document.documentElement.dataset.profiled, undefined, { timeout: 120_000 });
+  assert.match(await page.textContent('#time-table'), /launches/);
+  await page.screenshot({ path: `${shots}/time-desktop.png`, fullPage: true });
+});
+
+test('it is taught a text over a lost device, and knows it then', async () => {
+  await page.click('#tab-teach');
+  await page.fill('#teach-text', 'The zebra Quentin paints purple bicycles on Thursdays. '.repeat(80));
+  await page.fill('#teach-steps', '14');
+  await page.fill('#teach-rate', '0.002');
+  await page.click('#teach-start');
+  await page.waitForFunction(() => Number(document.documentElement.dataset.taught) >= 11, undefined, { timeout: 300_000 });
+  await page.evaluate(() => weftLesson.loseForTest());
+  await page.waitForSelector('#teach-chat:not([hidden])', { timeout: 300_000 });
+  console.log(`# teach: ${await page.textContent('#teach-status')}`);
+  const { taughtLoss, recoveries } = await page.evaluate(() => ({ ...document.documentElement.dataset }));
+  assert.equal(recoveries, '1');
+  assert.ok(Number(taughtLoss) < 2, `the loss is ${taughtLoss}`);
+  await page.screenshot({ path: `${shots}/teach-desktop.png`, fullPage: true });
+  await page.evaluate(() => { delete document.documentElement.dataset.model; delete document.documentElement.dataset.rate; });
+  await page.click('#teach-chat');
+  await page.waitForFunction(() => document.documentElement.dataset.model, undefined, { timeout: 60_000 });
+  await page.fill('#max-tokens', '8');
+  await page.fill('#chat-text', 'The zebra Quentin');
+  await page.click('#chat-send');
+  await page.waitForFunction(() => document.documentElement.dataset.rate, undefined, { timeout: 60_000 });
+  assert.match(await page.textContent('.message.assistant .text'), /^The zebra Quentin paints/);
+});
+
 test('the network learns, and the curve shows it', async () => {
+  await page.click('#tab-train');
   await page.click('#train-start');
   await page.waitForFunction(() => /Step (\d+)/.exec(document.getElementById('train-status').textContent)?.[1] >= 40, undefined, { timeout: 240_000 });
   await page.click('#train-start');
   const [, step, loss] = /Step (\d+): loss ([\d.]+)/.exec(await page.textContent('#train-status'));
   assert.ok(Number(loss) < 0.69, `after step ${step} the loss is ${loss}`);
   await page.screenshot({ path: `${shots}/train-desktop.png` });
+  // The GPU is taken away: it goes on from the last snapshot.
+  await page.click('#train-start');
+  await page.evaluate(() => weftDevice.gpuDevice.destroy());
+  await page.waitForFunction(() => /went on from its last snapshot/.test(document.getElementById('train-status').textContent), undefined, { timeout: 120_000 });
+  await page.click('#train-start');
+  assert.match(await page.textContent('#device'), /taken away and is back/);
 });
 
 test('the check and the benchmark run, and their results are JSON', async () => {

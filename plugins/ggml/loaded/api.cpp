@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <cstdio>
-
 #include "base/format.hpp"
 #include "op_names.hpp"
 
@@ -28,7 +26,6 @@ int find_base(dl_phdr_info* info, std::size_t /*size*/, void* found) {
 /// The program's ggml: its functions, or why they cannot be used.
 struct Host {
   Api api;
-  decltype(&ggml_log_get) log_get = nullptr;
   std::string refusal;
 };
 
@@ -58,7 +55,7 @@ Host look() {
     if (out == nullptr && missing.empty()) missing = name;
   };
   Api& api = host.api;
-  find("ggml_log_get", host.log_get);
+  find("ggml_log_get", api.log_get);
   find("ggml_backend_buffer_init", api.buffer_init);
   find("ggml_nbytes", api.nbytes);
   find("ggml_op_name", api.op_name);
@@ -96,17 +93,5 @@ const Host& host() {
 const std::string& refusal() { return host().refusal; }
 
 const Api& api() { return host().api; }
-
-void log(ggml_log_level level, std::string_view text) {
-  ggml_log_callback callback = nullptr;
-  void* user = nullptr;
-  if (host().log_get != nullptr) host().log_get(&callback, &user);
-  const std::string line = formatted("weft: {}\n", text);
-  if (callback != nullptr) {
-    callback(level, line.c_str(), user);
-  } else {
-    std::fputs(line.c_str(), stderr);
-  }
-}
 
 }  // namespace weft::plugin

@@ -1,0 +1,160 @@
+import { WeftError } from "../error.js";
+import { Program, type Place } from "./program.js";
+import { open, type ModelSource } from "./source.js";
+
+/** How a model is opened. */
+export interface ModelSettings {
+  /** Tokens of the context: prompt and answer together; 4096, or as many as the model knows. */
+  context?: number;
+  /** The type of keys and values: "f16", "q8_0", … */
+  cacheType?: string;
+  /** A template that llama.cpp knows by name, in place of the model's own. */
+  chatTemplate?: string;
+  /** Shows what llama.cpp logs in the console. */
+  verbose?: boolean;
+  /** Measures every kernel from now on: profile() tells where the time goes. Slower. */
+  profile?: boolean;
+  /** Capabilities of the GPU to leave unused, for example "-f16,-subgroups". */
+  caps?: string;
+}
+
+/** What one answer is made from: llama.cpp's names. */
+export interface Request {
+  messages?: readonly { role: string; content: string }[];
+  prompt?: string;
+  max_tokens?: number;
+  [option: string]: unknown;
+}
+
+export interface Finished {
+  prompt_tokens: number;
+  completion_tokens: number;
+  prompt_seconds: number;
+  generation_seconds: number;
+  /** Whether stop() ended it. */
+  stopped: boolean;
+  /** Whether it ended because there were enough tokens. */
+  length: boolean;
+}
+
+export interface Opened {
+  description: string;
+  /** Whether the model has a chat template that is known. Without one it continues the last message. */
+  chat: boolean;
+}
+
+/** Called while a call is under way. */
+export interface Events {
+  onText?: (text: string) => void;
+  onProgress?: (part: number) => void;
+  onLost?: (reason: string) => void;
+  onRecovered?: () => void;
+}
+
+/**
+ * A model in this thread. After a lost device the whole program is started anew: weights come from the source again, and what
+ * had been generated is read as part of the prompt.
+ */
+export class Runner {
+  readonly #place: Place;
+  readonly #source: Exclude<ModelSource, URL | string>;
+  readonly #settings: ModelSettings;
+  readonly #events: Events;
+  #program: Program | undefined;
+  #stop = false;
+  #onPiece: ((bytes: Uint8Array) => void) | undefined;
+
+  constructor(place: Place, source: Exclude<ModelSource, URL | string>, settings: ModelSettings, events: Events) {
+    this.#place = place;
+    this.#source = source;
+    this.#settings = settings;
+    this.#events = events;
+  }
+
+  async open(): Promise<Opened> {
+    const { verbose = false, profile, caps, context, cacheType, chatTemplate } = this.#settings;
+    const program = await Program.start(this.#place, {
+      onPiece: (bytes) => this.#onPiece?.(bytes),
+      onProgress: (part) => this.#events.onProgress?.(part),
+      onLost: (reason) => {
+        if (this.#program === program) this.#events.onLost?.(reason);
+      },
+    }, { ...(profile ? { WEFT_PROFILE: "/trace.json" } : {}), ...(caps ? { WEFT_CAPS: caps } : {}) }, verbose);
+    program.mount("/model.gguf", await open(this.#source));
+    const answer = await program.call<Opened>("weft_llm_open", {
+      path: "/model.gguf", context, cache_type: cacheType, chat_template: chatTemplate, verbose,
+    });
+    this.#program = program;
+    this.#events.onProgress?.(1);
+    return answer;
+  }
+
+  /** Generates; pieces of the text go to the events. */
+  async generate(request: Request): Promise<Finished> {
+    const total: Finished = { prompt_tokens: 0, completion_tokens: 0, prompt_seconds: 0, generation_seconds: 0, stopped: false, length: false };
+    const decoder = new TextDecoder();
+    const wanted = request.max_tokens ?? 512;
+    let text = "", tokens = 0;
+    this.#stop = false;
+    this.#onPiece = (bytes) => {
+      if (this.#program?.lost) return;  // Made of what a lost device left behind.
+      ++tokens;
+      const piece = decoder.decode(bytes, { stream: true });
+      text += piece;
+      if (piece) this.#events.onText?.(piece);
+    };
+    for (let attempt = 0; ; ++attempt) {
+      const program = this.#running(), start = performance.now();
+      try {
+        const part = await program.call<Finished>("weft_llm_generate", { ...request, begun: text, max_tokens: wanted - tokens });
+        if (program.lost) throw new WeftError("device_lost", "The GPU was taken away.");
+        const rest = decoder.decode();
+        if (rest) this.#events.onText?.(rest);
+        return {
+          prompt_tokens: total.prompt_tokens + part.prompt_tokens, completion_tokens: tokens,
+          prompt_seconds: total.prompt_seconds + part.prompt_seconds,
+          generation_seconds: total.generation_seconds + part.generation_seconds,
+          stopped: part.stopped, length: part.length,
+        };
+      } catch (error) {
+        if (attempt >= 3 || !(await program.wasLost())) throw error;
+        await this.open();
+        total.generation_seconds += (performance.now() - start) / 1000;
+        this.#events.onRecovered?.();
+        if (this.#stop || tokens >= wanted) return { ...total, completion_tokens: tokens, stopped: this.#stop, length: tokens >= wanted };
+      }
+    }
+  }
+
+  /** Ends what is being generated at its next token. */
+  stop(): void {
+    this.#stop = true;
+    this.#program?.module.wasmExports.weft_llm_stop();
+  }
+
+  /** Where the time went since the model was opened, as a table and as a trace for Perfetto; closes the model. */
+  async profile(): Promise<{ table: string; trace: string }> {
+    if (!this.#settings.profile) throw new WeftError("invalid_argument", "Load the model with `profile: true` to know where the time goes.");
+    const { module, lines } = this.#running();
+    lines.length = 0;
+    await this.close();
+    return { table: lines.join("\n"), trace: new TextDecoder().decode(module.FS.readFile("/trace.json")) };
+  }
+
+  async close(): Promise<void> {
+    const program = this.#program;
+    this.#program = undefined;
+    if (program && !program.lost) await program.call("weft_llm_close");
+    program?.destroyDevice();
+  }
+
+  /** For tests: takes the device away, as a browser would. */
+  loseForTest(): void {
+    this.#program?.destroyDevice();
+  }
+
+  #running(): Program {
+    if (!this.#program) throw new WeftError("invalid_handle", "This model was closed.");
+    return this.#program;
+  }
+}
