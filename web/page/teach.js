@@ -14,7 +14,10 @@ export function startTeaching() {
 
   const teach = async () => {
     status.textContent = 'Loading the built-in model …';
-    const lesson = await Lesson.open(new URL('./english.gguf', import.meta.url), text.value, { steps: Number(byId('teach-steps').value), rate: Number(byId('teach-rate').value), cache: false });
+    const lesson = await Lesson.open(new URL('./english.gguf', import.meta.url), text.value, {
+      steps: Number(byId('teach-steps').value), rate: Number(byId('teach-rate').value), batch: Number(byId('teach-batch').value),
+      context: Number(byId('teach-context').value), snapshot: Math.min(10, Math.max(2, Math.floor(Number(byId('teach-steps').value) / 10))), cache: false,
+    });
     globalThis.weftLesson = lesson;  // for the curious, in the browser's console
     const { parameters, tokens } = lesson.info;
     let begin = performance.now(), recoveries = 0;

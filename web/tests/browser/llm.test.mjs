@@ -34,6 +34,25 @@ test('a model from a URL generates in a worker', async () => {
   assert.equal(seen.bytes, 13108448);
 });
 
+test('a device that is lost in the middle of an answer comes back, and the answer is the same', async () => {
+  const seen = await page.evaluate(async () => {
+    const { opening } = await import('/test/llm_tests.mjs');
+    const events = [];
+    model.addEventListener('lost', () => events.push('lost'));
+    model.addEventListener('recovered', () => events.push('recovered'));
+    const whole = (await model.completions.create(opening)).choices[0].text;
+    let answer = '', count = 0;
+    for await (const piece of model.stream(opening)) {
+      answer += piece;
+      if (++count === 6) model.loseForTest();
+    }
+    await model.close();
+    return { events, answer, whole };
+  });
+  assert.deepEqual(seen.events, ['lost', 'recovered']);
+  assert.equal(seen.answer, seen.whole);
+});
+
 test('an interrupted download goes on, and a file that is there is not asked for again', async () => {
   const asked = [];
   page.on('request', request => { if (request.url().endsWith('.gguf')) asked.push(request.headers()['range'] ?? 'all'); });
@@ -57,23 +76,4 @@ test('an interrupted download goes on, and a file that is there is not asked for
   assert.ok(seen.same);
   assert.match(seen.missing, /status 404/);
   assert.deepEqual(asked, ['all', `bytes=${seen.part[0]}-`, 'all', 'all']);
-});
-
-test('a device that is lost in the middle of an answer comes back, and the answer is the same', async () => {
-  const seen = await page.evaluate(async () => {
-    const { opening } = await import('/test/llm_tests.mjs');
-    const events = [];
-    model.addEventListener('lost', () => events.push('lost'));
-    model.addEventListener('recovered', () => events.push('recovered'));
-    const whole = (await model.completions.create(opening)).choices[0].text;
-    let answer = '', count = 0;
-    for await (const piece of model.stream(opening)) {
-      answer += piece;
-      if (++count === 6) model.loseForTest();
-    }
-    await model.close();
-    return { events, answer, whole };
-  });
-  assert.deepEqual(seen.events, ['lost', 'recovered']);
-  assert.equal(seen.answer, seen.whole);
 });

@@ -113,7 +113,8 @@ export async function download(address: URL | string, options: DownloadOptions =
     try {
       for await (const chunk of pieces(response.body)) {
         await out.write(chunk as Uint8Array<ArrayBuffer>);
-        onDownload?.(got += chunk.byteLength, total);
+        got += chunk.byteLength;
+        onDownload?.(got, total);
       }
     } finally {
       await out.close();  // Also what came before an interruption is kept.
@@ -143,7 +144,8 @@ async function intoMemory(url: string, { signal, onDownload }: DownloadOptions):
   let got = 0;
   for await (const chunk of pieces(response.body)) {
     parts.push(chunk as Uint8Array<ArrayBuffer>);
-    onDownload?.(got += chunk.byteLength, length === null ? undefined : Number(length));
+    got += chunk.byteLength;
+    onDownload?.(got, length === null ? undefined : Number(length));
   }
   return new Blob(parts);
 }
