@@ -5,6 +5,7 @@
 
 #include "graph/graph.hpp"
 #include "graph/kinds.hpp"
+#include "graph/plan_cache.hpp"
 #include "graph/program.hpp"
 #include "graph/recover.hpp"
 
@@ -45,9 +46,26 @@ std::vector<std::shared_ptr<Node>> owned(const std::unordered_map<Node*, long>& 
   return out;
 }
 
-}  // namespace
+/// The leaves' buffers in a plan's external blocks, for as long as it runs: a plan that is remembered keeps nothing alive.
+class Lent {
+ public:
+  Lent(Prepared& prepared, const Graph& graph) : prepared_(prepared) {
+    for (const Prepared::Source& from : prepared.sources) {
+      prepared.program.blocks[from.block].buffer =
+          graph.operations[from.operation].storage[from.output].buffer;
+    }
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent() {
+    for (const Prepared::Source& from : prepared_.sources) {
+      prepared_.program.blocks[from.block].buffer = {};
+    }
+  }
 
-namespace {
+ private:
+  Prepared& prepared_;
+};
 
 void evaluate_once(std::span<const Value> values, const std::shared_ptr<DeviceData>& device) {
   const auto reads = pending_below(values);
@@ -58,10 +76,13 @@ void evaluate_once(std::span<const Value> values, const std::shared_ptr<DeviceDa
     for (std::uint32_t i = 0; i < node->types.size(); ++i) outputs.push_back({node, i});
   }
   const Graph graph = collect(outputs, {}, {});
-  const Program program = unwrap(lower(graph, device->device.caps(), {}));
-  const Placed placed = unwrap(place(program, device->device));
+  if (!device->plans) device->plans = std::make_shared<PlanCache>();
+  const std::shared_ptr<Prepared> prepared = unwrap(device->plans->find(graph, *device));
+  const Program& program = prepared->program;
+  const Lent lent(*prepared, graph);
+  const Placed placed = unwrap(place(program, prepared->layout, device->device));
   gpu::Stream stream = device->device.stream();
-  unwrap(device->executor.run(stream, program.dispatches, placed.slices));
+  unwrap(device->executor.run(stream, program.dispatches, prepared->kernels, placed.slices));
   unwrap(stream.submit());
   std::size_t next = 0;
   for (const auto& node : kept) {

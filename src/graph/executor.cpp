@@ -107,10 +107,19 @@ Status Executor::prepare(std::span<const ops::Dispatch> dispatches) {
   return {};
 }
 
+Result<std::vector<gpu::Kernel>> Executor::kernels(std::span<const ops::Dispatch> dispatches) {
+  if (const Status ok = prepare(dispatches); !ok) return std::unexpected(ok.error());
+  std::vector<gpu::Kernel> out;
+  for (const ops::Dispatch& dispatch : dispatches) {
+    auto compiled = kernel(dispatch.kernel);
+    if (!compiled) return std::unexpected(compiled.error());
+    out.push_back(std::move(*compiled));
+  }
+  return out;
+}
+
 Status Executor::launch(gpu::Stream& stream, const ops::Dispatch& dispatch,
-                        std::span<const gpu::Slice> slots) {
-  auto compiled = kernel(dispatch.kernel);
-  if (!compiled) return std::unexpected(compiled.error());
+                        const gpu::Kernel& kernel, std::span<const gpu::Slice> slots) {
   std::vector<gpu::Slice> bindings;
   for (const ops::BoundRange& range : dispatch.ranges) {
     if (range.slot <= ops::first_table_slot) {
@@ -137,8 +146,7 @@ Status Executor::launch(gpu::Stream& stream, const ops::Dispatch& dispatch,
   std::vector<std::uint32_t> params = dispatch.params;
   params.resize(round_up<std::size_t>(params.size(), 4));
   const gpu::Grid grid{dispatch.grid.x, dispatch.grid.y, dispatch.grid.z};
-  if (const Status ok =
-          stream.dispatch(*compiled, bindings, std::as_bytes(std::span(params)), grid);
+  if (const Status ok = stream.dispatch(kernel, bindings, std::as_bytes(std::span(params)), grid);
       !ok) {
     return wrap(ok.error(), formatted("launching {}", dispatch.kernel.label));
   }
@@ -148,7 +156,17 @@ Status Executor::launch(gpu::Stream& stream, const ops::Dispatch& dispatch,
 Status Executor::run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatches,
                      std::span<const gpu::Slice> slots) {
   for (const ops::Dispatch& dispatch : dispatches) {
-    if (const Status ok = launch(stream, dispatch, slots); !ok) return ok;
+    const auto compiled = kernel(dispatch.kernel);
+    if (!compiled) return std::unexpected(compiled.error());
+    if (const Status ok = launch(stream, dispatch, *compiled, slots); !ok) return ok;
+  }
+  return {};
+}
+
+Status Executor::run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatches,
+                     std::span<const gpu::Kernel> kernels, std::span<const gpu::Slice> slots) {
+  for (std::size_t i = 0; i < dispatches.size(); ++i) {
+    if (const Status ok = launch(stream, dispatches[i], kernels[i], slots); !ok) return ok;
   }
   return {};
 }
@@ -167,7 +185,9 @@ Status Executor::run(gpu::Stream& stream, const ops::Plan& plan,
     for (ops::BoundRange& range : dispatch.ranges) {
       if (range.slot >= ops::first_scratch_slot) range.slot += first - ops::first_scratch_slot;
     }
-    if (const Status ok = launch(stream, dispatch, slices); !ok) return ok;
+    const auto compiled = kernel(dispatch.kernel);
+    if (!compiled) return std::unexpected(compiled.error());
+    if (const Status ok = launch(stream, dispatch, *compiled, slices); !ok) return ok;
   }
   return {};
 }

@@ -31,6 +31,9 @@ class Executor {
   Status prepare(const ops::Plan& plan) { return prepare(std::span(plan.dispatches)); }
   Status prepare(std::span<const ops::Dispatch> dispatches);
 
+  /// The kernels of some launches, compiled in parallel where they are new: for whoever runs them more than once.
+  Result<std::vector<gpu::Kernel>> kernels(std::span<const ops::Dispatch> dispatches);
+
   /// Records the launches of a plan. `slots[i]` is the buffer of views with slot i; scratch comes from the
   /// device's pool and goes back when the work is done.
   Status run(gpu::Stream& stream, const ops::Plan& plan, std::span<const gpu::Buffer> slots);
@@ -39,12 +42,16 @@ class Executor {
   Status run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatches,
              std::span<const gpu::Slice> slots);
 
+  /// The same with the kernels that kernels() gave for these launches.
+  Status run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatches,
+             std::span<const gpu::Kernel> kernels, std::span<const gpu::Slice> slots);
+
  private:
   Result<gpu::KernelDesc> describe(const ops::KernelSpec& spec) const;
   Result<gpu::Kernel> kernel(const ops::KernelSpec& spec);
   /// The buffer of a table of constants, uploaded at its first use.
   Result<gpu::Buffer> table(int slot);
-  Status launch(gpu::Stream& stream, const ops::Dispatch& dispatch,
+  Status launch(gpu::Stream& stream, const ops::Dispatch& dispatch, const gpu::Kernel& kernel,
                 std::span<const gpu::Slice> slots);
 
   struct Entry {

@@ -17,6 +17,10 @@
 
 namespace weft {
 
+namespace graph {
+class PlanCache;
+}  // namespace graph
+
 /// What a Device handle points to.
 struct DeviceData {
   explicit DeviceData(gpu::Device opened) : device(std::move(opened)), executor(device) {}
@@ -25,6 +29,7 @@ struct DeviceData {
   /// Held by whoever looks at what changes about nodes (values, inputs, readers) or queues changes of variables.
   std::recursive_mutex mutex;
   std::atomic<std::uint64_t> nodes = 0;
+  std::shared_ptr<graph::PlanCache> plans;  ///< Made at the first use.
 };
 
 namespace graph {

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "gpu/lifetime.hpp"
-#include "graph/memory.hpp"
 #include "graph/program.hpp"
 
 namespace weft::graph {
@@ -27,10 +26,15 @@ std::vector<Lifetime> lifetimes_of(const Program& program) {
 
 }  // namespace
 
-Result<Placed> place(const Program& program, gpu::Device device) {
+Layout lay_out(const Program& program, const Caps& caps) {
+  Layout out{.lifetimes = lifetimes_of(program), .arena = {}};
+  out.arena = plan_memory(out.lifetimes, std::max<std::uint64_t>(caps.binding_alignment, 256));
+  return out;
+}
+
+Result<Placed> place(const Program& program, const Layout& layout, gpu::Device device) {
   const Caps& caps = device.caps();
-  const std::vector<Lifetime> lifetimes = lifetimes_of(program);
-  const Arena arena = plan_memory(lifetimes, std::max<std::uint64_t>(caps.binding_alignment, 256));
+  const auto& [lifetimes, arena] = layout;
   Placed placed;
   placed.bound_bytes = arena.bound;
   placed.arena_bytes = arena.bytes;

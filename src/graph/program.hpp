@@ -8,6 +8,7 @@
 #include "gpu/gpu.hpp"
 #include "graph/executor.hpp"
 #include "graph/graph.hpp"
+#include "graph/memory.hpp"
 #include "ops/plan.hpp"
 #include "ops/view.hpp"
 
@@ -43,6 +44,14 @@ struct LowerOptions {
 /// Plans every operation of a graph for a device.
 Result<Program> lower(const Graph& graph, const Caps& caps, const LowerOptions& options);
 
+/// When each block is needed and where it goes in an arena: what follows from a program alone.
+struct Layout {
+  std::vector<Lifetime> lifetimes;  ///< Blocks outside of the arena have none.
+  Arena arena;
+};
+
+Layout lay_out(const Program& program, const Caps& caps);
+
 /// A program with memory: `slices[i]` is where block i lies.
 struct Placed {
   std::vector<gpu::Slice> slices;
@@ -55,6 +64,9 @@ struct Placed {
 /// Allocates the memory of a program: one arena for what lives between operations, buffers for inputs and outputs.
 /// In safe mode, where one buffer cannot be read and written by one launch (and after the device has refused something,
 /// because then it is the same), every block is a buffer.
-Result<Placed> place(const Program& program, gpu::Device device);
+Result<Placed> place(const Program& program, const Layout& layout, gpu::Device device);
+inline Result<Placed> place(const Program& program, const gpu::Device& device) {
+  return place(program, lay_out(program, device.caps()), device);
+}
 
 }  // namespace weft::graph

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.hpp"
+#include "gpu/gpu.hpp"
+#include "graph/graph.hpp"
+#include "graph/program.hpp"
+
+namespace weft::graph {
+
+/// A graph that was optimized and lowered, ready to run on other leaves of the same types.
+struct Prepared {
+  /// Where the buffer of an external block comes from: a leaf of the graph.
+  struct Source {
+    std::size_t block = 0;
+    std::size_t operation = 0;
+    std::size_t output = 0;
+  };
+  Graph pattern;                     ///< As it was collected, without buffers.
+  std::vector<std::size_t> sharing;  ///< Which leaves lie in one buffer; see sharing_of().
+  Program program;                   ///< Its external blocks have no buffer between runs.
+  Layout layout;
+  std::vector<gpu::Kernel> kernels;  ///< One per launch.
+  std::vector<Source> sources;
+};
+
+/// The plans of expressions that were computed before: the same operations on tensors of the same types find theirs, so that
+/// loops are planned, optimized and compiled once. One per device; whoever uses it holds the device's lock.
+class PlanCache {
+ public:
+  /// The plan of a graph, made if there is none yet.
+  Result<std::shared_ptr<Prepared>> find(const Graph& graph, DeviceData& device);
+
+  [[nodiscard]] std::size_t size() const { return plans_.size(); }
+
+ private:
+  std::unordered_multimap<std::uint64_t, std::shared_ptr<Prepared>> plans_;
+  std::size_t launches_ = 0;  ///< Of all plans: what their memory grows with.
+  std::uint64_t opened_ = 0;  ///< Which of the devices that took each other's place they are for.
+};
+
+}  // namespace weft::graph
