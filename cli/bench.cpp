@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/format.hpp"
+#include "bench_eager.hpp"
 #include "bench_run.hpp"
 #include "commands.hpp"
 #include "gpu/gpu.hpp"
@@ -250,6 +251,11 @@ void run_bench(const Options& options) {
   std::fprintf(out, "copy %.1f GB/s; %sa replayed launch: %.2f us GPU, %.2f us host\n",
                reference.copy_bytes_per_second * 1e-9, product.c_str(), cost.gpu * 1e6,
                cost.host * 1e6);
+  const StepCost step = measure_step(options.adapter);
+  std::fprintf(out,
+               "a training step of a small network: %.0f us host, %zu launches; compiled %.0f us "
+               "host, %zu launches\n",
+               step.eager * 1e6, step.eager_launches, step.compiled * 1e6, step.compiled_launches);
   const json results =
       measure_all(device, executor, options.seconds, jobs.chosen, reference, earlier, out);
   if (jobs.skipped > 0) {
@@ -262,6 +268,11 @@ void run_bench(const Options& options) {
               {"copy_bytes_per_second", reference.copy_bytes_per_second},
               {"best_flops", reference.best_flops},
               {"dispatch", {{"gpu", cost.gpu}, {"host", cost.host}}},
+              {"step",
+               {{"eager", step.eager},
+                {"compiled", step.compiled},
+                {"eager_launches", step.eager_launches},
+                {"compiled_launches", step.compiled_launches}}},
               {"results", results}},
              options.json_file);
 }

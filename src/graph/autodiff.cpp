@@ -50,7 +50,15 @@ std::vector<Node*> path(const Value& y, const std::vector<Value>& targets, bool 
     Node* node = pending.back();
     pending.pop_back();
     all.push_back(node);
-    if (stop && wanted.contains(node)) continue;
+    if ((stop && wanted.contains(node)) || node->rule == &kinds::detach) continue;
+    if (node->without_history && !wanted.contains(node)) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          formatted("A tensor {}, made by {}, has no history any more: variables that it was "
+                    "computed from have got new values since. Take gradients before the "
+                    "update, or detach() it if none shall flow there.",
+                    describe(node->types.front()), describe_place(node->rule->name, node->where)));
+    }
     for (const Value& input : node->inputs) {
       if (input && seen.try_emplace(input.node.get(), true).second) {
         pending.push_back(input.node.get());

@@ -43,6 +43,8 @@ std::vector<std::shared_ptr<Node>> owned(const std::unordered_map<Node*, long>& 
     std::shared_ptr<Node> handle = node->shared_from_this();
     if (handle.use_count() > count + 1) out.push_back(std::move(handle));
   }
+  // In the order in which they were made, so that the same program gives the same plan.
+  std::ranges::sort(out, {}, [](const auto& node) { return node->number; });
   return out;
 }
 
@@ -112,32 +114,9 @@ void evaluate(std::span<const Value> values) {
   }
 }
 
-void finish_readers(Node& variable) {
-  std::vector<Value> pending;
-  std::vector<Node*> views{&variable};
-  std::vector<std::shared_ptr<Node>> alive;
-  while (!views.empty()) {
-    Node* node = views.back();
-    views.pop_back();
-    for (const std::weak_ptr<Node>& weak : node->readers) {
-      std::shared_ptr<Node> reader = weak.lock();
-      if (!reader) continue;
-      if (reader->rule->view != nullptr) {
-        views.push_back(reader.get());
-        alive.push_back(std::move(reader));
-      } else if (!reader->computed()) {
-        pending.push_back({std::move(reader)});
-      }
-    }
-    std::erase_if(node->readers, [](const auto& reader) { return reader.expired(); });
-  }
-  // What somebody has kept of the trace of a compiled function will never have values.
-  std::erase_if(pending, [](const Value& value) {
-    return std::ranges::any_of(pending_below({&value, 1}), [](const auto& below) {
-      return below.first->rule == &kinds::input;
-    });
-  });
-  evaluate(pending);
+bool is_traced(const Value& value) {
+  return std::ranges::any_of(pending_below({&value, 1}),
+                             [](const auto& below) { return below.first->rule == &kinds::input; });
 }
 
 }  // namespace weft::graph

@@ -62,7 +62,8 @@ struct Node : std::enable_shared_from_this<Node> {
   std::uint64_t number =
       0;  ///< Nodes of a device are numbered as they are made, inputs before their users.
   bool tracked = false;  ///< A variable or computed from one: keeps its inputs, for gradients.
-  bool aliases_variable = false;        ///< A variable or a view of one.
+  bool without_history = false;   ///< Its inputs were let go: gradients cannot be taken any more.
+  bool aliases_variable = false;  ///< A variable or a view of one.
   std::vector<graph::Storage> storage;  ///< Per output; empty until computed.
   std::vector<std::weak_ptr<Node>>
       readers;  ///< Who must run before the values change, by an update or a kernel of the user's own.

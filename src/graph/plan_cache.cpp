@@ -161,11 +161,15 @@ Result<std::shared_ptr<Prepared>> PlanCache::find(const Graph& graph, DeviceData
   const auto [first, last] = plans_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     if (same(at->second->pattern, graph) && at->second->sharing == sharing_of(graph)) {
+      ++counts_.found;
+      counts_.launches += at->second->kernels.size();
       return at->second;
     }
   }
   auto made = prepare(graph, device);
   if (!made) return made;
+  ++counts_.made;
+  counts_.launches += (*made)->kernels.size();
   launches_ += (*made)->kernels.size() + 1;
   plans_.emplace(hash, *made);
   return made;

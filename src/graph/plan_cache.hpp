@@ -36,10 +36,17 @@ class PlanCache {
   /// The plan of a graph, made if there is none yet.
   Result<std::shared_ptr<Prepared>> find(const Graph& graph, DeviceData& device);
 
-  [[nodiscard]] std::size_t size() const { return plans_.size(); }
+  /// What find() did so far.
+  struct Counts {
+    std::size_t made = 0;
+    std::size_t found = 0;
+    std::size_t launches = 0;  ///< Of all plans that it gave.
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
 
  private:
   std::unordered_multimap<std::uint64_t, std::shared_ptr<Prepared>> plans_;
+  Counts counts_;
   std::size_t launches_ = 0;  ///< Of all plans: what their memory grows with.
   std::uint64_t opened_ = 0;  ///< Which of the devices that took each other's place they are for.
 };
