@@ -27,7 +27,7 @@ class Writer(nn.Module):
         return result
 
 
-def main(steps: int = 300, path: str = "") -> float:
+def main(steps: int = 300, path: str = "", length: int = 60) -> float:
     text = Path(path or __file__).read_text()
     letters = sorted(set(text))
     codes = np.array([letters.index(c) for c in text], np.int32)
@@ -56,7 +56,7 @@ def main(steps: int = 300, path: str = "") -> float:
             print(f"step {number}: loss {value:.3f}")
     context = codes[:CONTEXT].copy()
     predict, written = wt.compile(lambda x: model(x)[:, -1]), ""
-    for _ in range(60):
+    for _ in range(length):
         context = np.append(context[1:], np.int32(wt.random.categorical(predict(wt.array(context[None])) * 2.0)[0].item()))
         written += letters[context[-1]]
     print(written)
