@@ -3,6 +3,7 @@
 #include <new>
 
 #include "commands.hpp"
+#include "onnx.hpp"
 #include "soak.hpp"
 #include "standard_files.hpp"
 
@@ -19,6 +20,7 @@ int run(int argc, char** argv) {
   weft::cli::add_docs(app);
   weft::cli::add_train(app);
   weft::cli::add_train_bench(app);
+  weft::cli::add_onnx(app);
   weft::cli::add_soak(app);
 #ifdef WEFT_WITH_LLAMA
   weft::cli::add_run(app);

@@ -57,6 +57,8 @@ class Model {
   [[nodiscard]] std::map<std::string, Tensor> run(
       const std::map<std::string, Tensor>& inputs) const;
   [[nodiscard]] RunReport report() const;
+  /// All of the above as JSON.
+  [[nodiscard]] std::string to_json() const;
   /// The graph that was compiled last, in the DOT language.
   [[nodiscard]] std::string dot() const;
 

@@ -7,6 +7,7 @@ namespace weft::onnx {
 
 namespace {
 constexpr std::uint64_t most_elements = 1 << 14;  // larger ones are the device's work
+constexpr std::uint64_t most_made = 1 << 22;
 
 const HostTable& host_table() {
   static const HostTable all = [] {
@@ -22,14 +23,16 @@ const HostTable& host_table() {
 std::optional<Values> on_host(Call& call) {
   if (!call.node.domain.empty() || call.inputs.empty()) return std::nullopt;
   bool small = true;
+  bool known = true;
   bool only_here = false;
   for (const Value& value : call.inputs) {
     if (!value.exists()) continue;
-    if (value.is_sequence() || value.known() == nullptr) return std::nullopt;
+    if (value.is_sequence()) return std::nullopt;
+    known = known && value.known() != nullptr;
     small = small && value.size() <= most_elements;
     only_here = only_here || !dtype_of(value.type());
   }
-  if (!small && !only_here) return std::nullopt;
+  if (!only_here && (!small || !known)) return std::nullopt;
   const auto found = host_table().find(call.node.op);
   if (found == host_table().end()) return std::nullopt;
   Values out = found->second(call);
@@ -51,6 +54,15 @@ Shape broadcast_shapes(const std::vector<Shape>& shapes) {
     }
   }
   return out;
+}
+
+bool too_large(const Shape& shape) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : shape) {
+    if (extent != 0 && count > most_made / extent) return true;
+    count *= extent;
+  }
+  return false;
 }
 
 std::vector<std::uint64_t> broadcast_places(const Shape& from, const Shape& to) {

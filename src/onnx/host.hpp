@@ -12,6 +12,8 @@ std::optional<Values> on_host(Call& call);
 
 /// The shape that shapes broadcast to; an error where they do not.
 Shape broadcast_shapes(const std::vector<Shape>& shapes);
+/// Whether a result is too large for the host to make.
+bool too_large(const Shape& shape);
 /// For each element of a result, the place of the element of a source that repeats to it.
 std::vector<std::uint64_t> broadcast_places(const Shape& from, const Shape& to);
 /// The elements of an array at some places, as another shape.

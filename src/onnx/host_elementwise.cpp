@@ -20,6 +20,7 @@ Values binary(Call& c, Whole whole, Real real) {
   for (std::size_t i = 1; i < c.inputs.size(); ++i) {
     const Array& b = c.host(i);
     const Shape shape = broadcast_shapes({sum.shape, b.shape});
+    if (too_large(shape)) return {};
     const auto from_a = broadcast_places(sum.shape, shape);
     const auto from_b = broadcast_places(b.shape, shape);
     if (is_integer(sum.type) || sum.type == Type::boolean) {
@@ -47,6 +48,7 @@ Values compare(Call& c, Whole whole, Real real) {
   const Array& a = c.host(0);
   const Array& b = c.host(1);
   const Shape shape = broadcast_shapes({a.shape, b.shape});
+  if (too_large(shape)) return {};
   const auto from_a = broadcast_places(a.shape, shape);
   const auto from_b = broadcast_places(b.shape, shape);
   std::vector<I> out(from_a.size());
@@ -118,6 +120,7 @@ Values where_op(Call& c) {
   const Array& a = c.host(1);
   const Array& b = c.host(2);
   const Shape shape = broadcast_shapes({condition.shape, a.shape, b.shape});
+  if (too_large(shape)) return {};
   const Array x = picked(a, shape, broadcast_places(a.shape, shape));
   const Array y = picked(b, shape, broadcast_places(b.shape, shape));
   const auto which = condition.ints();

@@ -106,7 +106,9 @@ Values concat(Call& c) {
 Values expand(Call& c) {
   const Array& x = c.host(0);
   Places places(x.shape);
-  places.expand(broadcast_shapes({x.shape, shape_from(c, c.ints(1))}));
+  const Shape shape = broadcast_shapes({x.shape, shape_from(c, c.ints(1))});
+  if (too_large(shape)) return {};
+  places.expand(shape);
   return {moved(x, places)};
 }
 
@@ -116,6 +118,9 @@ Values tile(Call& c) {
   Places places(x.shape);
   if (times.size() != x.shape.size())
     c.wrong(formatted("There are {} repeats for {} dimensions.", times.size(), x.shape.size()));
+  Shape shape = shape_from(c, times);
+  for (std::size_t d = 0; d < shape.size(); ++d) shape[d] *= x.shape[d];
+  if (too_large(shape)) return {};
   for (std::size_t d = 0; d < times.size(); ++d) {
     std::vector<std::uint64_t> numbers;
     for (I k = 0; k < times[d]; ++k) {

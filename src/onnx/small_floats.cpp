@@ -49,6 +49,7 @@ double small_float(Type type, std::uint8_t bits) {
 
 std::uint8_t small_float_bits(Type type, float value, bool saturate) {
   if (type == Type::f8e8m0) {
+    if (value == 0) return 0;
     if (!(value > 0) || std::isinf(value))
       return std::isinf(value) && value > 0 && saturate ? 254 : 255;
     int exponent = 0;

@@ -27,6 +27,7 @@ const Table& table() {
     add_sequence(out);
     add_shape(out);
     add_signal(out);
+    add_text(out);
     add_training(out);
     return out;
   }();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <new>
 #include <set>
 
 #include "onnx/call.hpp"
@@ -129,6 +130,13 @@ void run_nodes(Context& context, const std::vector<Node>& nodes, Scope& scope) {
       throw;
     } catch (const Error& error) {
       throw Error(error.code(), formatted("{}: {}", title(node), error.what()));
+    } catch (const std::bad_alloc&) {
+      throw Error(ErrorCode::out_of_memory,
+                  formatted("{}: The host has not enough memory for it.", title(node)));
+    } catch (const std::exception& error) {  // a list that is shorter than it must be
+      throw Error(
+          ErrorCode::invalid_argument,
+          formatted("{}: An input or attribute is too short ({}).", title(node), error.what()));
     }
   }
 }

@@ -18,7 +18,7 @@ def text_of(headers) -> str:
 
 # Functions of weft::random are weft_tensor_random_… in C; its classes are ways of writing C++.
 RANDOM = text_of([INCLUDE / "random.hpp"])
-BY_HAND = text_of(h for h in INCLUDE.glob("*.hpp") if h.name != "random.hpp")
+BY_HAND = text_of(h for h in INCLUDE.glob("*.hpp") if h.name not in ("onnx.hpp", "random.hpp"))
 CPP = BY_HAND + text_of(GENERATED.glob("*.hpp"))
 C = text_of([*(INCLUDE / "c").glob("*.h"), *(GENERATED / "c").glob("*.h")])
 

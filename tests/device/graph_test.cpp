@@ -24,6 +24,19 @@ TEST(DeviceGraph, ExpressionsRunWhenAskedAndKeepWhatHasAHandle) {
   EXPECT_EQ(a.to_vector(), (Floats{0, 1, 2, 3}));
 }
 
+TEST(DeviceGraph, ResultsThatFollowFromConstantsAloneAndAreReadToo) {
+  const Tensor three = api_device().full({2}, 1) + api_device().tensor({2}, Floats{2, 2});
+  const Compiled f = compile([&](const std::vector<Tensor>& in) -> Outputs {
+    const Tensor nine = three * three;
+    return {nine, in[0] + nine};
+  });
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<Tensor> y = f({api_device().arange(2)});
+    EXPECT_EQ(y[0].to_vector(), (Floats{9, 9}));
+    EXPECT_EQ(y[1].to_vector(), (Floats{9, 10}));
+  }
+}
+
 TEST(DeviceGraph, LongChainsNeitherNestNorLeak) {
   Tensor x = api_device().full({1}, 0);
   for (int i = 0; i < 3000; ++i) x = x + 1;

@@ -7,10 +7,13 @@
 #include <iterator>
 #include <random>
 
+#include "../onnx/bytes.hpp"
 #include "device/caps.hpp"
 #include "formats/gguf.hpp"
 #include "formats/safetensors.hpp"
 #include "formats/tokenizer.hpp"
+#include "onnx/array.hpp"
+#include "onnx/proto.hpp"
 #include "wgsl/template.hpp"
 
 namespace weft::fuzz {
@@ -172,6 +175,42 @@ std::vector<std::string> caps_seeds() {
           "-timestamps"};
 }
 
+void read_all(const onnx::GraphProto& graph) {
+  for (const auto& tensor : graph.initializers) {
+    const auto array = onnx::array_from(*tensor, nullptr);
+    if (array && array->type != onnx::Type::string) {
+      require(array->bytes.size() == array->size() * onnx::size_of(array->type));
+    }
+  }
+  for (const onnx::Node& node : graph.nodes) {
+    for (const onnx::Attribute& attribute : node.attributes) {
+      if (attribute.g) read_all(*attribute.g);
+    }
+  }
+}
+
+int onnx_run(const std::uint8_t* data, std::size_t size) {
+  const auto model = onnx::read_model(bytes_of(data, size));
+  if (model) read_all(model->graph);
+  if (const auto tensor = onnx::read_tensor(bytes_of(data, size))) {
+    (void)onnx::array_from(*tensor, nullptr);
+  }
+  for (const char* kind : {"sequence", "optional"})
+    (void)onnx::read_data(bytes_of(data, size), kind);
+  return 0;
+}
+
+std::vector<std::string> onnx_seeds() {
+  namespace b = test::onnx_bytes;
+  const std::string branch =
+      b::nodes({b::node("Neg", {"x"}, {"y"})}) + b::output(b::port("y", 1, {}));
+  return {b::small_model(),
+          b::model(b::nodes(
+              {b::node("If", {"c"}, {"y"},
+                       b::graph_attribute("then_branch", branch) + b::int_attribute("axis", -3))})),
+          b::tensor("t", 22, {3}, "xy"), b::text(3, b::tensor("t", 7, {2}, b::longs({1, 2})))};
+}
+
 constexpr std::array table{
     Target{"gguf", gguf_run, gguf_seeds},
     Target{"checkpoint", checkpoint_run, checkpoint_seeds},
@@ -179,6 +218,7 @@ constexpr std::array table{
     Target{"tokenizer", tokenizer_run, tokenizer_seeds},
     Target{"template", template_run, template_seeds},
     Target{"caps", caps_run, caps_seeds},
+    Target{"onnx", onnx_run, onnx_seeds},
 };
 
 }  // namespace

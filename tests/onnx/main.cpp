@@ -64,7 +64,8 @@ Value read_value(const fs::path& path, const std::string& kind) {
 }
 
 /// Why a result is not what it must be; empty if it is.
-std::string difference(const Value& is, const Value& must, double rtol) {
+/// Sums of many numbers (`sums`) may also be off by a part of the largest result, where terms cancel each other.
+std::string difference(const Value& is, const Value& must, double rtol, bool sums = false) {
   if (is.exists() != must.exists() || is.is_sequence() != must.is_sequence())
     return formatted("{} in place of {}", describe(is), describe(must));
   if (!is.exists()) return "";
@@ -87,11 +88,15 @@ std::string difference(const Value& is, const Value& must, double rtol) {
   if (a.type == Type::bf16) rtol = std::max(rtol, 1e-2);
   const auto x = a.doubles();
   const auto y = b.doubles();
+  double atol = 1e-7;
+  if (sums) {
+    for (const double value : y) atol = std::max(atol, 1e-6 * std::fabs(value));
+  }
   std::size_t wrong = 0;
   std::string first;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i])) ||
-                      std::fabs(x[i] - y[i]) <= 1e-7 + rtol * std::fabs(y[i]);
+                      std::fabs(x[i] - y[i]) <= atol + rtol * std::fabs(y[i]);
     if (same) continue;
     if (wrong++ == 0) first = formatted("element {} is {} in place of {}", i, x[i], y[i]);
   }
@@ -154,7 +159,8 @@ Outcome run_one(const Device& device, const Options& options, const std::string&
         results = ModelAccess::run(model, inputs);
       }
       for (const auto& [name, must] : all_results[set]) {
-        const std::string why = difference(results.at(name), must, 1e-3);
+        const std::string why =
+            difference(results.at(name), must, 1e-3, out.op == "DFT" || out.op == "STFT");
         if (!why.empty()) throw Error(ErrorCode::internal, formatted("'{}': {}", name, why));
         any = true;
       }
@@ -255,11 +261,13 @@ int main(int argc, char** argv) {
   const Device device;
   std::vector<Outcome> all;
   std::size_t failed = 0;
+  std::size_t wrongly_listed = 0;
   for (const std::string& folder : folders(options)) {
     Outcome one = run_one(device, options, folder);
     const std::string gap = gap_of(gaps, folder);
     const bool bad = one.passed ? !gap.empty() : gap.empty();
     failed += bad ? 1 : 0;
+    wrongly_listed += one.passed && bad ? 1 : 0;
     if (bad || options.verbose) {
       const char* verdict = one.passed    ? (gap.empty() ? "passed" : "FAILED")
                             : gap.empty() ? "FAILED"
@@ -294,6 +302,9 @@ int main(int argc, char** argv) {
            << '\n';
     }
   }
-  std::cout << all.size() - failed << " passed, " << failed << " failed" << std::endl;
+  const auto passed = static_cast<std::size_t>(std::ranges::count_if(all, &Outcome::passed));
+  std::cout << all.size() - passed << " known gaps and failures\n"
+            << passed - std::min(passed, wrongly_listed) << " passed, " << failed << " failed"
+            << std::endl;
   return failed == 0 ? 0 : 1;
 }

@@ -21,6 +21,8 @@ Status fold(Graph& graph, DeviceData& device) {
   // Constant: a value, or computed from constants alone. Fills stay as they are: kernels make them cheaper than a read.
   std::vector<bool> constant(graph.operations.size(), false);
   std::vector<bool> read(graph.operations.size(), false);
+  std::vector<bool> result(graph.operations.size(), false);  // needs memory of its own in each run
+  for (const Edge& output : graph.outputs) result[static_cast<std::size_t>(output.node)] = true;
   for (std::size_t i = 0; i < graph.operations.size(); ++i) {
     const Operation& operation = graph.operations[i];
     const bool small = std::ranges::all_of(operation.types, [](const Type& type) {
@@ -30,7 +32,8 @@ Status fold(Graph& graph, DeviceData& device) {
         !operation.inputs.empty() && std::ranges::all_of(operation.inputs, [&](Edge input) {
           return !input.given() || constant[static_cast<std::size_t>(input.node)];
         });
-    constant[i] = operation.rule == &kinds::value || is_source(operation) || (inner && small);
+    constant[i] =
+        operation.rule == &kinds::value || is_source(operation) || (inner && small && !result[i]);
     if (constant[i]) continue;
     for (const Edge& input : operation.inputs) {
       if (input.given()) read[static_cast<std::size_t>(input.node)] = true;

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "onnx/ops/common.hpp"
 #include "onnx/ops/families.hpp"
 #include "onnx/places.hpp"
 #include "weft/create.hpp"
@@ -9,8 +10,6 @@
 
 namespace weft::onnx {
 namespace {
-
-Tensor as(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : x.to(dtype); }
 
 Tensor hard_sigmoid(const Tensor& x, double alpha, double beta) {
   return clamp(x * alpha + beta, 0, 1);

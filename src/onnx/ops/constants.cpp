@@ -74,7 +74,7 @@ Values constant_of_shape(Call& c) {
 
 Values range(Call& c) {
   const Type type = c.in(0).type();
-  constexpr double most = 1 << 28;
+  constexpr double most = 1 << 26;
   if (is_integer(type)) {
     const I start = c.scalar_int(0);
     const I limit = c.scalar_int(1);
@@ -84,7 +84,10 @@ Values range(Call& c) {
                                    static_cast<double>(step));
     if (count > most) c.wrong(formatted("{} numbers are too many.", count));
     std::vector<I> out(count > 0 ? static_cast<std::size_t>(count) : 0);
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = start + static_cast<I>(i) * step;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] =
+          static_cast<I>(static_cast<std::uint64_t>(start) + i * static_cast<std::uint64_t>(step));
+    }
     return {array_of(type, {out.size()}, out)};
   }
   const double start = c.scalar(0);

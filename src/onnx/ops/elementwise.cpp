@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "onnx/host.hpp"
+#include "onnx/ops/common.hpp"
 #include "onnx/ops/families.hpp"
 #include "onnx/places.hpp"
 #include "weft/create.hpp"
@@ -15,8 +16,6 @@ namespace {
 
 using Unary = Tensor (*)(In);
 using Binary = Tensor (*)(In, const Tensor&);
-
-Tensor as(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : x.to(dtype); }
 
 template <Unary function>
 Values unary(Call& c) {

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "onnx/host.hpp"
+#include "onnx/ops/common.hpp"
 #include "onnx/ops/families.hpp"
 #include "onnx/places.hpp"
 #include "weft/create.hpp"
@@ -13,8 +14,6 @@ namespace weft::onnx {
 namespace {
 
 using I = std::int64_t;
-
-Tensor as(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : x.to(dtype); }
 
 /// Indices as i32, counted from the front.
 Tensor from_front(const Tensor& indices, std::uint64_t extent) {
@@ -136,6 +135,9 @@ Tensor placed(const Tensor& x, const Tensor& places, const Tensor& source, std::
 Values scatter_nd(Call& c) {
   const std::string how = c.s("reduction", "none");
   check_reduction(c, how);
+  const bool on_device = dtype_of(c.in(0).type()).has_value() &&
+                         (how == "none" || (how == "add" && is_float(c.in(0).type())));
+  if (!on_device) (void)c.host(1);
   const Rows rows = rows_of(c, c.shape(0), c.in(1), 0);
   const std::uint64_t width = count_of(rows.rest);
   if (count_of(rows.shape) * width == 0) return {c.in(0)};

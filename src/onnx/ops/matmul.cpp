@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "onnx/ops/common.hpp"
 #include "onnx/ops/families.hpp"
 #include "onnx/ops/products.hpp"
 #include "onnx/places.hpp"
@@ -14,8 +15,6 @@ namespace weft::onnx {
 namespace {
 
 using I = std::int64_t;
-
-Tensor as(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : x.to(dtype); }
 
 /// A product as numpy has it, by one of matrices.
 template <class Product>

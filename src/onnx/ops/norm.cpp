@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "onnx/ops/common.hpp"
 #include "onnx/ops/families.hpp"
 #include "onnx/places.hpp"
 #include "weft/create.hpp"
@@ -13,8 +14,6 @@ namespace weft::onnx {
 namespace {
 
 using U = std::uint64_t;
-
-Tensor as(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : x.to(dtype); }
 
 /// Numbers for each channel, as [1, C, 1, …].
 Tensor by_channel(const Tensor& t, std::size_t rank) {
@@ -157,7 +156,7 @@ Values lp_normalization(Call& c) {
   const Tensor wide = as(x, DType::f32);
   const Tensor length =
       c.i("p", 2) == 1 ? sum(abs(wide), {axis}, true) : sqrt(sum(square(wide), {axis}, true));
-  return {as(where(equal(length, zeros_like(length)), zeros_like(wide), wide / length), x.dtype())};
+  return {as(wide / length, x.dtype())};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "onnx/ops/common.hpp"
 #include "onnx/ops/families.hpp"
 #include "onnx/ops/windows.hpp"
 #include "onnx/places.hpp"
@@ -14,8 +15,6 @@ namespace weft::onnx {
 namespace {
 
 using U = std::uint64_t;
-
-Tensor as(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : x.to(dtype); }
 
 Grid pool_grid(const Call& c) {
   const auto kernel = c.is("kernel_shape");
@@ -179,14 +178,13 @@ Values max_unpool(Call& c) {
   Tensor y = index_copy(flat, c.t(1).to(DType::i32).reshape({x.size()}), x.reshape({x.size(), 1}))
                  .reshape(small);
   if (shape != small) {
-    if (c.has(2) && count_of(shape) >= count_of(small)) {
-      const Tensor wide = zeros(c.device(), {count_of(shape), 1}, DType::f32).to(x.dtype());
-      y = index_copy(wide, c.t(1).to(DType::i32).reshape({x.size()}), x.reshape({x.size(), 1}))
-              .reshape(shape);
-    } else {
-      c.refuse(formatted("A result of {} for indices of {} is not done.", text_of(shape),
-                         text_of(small)));
+    Shape more;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d] < small[d])
+        c.wrong(formatted("A result of {} has no room for {}.", text_of(shape), text_of(small)));
+      more.push_back(shape[d] - small[d]);
     }
+    y = pad(y, Shape(shape.size(), 0), more);
   }
   return {y};
 }

@@ -1,7 +1,223 @@
+#include <algorithm>
+
+#include "onnx/ops/common.hpp"
 #include "onnx/ops/families.hpp"
+#include "weft/create.hpp"
+#include "weft/elementwise.hpp"
+#include "weft/ops.hpp"
+#include "weft/shape.hpp"
+
+// Layers with a state, step by step: the products with the inputs are made at once, and each step adds the products with the state.
 
 namespace weft::onnx {
+namespace {
 
-void add_recurrent(Table&) {}
+using I = std::int64_t;
+using U = std::uint64_t;
+
+Tensor activated(const Call& c, const std::string& name, const Tensor& x, double alpha,
+                 double beta) {
+  std::string low = name;
+  std::ranges::transform(low, low.begin(), [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+  });
+  if (low == "sigmoid") return sigmoid(x);
+  if (low == "tanh") return tanh(x);
+  if (low == "relu") return relu(x);
+  if (low == "affine") return x * alpha + beta;
+  if (low == "leakyrelu") return leaky_relu(x, alpha == 0 ? 0.01 : alpha);
+  if (low == "thresholdedrelu") return where(greater(x, full_like(x, alpha)), x, zeros_like(x));
+  if (low == "scaledtanh") return tanh(x * beta) * alpha;
+  if (low == "hardsigmoid")
+    return clamp(x * (alpha == 0 ? 0.2 : alpha) + (beta == 0 ? 0.5 : beta), 0, 1);
+  if (low == "elu") return elu(x, alpha == 0 ? 1 : alpha);
+  if (low == "softsign") return x / (abs(x) + 1);
+  if (low == "softplus") return softplus(x);
+  c.refuse(formatted("The activation '{}' is not known.", name));
+}
+
+struct Layer {
+  Call& c;
+  U gates = 1;  ///< 4 for LSTM, 3 for GRU, 1 for RNN.
+  U hidden = 0;
+  U steps = 0;
+  U batch = 0;
+  double clip = 0;
+  std::vector<std::string> names;
+  std::vector<double> alphas;
+  std::vector<double> betas;
+  Tensor lengths;  ///< i32 [batch, 1], where there are some.
+
+  [[nodiscard]] Tensor act(std::size_t which, const Tensor& x) const {
+    const Tensor inside = clip > 0 ? clamp(x, -clip, clip) : x;
+    return activated(c, names.at(which), inside, which < alphas.size() ? alphas[which] : 0,
+                     which < betas.size() ? betas[which] : 0);
+  }
+};
+
+/// The part of a weight for a direction.
+Tensor of_direction(const Tensor& t, U direction) {
+  Shape shape(t.shape().begin() + 1, t.shape().end());
+  return t.slice(0, static_cast<I>(direction), 1).reshape(shape);
+}
+Tensor part(const Tensor& t, U number, U size) {
+  return t.slice(-1, static_cast<I>(number * size), size);
+}
+
+struct Run {
+  std::vector<Tensor> y;  ///< One for each step, in the order of time.
+  Tensor h;
+  Tensor cell;
+};
+
+Run run_direction(const Layer& layer, const Tensor& x, U direction, bool backwards) {
+  Call& c = layer.c;
+  const U size = layer.hidden;
+  const bool lstm = layer.gates == 4;
+  const bool gru = layer.gates == 3;
+  const std::size_t first = direction * (lstm ? 3 : gru ? 2 : 1);
+  const Tensor w = of_direction(c.t(1), direction);  // [gates * size, inputs]
+  const Tensor r = of_direction(c.t(2), direction).transpose();
+  const Tensor bias = c.has(3) ? of_direction(c.t(3), direction) : Tensor();
+  const Tensor w_bias = bias ? bias.slice(0, 0, layer.gates * size) : Tensor();
+  const Tensor r_bias =
+      bias ? bias.slice(0, static_cast<I>(layer.gates * size), layer.gates * size) : Tensor();
+  const bool reset_later = c.i("linear_before_reset", 0) != 0;
+  Tensor given = matmul(x, w.transpose());  // [steps, batch, gates * size]
+  if (bias) given = given + (gru ? w_bias : w_bias + r_bias);
+  const auto state = [&](std::size_t input) {
+    return c.has(input) ? of_direction(c.t(input), direction)
+                        : zeros(c.device(), {layer.batch, size}, x.dtype());
+  };
+  Run run;
+  run.h = state(5);
+  if (lstm) run.cell = state(6);
+  const Tensor peep = lstm && c.has(7) ? of_direction(c.t(7), direction) : Tensor();
+  run.y.resize(layer.steps);
+  for (U i = 0; i < layer.steps; ++i) {
+    const U t = backwards ? layer.steps - 1 - i : i;
+    const Tensor now =
+        given.slice(0, static_cast<I>(t), 1).reshape({layer.batch, layer.gates * size});
+    Tensor h;
+    Tensor cell;
+    if (gru) {
+      const Tensor both = matmul(run.h, r.slice(1, 0, 2 * size));
+      const Tensor zr =
+          now.slice(-1, 0, 2 * size) + both +
+          (r_bias ? r_bias.slice(0, 0, 2 * size) : zeros(c.device(), {2 * size}, x.dtype()));
+      const Tensor z = layer.act(first, part(zr, 0, size));
+      const Tensor reset = layer.act(first, part(zr, 1, size));
+      const Tensor r_h = r.slice(1, static_cast<I>(2 * size), size);
+      const Tensor b_h = r_bias ? r_bias.slice(0, static_cast<I>(2 * size), size)
+                                : zeros(c.device(), {size}, x.dtype());
+      const Tensor hidden =
+          reset_later ? reset * (matmul(run.h, r_h) + b_h) : matmul(reset * run.h, r_h) + b_h;
+      const Tensor fresh = layer.act(first + 1, part(now, 2, size) + hidden);
+      h = (1.0 - z) * fresh + z * run.h;
+    } else if (lstm) {
+      const Tensor all = now + matmul(run.h, r);
+      const auto peeked = [&](const Tensor& gate, U number, const Tensor& from) {
+        return peep ? gate + peep.slice(0, static_cast<I>(number * size), size) * from : gate;
+      };
+      const Tensor in = layer.act(first, peeked(part(all, 0, size), 0, run.cell));
+      const Tensor forget = c.i("input_forget", 0) != 0
+                                ? 1.0 - in
+                                : layer.act(first, peeked(part(all, 2, size), 2, run.cell));
+      cell = forget * run.cell + in * layer.act(first + 1, part(all, 3, size));
+      const Tensor out = layer.act(first, peeked(part(all, 1, size), 1, cell));
+      h = out * activated(c, layer.names.at(first + 2), cell,
+                          first + 2 < layer.alphas.size() ? layer.alphas[first + 2] : 0,
+                          first + 2 < layer.betas.size() ? layer.betas[first + 2] : 0);
+    } else {
+      h = layer.act(first, now + matmul(run.h, r));
+    }
+    if (layer.lengths) {  // past the end of a sequence its state stays, and its result is 0
+      const Tensor inside =
+          greater(layer.lengths, full_like(layer.lengths, static_cast<double>(t)));
+      run.y[t] = where(inside, h, zeros_like(h));
+      h = where(inside, h, run.h);
+      if (lstm) cell = where(inside, cell, run.cell);
+    } else {
+      run.y[t] = h;
+    }
+    run.h = h;
+    run.cell = cell;
+  }
+  return run;
+}
+
+Values recurrent(Call& c, U gates) {
+  const bool batch_first = c.i("layout", 0) != 0;
+  if (c.shape(0).size() != 3 || c.shape(1).size() != 3 || c.shape(2).size() != 3)
+    c.wrong(formatted("{}, {} and {} are not those of a recurrent layer.", describe(c.in(0)),
+                      describe(c.in(1)), describe(c.in(2))));
+  const Tensor x = batch_first ? c.t(0).permute({1, 0, 2}) : c.t(0);
+  if (batch_first) {
+    for (const std::size_t state : {std::size_t{5}, std::size_t{6}}) {
+      if (c.has(state)) c.inputs[state] = c.t(state).permute({1, 0, 2});
+    }
+  }
+  const std::string direction = c.s("direction", "forward");
+  const U directions = direction == "bidirectional" ? 2 : 1;
+  if (c.shape(1)[0] != directions)
+    c.wrong(formatted("Weights {} are not those of a {} layer.", describe(c.in(1)), direction));
+  Layer layer{.c = c,
+              .gates = gates,
+              .hidden = c.shape(2)[2],
+              .steps = x.shape()[0],
+              .batch = x.shape()[1],
+              .clip = c.f("clip", 0),
+              .names = {},
+              .alphas = c.fs("activation_alpha"),
+              .betas = c.fs("activation_beta"),
+              .lengths = {}};
+  if (c.shape(1)[1] != gates * layer.hidden)
+    c.wrong(formatted("Weights {} do not have {} gates of {}.", describe(c.in(1)), gates,
+                      layer.hidden));
+  const std::vector<std::string> usual = gates == 4
+                                             ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+                                         : gates == 3 ? std::vector<std::string>{"Sigmoid", "Tanh"}
+                                                      : std::vector<std::string>{"Tanh"};
+  if (const Attribute* named = c.attribute("activations"); named != nullptr)
+    layer.names = named->strings;
+  while (layer.names.size() < usual.size() * directions)
+    layer.names.push_back(usual[layer.names.size() % usual.size()]);
+  if (c.has(4)) layer.lengths = as(c.t(4), DType::i32).reshape({layer.batch, 1});
+  std::vector<Run> runs;
+  for (U d = 0; d < directions; ++d)
+    runs.push_back(run_direction(layer, x, d, d == 1 || direction == "reverse"));
+  std::vector<Tensor> steps;
+  for (U t = 0; t < layer.steps; ++t) {
+    std::vector<Tensor> parts;
+    for (const Run& run : runs) parts.push_back(run.y[t]);
+    steps.push_back(stack(parts, 0));
+  }
+  if (steps.empty()) c.refuse("A sequence without steps is not done.");
+  Tensor y = stack(steps, 0);  // [steps, directions, batch, hidden]
+  std::vector<Tensor> last;
+  std::vector<Tensor> cells;
+  for (const Run& run : runs) {
+    last.push_back(run.h);
+    if (gates == 4) cells.push_back(run.cell);
+  }
+  Tensor h = stack(last, 0);
+  Tensor cell = gates == 4 ? stack(cells, 0) : Tensor();
+  if (batch_first) {
+    y = y.permute({2, 0, 1, 3});
+    h = h.permute({1, 0, 2});
+    if (cell) cell = cell.permute({1, 0, 2});
+  }
+  Values out{y, h};
+  if (cell) out.emplace_back(cell);
+  return out;
+}
+
+}  // namespace
+
+void add_recurrent(Table& table) {
+  table["RNN"] = +[](Call& c) { return recurrent(c, 1); };
+  table["GRU"] = +[](Call& c) { return recurrent(c, 3); };
+  table["LSTM"] = +[](Call& c) { return recurrent(c, 4); };
+}
 
 }  // namespace weft::onnx

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "onnx/ops/common.hpp"
 #include "onnx/ops/families.hpp"
 #include "onnx/places.hpp"
 #include "weft/create.hpp"
@@ -10,8 +11,6 @@
 
 namespace weft::onnx {
 namespace {
-
-Tensor as(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : x.to(dtype); }
 
 /// The lowest and the highest number of a type.
 double limit(DType dtype, bool high) {

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
 #include <numeric>
 
 #include "onnx/host.hpp"
@@ -76,29 +79,41 @@ Values unique(Call& c) {
   const Shape whole = flat ? Shape{x.size()} : x.shape;
   const std::uint64_t extent = whole[axis];
   const auto values = x.doubles();
-  std::vector<std::vector<double>> rows(extent);
-  for (std::uint64_t i = 0; i < extent; ++i) {
-    Places places(whole);
-    places.take(axis, {i});
-    for (const std::uint64_t at : places.at) rows[i].push_back(values[at]);
+  std::vector<int> front{
+      static_cast<int>(axis)};  // the axis first: rows then lie one after the other
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    if (d != axis) front.push_back(static_cast<int>(d));
   }
+  Places turned(whole);
+  turned.permute(front);
+  const std::uint64_t width = extent == 0 ? 0 : turned.at.size() / extent;
+  std::vector<std::vector<double>> rows(extent);
+  for (std::uint64_t i = 0; i < turned.at.size(); ++i)
+    rows[i / width].push_back(values[turned.at[i]]);
+  // NaN is larger than every number, and the same as any other.
+  const auto below = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return std::ranges::lexicographical_compare(
+        a, b, [](double p, double q) { return p < q || (std::isnan(q) && !std::isnan(p)); });
+  };
+  std::map<std::vector<double>, I, decltype(below)> known(below);
   std::vector<std::uint64_t> firsts;
   std::vector<I> counts;
   std::vector<I> belongs(extent);
   for (std::uint64_t i = 0; i < extent; ++i) {
-    const auto same =
-        std::ranges::find_if(firsts, [&](std::uint64_t first) { return rows[first] == rows[i]; });
-    belongs[i] = same - firsts.begin();
-    if (same == firsts.end())
-      firsts.push_back(i), counts.push_back(1);
-    else
-      ++counts[static_cast<std::size_t>(belongs[i])];
+    const auto [same, is_new] = known.try_emplace(rows[i], static_cast<I>(firsts.size()));
+    belongs[i] = same->second;
+    if (is_new) {
+      firsts.push_back(i);
+      counts.push_back(0);
+    }
+    ++counts[static_cast<std::size_t>(belongs[i])];
   }
   std::vector<std::size_t> order(firsts.size());
   std::iota(order.begin(), order.end(), 0);
   if (c.i("sorted", 1) != 0)
-    std::ranges::sort(
-        order, [&](std::size_t a, std::size_t b) { return rows[firsts[a]] < rows[firsts[b]]; });
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+      return below(rows[firsts[a]], rows[firsts[b]]);
+    });
   std::vector<std::uint64_t> numbers;
   std::vector<I> indices;
   std::vector<I> inverse(extent);

@@ -233,7 +233,7 @@ Values depth_to_space(Call& c) {
   const Tensor x = c.t(0);
   const Shape s = x.shape();
   const auto block = static_cast<std::uint64_t>(c.i("blocksize", 1));
-  if (s.size() != 4 || block == 0 || s[1] % (block * block) != 0)
+  if (s.size() != 4 || block == 0 || block > 65536 || s[1] % (block * block) != 0)
     c.wrong(formatted("{} has no blocks of {}.", describe(c.in(0)), block));
   const std::uint64_t channels = s[1] / (block * block);
   const Tensor y =
@@ -247,7 +247,7 @@ Values space_to_depth(Call& c) {
   const Tensor x = c.t(0);
   const Shape s = x.shape();
   const auto block = static_cast<std::uint64_t>(c.i("blocksize", 1));
-  if (s.size() != 4 || block == 0 || s[2] % block != 0 || s[3] % block != 0)
+  if (s.size() != 4 || block == 0 || block > 65536 || s[2] % block != 0 || s[3] % block != 0)
     c.wrong(formatted("{} has no blocks of {}.", describe(c.in(0)), block));
   return {x.reshape({s[0], s[1], s[2] / block, block, s[3] / block, block})
               .permute({0, 3, 5, 1, 2, 4})

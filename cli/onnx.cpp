@@ -1,0 +1,202 @@
+#include "onnx.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "commands.hpp"
+#include "npy.hpp"
+#include "onnx_run.hpp"
+
+// `weft onnx MODEL`: what is in a model, and running it.
+
+namespace weft::cli {
+namespace {
+
+using onnx::Model;
+using onnx::Port;
+using onnx::Value;
+
+struct OnnxOptions {
+  std::filesystem::path model;
+  OnnxRun run;
+  bool runs = false;
+  bool bench = false;
+  bool compare = false;
+  bool dot = false;
+  std::filesystem::path out;
+  double seconds = 1;
+  double tolerance = 1e-3;
+};
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+std::string shape_text(const Port& port) {
+  if (!port.shape) return "";
+  std::string out = "[";
+  for (std::size_t i = 0; i < port.shape->size(); ++i) {
+    const onnx::Extent& extent = (*port.shape)[i];
+    out += (i == 0 ? "" : ",") + (extent.value            ? std::to_string(*extent.value)
+                                  : extent.symbol.empty() ? "?"
+                                                          : extent.symbol);
+  }
+  return out + "]";
+}
+
+void summarize(const Model& model) {
+  const onnx::ModelProto& proto = onnx::ModelAccess::proto(model);
+  std::string sets;
+  for (const auto& [domain, version] : model.opsets())
+    sets += formatted("{}{} {}", sets.empty() ? "" : ", ", domain.empty() ? "ai.onnx" : domain,
+                      version);
+  print(formatted("graph '{}' by {}, IR version {}, opsets: {}\n", proto.graph.name,
+                  proto.producer.empty() ? "?" : proto.producer, proto.ir_version, sets));
+  for (const Port& port : model.inputs())
+    print(formatted("input  {:<24} {}{}{}\n", port.name, port.type, shape_text(port),
+                    port.optional ? " (may be left out)" : ""));
+  for (const Port& port : model.outputs())
+    print(formatted("output {:<24} {}{}\n", port.name, port.type, shape_text(port)));
+  std::uint64_t elements = 0;
+  for (const auto& tensor : proto.graph.initializers) {
+    std::uint64_t count = 1;
+    for (const std::int64_t extent : tensor->dims)
+      count *= static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 0));
+    elements += count;
+  }
+  std::size_t nodes = 0;
+  for (const auto& [name, count] : model.operations()) nodes += count;
+  print(formatted("{} nodes, {} weights with {} elements, {} functions\n", nodes,
+                  proto.graph.initializers.size(), elements, proto.functions.size()));
+  std::vector<std::pair<std::string, std::size_t>> operations(model.operations().begin(),
+                                                              model.operations().end());
+  std::ranges::stable_sort(operations, std::ranges::greater(),
+                           &std::pair<std::string, std::size_t>::second);
+  for (const auto& [name, count] : operations) print(formatted("{:>8} {}\n", count, name));
+  if (model.unsupported().empty()) print("Weft runs all of them.\n");
+  for (const std::string& one : model.unsupported()) print(one + "\n");
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char letter : text)
+    out += letter == '"' || letter == '\\' ? std::string("\\") + letter : std::string(1, letter);
+  return out;
+}
+
+void print_dot(const Model& model) {
+  const onnx::GraphProto& graph = onnx::ModelAccess::proto(model).graph;
+  std::map<std::string, std::string> from;  // values → what gives them
+  print("digraph onnx {\n  node [shape=box];\n");
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    from[graph.inputs[i].name] = formatted("in{}", i);
+    print(formatted("  in{} [label=\"{}\", shape=ellipse];\n", i, escaped(graph.inputs[i].name)));
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const std::string& name : graph.nodes[i].outputs) from[name] = formatted("n{}", i);
+    print(formatted("  n{} [label=\"{}\"];\n", i, escaped(graph.nodes[i].op)));
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const std::string& name : graph.nodes[i].inputs) {
+      if (const auto found = from.find(name); found != from.end())
+        print(formatted("  {} -> n{} [label=\"{}\"];\n", found->second, i, escaped(name)));
+    }
+  }
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    print(formatted("  out{} [label=\"{}\", shape=ellipse];\n", i, escaped(graph.outputs[i].name)));
+    if (const auto found = from.find(graph.outputs[i].name); found != from.end())
+      print(formatted("  {} -> out{};\n", found->second, i));
+  }
+  print("}\n");
+}
+
+void time_runs(const Device& device, const Model& model, const std::map<std::string, Value>& inputs,
+               double seconds) {
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, value] : inputs) tensors[name] = value.on(device);
+  using Clock = std::chrono::steady_clock;
+  const auto once = [&] {
+    const auto start = Clock::now();
+    for (const auto& [name, tensor] : model.run(tensors)) tensor.eval();
+    const auto queued = Clock::now();
+    device.synchronize();
+    const auto end = Clock::now();
+    return std::pair(std::chrono::duration<double>(end - start).count(),
+                     std::chrono::duration<double>(queued - start).count());
+  };
+  const double first = once().first;
+  std::vector<std::pair<double, double>> times;
+  const auto start = Clock::now();
+  do {
+    times.push_back(once());
+  } while (times.size() < 3 ||
+           std::chrono::duration<double>(Clock::now() - start).count() < seconds);
+  std::ranges::sort(times);
+  const auto [middle, host] = times[times.size() / 2];
+  print(
+      formatted("{:.3f} ms a run (the middle of {}; best {:.3f}, first {:.1f}), {:.3f} ms of it on "
+                "the host\n",
+                middle * 1e3, times.size(), times.front().first * 1e3, first * 1e3, host * 1e3));
+  const onnx::RunReport report = model.report();
+  if (report.replayed)
+    print(formatted("replayed: {} kernel launches\n", report.dispatches));
+  else
+    print(formatted("not replayed: {}\n", report.why));
+}
+
+void run(const OnnxOptions& options) {
+  const Device device;
+  const Model model = onnx::load(device, options.model);
+  if (options.dot) return print_dot(model);
+  if (!options.runs && !options.bench && !options.compare) return summarize(model);
+  const auto inputs = onnx_inputs(model, options.run);
+  const auto results = run_onnx(device, model, inputs);
+  if (options.runs) {
+    for (const Port& port : model.outputs()) {
+      const Value& value = results.at(port.name);
+      print(formatted("{}: {}, {}\n", port.name, describe(value), range_of(value.read())));
+    }
+  }
+  if (!options.out.empty()) {
+    std::filesystem::create_directories(options.out);
+    for (const auto& [name, value] : results) {
+      std::string file = name;
+      std::ranges::replace(file, '/', '_');
+      write_npy(options.out / (file + ".npy"), value.read());
+    }
+  }
+  if (options.bench) time_runs(device, model, inputs, options.seconds);
+  if (options.compare && !compare_onnx(options.model, inputs, results, options.tolerance)) {
+    throw CommandError("The results differ from those of ONNX Runtime.");
+  }
+}
+
+}  // namespace
+
+void add_onnx(CLI::App& app) {
+  auto options = std::make_shared<OnnxOptions>();
+  CLI::App* command = app.add_subcommand("onnx", "Show what is in an ONNX model, and run it");
+  command->option_defaults()->always_capture_default(false);
+  command->add_option("model", options->model, "The .onnx file")->required();
+  command->add_flag("--run", options->runs,
+                    "Run it and show its results; inputs without a file are random");
+  command->add_option("--input", options->run.inputs,
+                      "NAME=FILE: an input from a .npy or .pb file, or NAME=NUMBER for equal "
+                      "elements (again for others)");
+  command->add_option("--dim", options->run.dims,
+                      "NAME=NUMBER: a named extent of random inputs (1 where none is given)");
+  command->add_option("--shape", options->run.shapes, "NAME=2,3: the shape of an input");
+  command->add_option("--seed", options->run.seed, "Of random inputs");
+  command->add_option("--out", options->out, "A folder for the results as .npy files (with --run)");
+  command->add_flag("--bench", options->bench, "Time it");
+  command->add_option("--seconds", options->seconds, "How long to time it")
+      ->check(CLI::Range(0.0, 3600.0));
+  command->add_flag("--compare", options->compare,
+                    "Compare the results with ONNX Runtime's (python3-onnxruntime)");
+  command->add_option("--tolerance", options->tolerance,
+                      "The largest error, as a part of the largest value, that is no difference");
+  command->add_flag("--dot", options->dot, "Print the graph in the DOT language");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,147 @@
+// ONNX models: shapes that change, elements that decide, and sentences about what cannot work.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+#include <weft/onnx.hpp>
+#include <weft/weft.hpp>
+
+#include "../onnx/bytes.hpp"
+#include "shared.hpp"
+
+namespace weft::test {
+namespace {
+
+namespace b = onnx_bytes;
+using Floats = std::vector<float>;
+
+onnx::Model loaded(const std::string& model) { return onnx::load(api_device(), b::bytes(model)); }
+
+std::string message(const onnx::Model& model, const std::map<std::string, Tensor>& inputs) {
+  try {
+    (void)model.run(inputs);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(DeviceOnnx, NamedExtentsTakeAnyNumberAndAreReplayed) {
+  const onnx::Model model = loaded(b::small_model());
+  EXPECT_EQ(model.operations().at("MatMul"), 1U);
+  EXPECT_TRUE(model.unsupported().empty());
+  for (const std::uint64_t rows : {1, 3, 1, 0}) {
+    const Tensor x = api_device().full({rows, 2}, 1);
+    Floats expected;
+    for (std::uint64_t i = 0; i < rows; ++i) expected.insert(expected.end(), {15, 27, 39});
+    EXPECT_EQ(model.run({{"x", x}}).at("y").to_vector(), expected);
+    EXPECT_TRUE(model.report().replayed);
+  }
+}
+
+TEST(DeviceOnnx, WrongInputsAreNamed) {
+  const onnx::Model model = loaded(b::small_model());
+  EXPECT_EQ(message(model, {}), "The input 'x' is missing.");
+  EXPECT_EQ(message(model, {{"z", api_device().full({1, 2}, 1)}}), "The model has no input 'z'.");
+  EXPECT_EQ(message(model, {{"x", api_device().full({1, 5}, 1)}}),
+            "The input 'x' is f32[1,5]; the model takes [n,2].");
+  EXPECT_EQ(message(model, {{"x", api_device().full({1, 2}, 1, DType::i32)}}),
+            "The input 'x' is i32[1,2]; the model takes f32.");
+}
+
+TEST(DeviceOnnx, NodesThatCannotRunAreNamed) {
+  const std::string ports = b::input(b::port("x", 1, {2})) + b::output(b::port("y", 1, {2}));
+  const onnx::Model unknown = loaded(b::model(b::nodes({b::node("Fly", {"x"}, {"y"})}) + ports));
+  ASSERT_EQ(unknown.unsupported().size(), 1U);
+  EXPECT_NE(unknown.unsupported()[0].find("'my Fly' (Fly)"), std::string::npos);
+  const Tensor x = api_device().arange(2);
+  EXPECT_EQ(message(unknown, {{"x", x}}),
+            "Node 'my Fly' (Fly): Weft does not know this operation.");
+  const onnx::Model missing =
+      loaded(b::model(b::nodes({b::node("Add", {"x", "nothing"}, {"y"})}) + ports));
+  EXPECT_EQ(message(missing, {{"x", x}}),
+            "Node 'my Add' (Add): There is no value 'nothing' before it.");
+  const onnx::Model few = loaded(b::model(b::nodes({b::node("Add", {"x"}, {"y"})}) + ports));
+  EXPECT_EQ(message(few, {{"x", x}}), "Node 'my Add' (Add): Input 1 is missing.");
+  const onnx::Model twice = loaded(
+      b::model(b::nodes({b::node("Neg", {"x"}, {"y"}), b::node("Abs", {"x"}, {"y"})}) + ports));
+  EXPECT_EQ(message(twice, {{"x", x}}), "Node 'my Abs' (Abs): There is a value 'y' already.");
+  const onnx::Model none = loaded(b::model(b::nodes({}) + ports));
+  EXPECT_NE(message(none, {{"x", x}}).find("no value 'y' to give back"), std::string::npos);
+  const onnx::Model damaged = loaded(b::model(b::nodes({b::node("Add", {"x", "w"}, {"y"})}) +
+                                              b::weight(b::tensor("w", 1, {2}, "xyz")) + ports));
+  EXPECT_NE(message(damaged, {{"x", x}}).find("needs 8 bytes; there are 3"), std::string::npos);
+}
+
+TEST(DeviceOnnx, ElementsOfSmallInputsDecideAndAreReplayed) {
+  const std::string x = b::input(b::port("x", 1, {6}));
+  const onnx::Model shaped =
+      loaded(b::model(b::nodes({b::node("Reshape", {"x", "shape"}, {"y"})}) + x +
+                      b::input(b::port("shape", 7, {2})) + b::output(b::port("y", 1, {-1, -1}))));
+  for (const std::int64_t rows : {2, 3, 2}) {
+    const auto y =
+        shaped
+            .run({{"x", api_device().arange(6)},
+                  {"shape", api_device().tensor({2}, std::vector<std::int64_t>{rows, -1})}})
+            .at("y");
+    EXPECT_EQ(y.shape(),
+              (Shape{static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(6 / rows)}));
+    EXPECT_TRUE(shaped.report().replayed);
+  }
+  const auto branch = [](const char* op) {
+    return b::nodes({b::node(op, {"x"}, {op})}) + b::output(b::port(op, 1, {6}));
+  };
+  const onnx::Model chosen =
+      loaded(b::model(b::nodes({b::node("If", {"c"}, {"y"},
+                                        b::graph_attribute("then_branch", branch("Neg")) +
+                                            b::graph_attribute("else_branch", branch("Exp")))}) +
+                      x + b::input(b::port("c", 9, {})) + b::output(b::port("y", 1, {6}))));
+  for (const bool neg : {true, false, true}) {
+    const auto y = chosen
+                       .run({{"x", api_device().full({6}, 0.0)},
+                             {"c", api_device().tensor({}, std::vector<bool>{neg})}})
+                       .at("y");
+    EXPECT_EQ(y.to_vector()[0], neg ? 0.0F : 1.0F);
+    EXPECT_TRUE(chosen.report().replayed);
+  }
+}
+
+TEST(DeviceOnnx, WhereShapesFollowFromLargeInputsNodesRunOneByOne) {
+  const onnx::Model model =
+      loaded(b::model(b::nodes({b::node("NonZero", {"x"}, {"y"})}) +
+                      b::input(b::port("x", 1, {-1})) + b::output(b::port("y", 7, {1, -1}))));
+  Floats values(5000);
+  values[17] = 1;
+  values[4999] = 2;
+  const auto y = model.run({{"x", api_device().tensor({5000}, values)}}).at("y");
+  EXPECT_EQ(y.to_vector<std::int64_t>(), (std::vector<std::int64_t>{17, 4999}));
+  EXPECT_FALSE(model.report().replayed);
+  EXPECT_NE(model.report().why.find("NonZero needs the elements"), std::string::npos);
+}
+
+TEST(DeviceOnnx, ResultsThatAreInputsWeightsOrTheSameValueTwice) {
+  const onnx::Model model = loaded(b::model(
+      b::nodes({b::node("Neg", {"x"}, {"y"})}) +
+      b::weight(b::tensor("w", 1, {2}, b::floats({5, 6}))) + b::input(b::port("x", 1, {2})) +
+      b::output(b::port("x", 1, {2})) + b::output(b::port("w", 1, {2})) +
+      b::output(b::port("y", 1, {2})) + b::output(b::port("y", 1, {2}))));
+  const auto all = model.run({{"x", api_device().arange(2)}});
+  EXPECT_EQ(all.at("x").to_vector(), (Floats{0, 1}));
+  EXPECT_EQ(all.at("w").to_vector(), (Floats{5, 6}));
+  EXPECT_EQ(all.at("y").to_vector(), (Floats{0, -1}));
+}
+
+TEST(DeviceOnnx, FunctionsThatCallThemselvesEnd) {
+  const std::string self = b::text(
+      25, b::text(1, "F") + b::text(4, "a") + b::text(5, "b") +
+              b::text(7, b::node("F", {"a"}, {"b"}) + b::text(7, "mine")) + b::text(10, "mine"));
+  const onnx::Model model =
+      loaded(b::model(b::nodes({b::node("F", {"x"}, {"y"}) + b::text(7, "mine")}) +
+                      b::input(b::port("x", 1, {1})) + b::output(b::port("y", 1, {1}))) +
+             self);
+  EXPECT_NE(message(model, {{"x", api_device().arange(1)}}).find("deep in each other"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::test
