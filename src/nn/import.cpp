@@ -33,7 +33,8 @@ std::vector<float> floats_of(const gguf::TensorView& tensor, std::uint64_t count
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t block = i / q8_0_block * (q8_0_block + 2);
       const float scale = f32_from_f16(read<std::uint16_t>(tensor.bytes, block));
-      out[i] = scale * read<std::int8_t>(tensor.bytes, block + 2 + i % q8_0_block);
+      const auto level = read<std::int8_t>(tensor.bytes, block + 2 + i % q8_0_block);
+      out[i] = scale * static_cast<float>(level);
     }
   } else {
     throw Error(ErrorCode::unsupported,

@@ -92,17 +92,17 @@ test('it says where the time goes', async () => {
   await page.screenshot({ path: `${shots}/time-desktop.png`, fullPage: true });
 });
 
-test('it is taught a text over a lost device, and knows it then', async () => {
+test('it is taught a text over a lost device, and writes then', async () => {
   await page.click('#tab-teach');
   await page.fill('#teach-text', 'The zebra Quentin paints purple bicycles on Thursdays. '.repeat(80));
-  await page.fill('#teach-steps', '5');
+  await page.fill('#teach-steps', '4');
   await page.fill('#teach-batch', '1');
-  await page.fill('#teach-context', '32');
+  await page.fill('#teach-context', '16');
   await page.fill('#teach-rate', '0.002');
   await page.click('#teach-start');
-  await page.waitForFunction(() => Number(document.documentElement.dataset.taught) >= 3, undefined, { timeout: 300_000 });
+  await page.waitForFunction(() => Number(document.documentElement.dataset.taught) >= 2, undefined, { timeout: 600_000 });
   await page.evaluate(() => weftLesson.loseForTest());
-  await page.waitForSelector('#teach-chat:not([hidden])', { timeout: 300_000 });
+  await page.waitForSelector('#teach-chat:not([hidden])', { timeout: 600_000 });
   console.log(`# teach: ${await page.textContent('#teach-status')}`);
   const { taughtLoss, recoveries } = await page.evaluate(() => ({ ...document.documentElement.dataset }));
   assert.equal(recoveries, '1');
@@ -115,7 +115,8 @@ test('it is taught a text over a lost device, and knows it then', async () => {
   await page.fill('#chat-text', 'The zebra Quentin');
   await page.click('#chat-send');
   await page.waitForFunction(() => document.documentElement.dataset.rate, undefined, { timeout: 60_000 });
-  assert.match(await page.textContent('.message.assistant .text'), /^The zebra Quentin paints/);
+  assert.match(await page.textContent('#model'), /^the taught model: llama/);
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.tokens), '8');
 });
 
 test('the network learns, and the curve shows it', async () => {

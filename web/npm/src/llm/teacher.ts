@@ -49,8 +49,15 @@ export class Teacher {
     return program.call("weft_teach_open", { path: "/model.gguf", text, ...settings });
   }
 
-  step(): Promise<LessonStep> {
-    return this.#running().call("weft_teach_step");
+  async step(): Promise<LessonStep> {
+    const program = this.#running();
+    try {
+      return await program.call("weft_teach_step");
+    } catch (error) {
+      // Browsers tell of a lost device a moment after the call that failed: the next one knows, and goes back.
+      if (!(await program.wasLost())) throw error;
+      return program.call("weft_teach_step");
+    }
   }
 
   /** The model as it is now: the bytes of a GGUF file. */
