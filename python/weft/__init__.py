@@ -26,6 +26,7 @@ from ._files import *
 from ._methods import install as _install
 from ._numpy import *
 from ._profile import *
+from ._shapes import *
 from ._standard import *
 from ._transform import *
 from ._tree import *

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _numpy
+from . import _core, _numpy, _shapes
 from ._array import array, to_numpy
 from ._core import Device, Tensor, functions
 from ._index import get_item, set_item
@@ -127,15 +127,15 @@ def _shape_arguments(shape: tuple[Any, ...]) -> Any:
 
 
 def _reshape(self: Tensor, *shape: Any) -> Tensor:
-    return _numpy.reshape(self, _shape_arguments(shape))
+    return _shapes.reshape(self, _shape_arguments(shape))
 
 
 def _transpose(self: Tensor, *axes: Any) -> Tensor:
-    return _numpy.transpose(self, _shape_arguments(axes) if axes else None)
+    return _shapes.transpose(self, _shape_arguments(axes) if axes else None)
 
 
 def _permute(self: Tensor, *axes: Any) -> Tensor:
-    return _numpy.permute_dims(self, _shape_arguments(axes))
+    return _shapes.permute_dims(self, _shape_arguments(axes))
 
 
 def _matmul(a: Any, b: Any) -> Tensor:
@@ -186,9 +186,9 @@ METHODS: dict[str, Any] = {name: _reduction(name) for name in ("sum", "mean", "m
     "tolist": lambda self: to_numpy(self).tolist(), "numpy": to_numpy, "__array__": _array_protocol, "__dlpack__": _dlpack,
     "__dlpack_device__": lambda self: (1, 0), "__repr__": _repr, "__str__": _str, "__format__": _format, "_repr_html_": _repr_html,
     "__reduce__": _reduce, "__copy__": _copy, "__deepcopy__": _deepcopy, "copy": _copy, "to": _to, "astype": lambda self, dtype: functions.cast(self, dtype),
-    "reshape": _reshape, "view": _reshape, "transpose": _transpose, "permute": _permute, "ravel": lambda self: _numpy.reshape(self, -1),
-    "flatten": lambda self: _numpy.reshape(self, -1), "squeeze": lambda self, axis=None: _numpy.squeeze(self, axis),
-    "swapaxes": lambda self, a, b: functions.swapaxes(self, a, b), "repeat": lambda self, repeats, axis=None: _numpy.repeat(self, repeats, axis),
+    "reshape": _reshape, "view": _reshape, "transpose": _transpose, "permute": _permute, "ravel": lambda self: _shapes.reshape(self, -1),
+    "flatten": lambda self: _shapes.reshape(self, -1), "squeeze": lambda self, axis=None: _shapes.squeeze(self, axis),
+    "swapaxes": lambda self, a, b: functions.swapaxes(self, a, b), "repeat": lambda self, repeats, axis=None: _shapes.repeat(self, repeats, axis),
     "clip": lambda self, min=None, max=None: _numpy.clip(self, min, max), "take": lambda self, indices, axis=None: _numpy.take(self, indices, axis),
     "cumsum": lambda self, axis=None: _numpy.cumsum(self, axis), "cumprod": lambda self, axis=None: _numpy.cumprod(self, axis),
     "var": _spread("var"), "std": _spread("std"), "argmax": lambda self, axis=None, out=None, *, keepdims=False: _numpy.argmax(self, axis, keepdims=keepdims),
@@ -200,7 +200,7 @@ METHODS: dict[str, Any] = {name: _reduction(name) for name in ("sum", "mean", "m
     "trace": lambda self, offset=0: functions.trace(self, offset), "__matmul__": _matmul, "__rmatmul__": lambda self, other: _numpy.matmul(other, self),
     "__imatmul__": _inplace_matmul, "__divmod__": lambda self, other: (self // other, self % other),
     "__rdivmod__": lambda self, other: (other // self, other % self),
-    "T": property(lambda self: _numpy.transpose(self)), "mT": property(lambda self: functions.transpose(self)),
+    "T": property(lambda self: _shapes.transpose(self)), "mT": property(lambda self: functions.transpose(self)),
     "itemsize": property(lambda self: self.dtype.itemsize), "nbytes": property(lambda self: self.size * self.dtype.itemsize // self.dtype.block),
     "__array_priority__": 1000, "__array_ufunc__": None, "__array_namespace__": lambda self, *, api_version=None: __import__("weft"),
     "to_device": lambda self, device, /, *, stream=None: array(self, device=device),

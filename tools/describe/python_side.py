@@ -42,16 +42,18 @@ def ordered(f: Function) -> tuple[list[Parameter], list[Parameter]]:
 
 @cache
 def own_functions() -> dict[str, str]:
-    """The functions that python/weft/_numpy.py has with numpy's parameters, and these."""
-    tree = ast.parse((ROOT / "python/weft/_numpy.py").read_text())
-    listed = next(ast.literal_eval(node.value) for node in tree.body
-                  if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__")
-    found = dict.fromkeys(listed, "x, axis=None")  # what a function makes there: running sums and their like
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name in found:
-            for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, *filter(None, [node.args.vararg])]:
-                argument.annotation = None
-            found[node.name] = ast.unparse(node.args).replace("'", '"')
+    """The functions that the package has with numpy's parameters, and these."""
+    found: dict[str, str] = {}
+    for name in ("_numpy.py", "_shapes.py"):
+        tree = ast.parse((ROOT / "python/weft" / name).read_text())
+        listed = next(ast.literal_eval(node.value) for node in tree.body
+                      if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__")
+        found |= dict.fromkeys(listed, "x, axis=None")  # what a function makes there: running sums and their like
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name in listed:
+                for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, *filter(None, [node.args.vararg])]:
+                    argument.annotation = None
+                found[node.name] = ast.unparse(node.args).replace("'", '"')
     return found
 
 

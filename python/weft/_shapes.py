@@ -1,0 +1,252 @@
+"""New tensors and other shapes, with numpy's parameters, over the described functions."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from math import ceil
+from math import prod as product
+from typing import Any
+
+import numpy as np
+
+from ._array import array, asarray
+from ._core import Device, Tensor, functions
+from ._types import boolean, float32, int32, int64, result_type, to_dtype
+
+__all__ = ["arange", "broadcast_arrays", "broadcast_shapes", "concat", "empty", "expand_dims", "eye", "full", "full_like", "linspace",
+           "matrix_transpose", "meshgrid", "moveaxis", "pad", "permute_dims", "repeat", "reshape", "roll", "split", "squeeze", "stack",
+           "tile", "transpose", "tri", "unstack"]
+
+Axis = int | Sequence[int] | None
+
+
+def axis_of(axis: Any, ndim: int, function: str) -> int:
+    """An axis counted from the front."""
+    place = operator.index(axis)
+    if not -max(ndim, 1) <= place < max(ndim, 1):
+        raise ValueError(f"{function}(): there is no axis {place} in a tensor of {ndim} dimensions.")
+    return place % max(ndim, 1)
+
+
+def _default(value: Any) -> Any:
+    return boolean if isinstance(value, (bool, np.bool_)) else int32 if isinstance(value, (int, np.integer)) else float32
+
+
+# New tensors.
+
+def full(shape: int | Sequence[int], fill_value: float | bool, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """A tensor of equal elements, in the type of the value unless another one is given."""
+    kind = to_dtype(dtype) if dtype is not None else _default(fill_value)
+    if kind == int64 or (kind == int32 and not isinstance(fill_value, float) and abs(int(fill_value)) >= 2**31):
+        one = array(int(fill_value), kind if dtype is not None else None, device=device)
+        return functions.broadcast_to(one, shape)
+    return functions.full(shape, float(fill_value), kind, device=device)
+
+
+def empty(shape: int | Sequence[int], dtype: Any = "float32", *, device: Device | None = None) -> Tensor:
+    """A tensor whose elements are not said; here they are 0."""
+    return functions.zeros(shape, dtype, device=device)
+
+
+def full_like(x: Any, fill_value: float | bool, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """Equal elements in the shape and the type of another tensor."""
+    x = asarray(x)
+    return full(x.shape, fill_value, x.dtype if dtype is None else dtype, device=device or x.device)
+
+
+def arange(start: float, /, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+    """start, start + step, … before stop; with one number, 0, 1, … before it."""
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ValueError("arange(): the step is 0.")
+    whole = all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
+    kind = to_dtype(dtype) if dtype is not None else int32 if whole else float32
+    count = len(range(int(start), int(stop), int(step))) if whole else max(0, ceil((stop - start) / step))
+    if whole and (kind == int64 or max(abs(start), abs(stop)) >= 2**31):
+        return array(np.arange(start, stop, step, dtype=np.int64), kind if dtype is not None else None, device=device)
+    if kind == boolean:
+        return array(np.arange(start, stop, step).astype(bool), device=device)
+    if kind.is_integer and not whole:
+        return array(np.arange(start, stop, step), kind, device=device)
+    return functions.arange(count, float(start), float(step), kind, device=device)
+
+
+def linspace(start: float, stop: float, /, num: int = 50, *, dtype: Any = None, device: Device | None = None, endpoint: bool = True) -> Tensor:
+    """`num` numbers at equal distances from start to stop; without `endpoint`, stop would be the next one."""
+    kind = to_dtype(dtype) if dtype is not None else float32
+    return functions.linspace(float(start), float(stop), num, endpoint, kind, device=device)
+
+
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Device | None = None) -> Tensor:
+    """A matrix with 1 on a diagonal (0 the main one, 1 the one above it) and 0 elsewhere."""
+    return functions.eye(n_rows, n_cols, k, float32 if dtype is None else dtype, device=device)
+
+
+def tri(n_rows: int, n_cols: int | None = None, k: int = 0, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """A matrix with 1 on and below a diagonal."""
+    return functions.tri(n_rows, n_cols, k, float32 if dtype is None else dtype, device=device)
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
+    """Each of some vectors along a dimension of its own and repeated along those of the others."""
+    return functions.meshgrid(arrays, indexing) if arrays else []
+
+
+# Shapes.
+
+def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
+    """The same elements with another shape of as many; one extent may be -1 and follows from the others."""
+    x = asarray(x)
+    extents = [operator.index(shape)] if hasattr(shape, "__index__") else [operator.index(e) for e in shape]
+    if extents.count(-1) > 1:
+        raise ValueError(f"reshape(): more than one extent of {tuple(extents)} is -1.")
+    if -1 in extents:
+        known = -product(extents)
+        if known == 0 or x.size % known:
+            raise ValueError(f"reshape(): a tensor of shape {x.shape} cannot have the shape {tuple(extents)}.")
+        extents[extents.index(-1)] = x.size // known
+    return functions.reshape(x, extents)
+
+
+def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
+    """Dimensions in another order: result dimension i is dimension axes[i]."""
+    return functions.permute(x, axes) if asarray(x).ndim else asarray(x)
+
+
+def transpose(x: Any, /, axes: Sequence[int] | None = None) -> Tensor:
+    """Dimensions in another order, in reverse order when none is given. mT swaps the last two."""
+    x = asarray(x)
+    order = tuple(range(x.ndim))[::-1] if axes is None else axes
+    return functions.permute(x, order) if x.ndim > 1 else x
+
+
+def matrix_transpose(x: Any, /) -> Tensor:
+    """The last two dimensions swapped."""
+    return functions.transpose(x)
+
+
+def squeeze(x: Any, /, axis: Axis = None) -> Tensor:
+    """Without the dimensions of extent 1, or without those that are named."""
+    return functions.squeeze(x) if axis is None else functions.squeeze_axes(x, axis) if axis != () else asarray(x)
+
+
+def expand_dims(x: Any, /, axis: Axis = 0) -> Tensor:
+    """With dimensions of extent 1 that are then at these places."""
+    x = asarray(x)
+    axes = [axis] if isinstance(axis, int) else list(axis or ())
+    places = sorted(axis_of(a, x.ndim + len(axes), "expand_dims") for a in axes)
+    if len(set(places)) != len(places):
+        raise ValueError(f"expand_dims(): an axis of {tuple(axes)} is named twice.")
+    made: Tensor = x
+    for place in places:
+        made = functions.unsqueeze(made, place)
+    return made
+
+
+def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int], /) -> Tensor:
+    """Some dimensions at other places; the others keep their order."""
+    return functions.movedim(x, source, destination)
+
+
+def broadcast_arrays(*arrays: Any) -> list[Tensor]:
+    """All with the shape that they have together."""
+    tensors = [asarray(a) for a in arrays]
+    shape = np.broadcast_shapes(*(t.shape for t in tensors))
+    return [functions.broadcast_to(t, shape) for t in tensors]
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that these have together."""
+    return np.broadcast_shapes(*shapes)
+
+
+def _alike(arrays: Sequence[Any], function: str) -> list[Tensor]:
+    tensors = [asarray(a) for a in arrays]
+    if not tensors:
+        raise ValueError(f"{function}() needs at least one tensor.")
+    kind = result_type(*tensors)
+    return [functions.cast(t, kind) for t in tensors]
+
+
+def concat(arrays: Sequence[Any], /, axis: int | None = 0) -> Tensor:
+    """Tensors one after the other along an axis; with None, all their elements in a row."""
+    tensors = _alike(arrays, "concat")
+    if axis is None:
+        return functions.concat([functions.flatten(t) if t.ndim else functions.reshape(t, (1,)) for t in tensors], 0)
+    return functions.concat(tensors, axis)
+
+
+def stack(arrays: Sequence[Any], /, axis: int = 0) -> Tensor:
+    """Tensors of one shape along a new dimension."""
+    return functions.stack(_alike(arrays, "stack"), axis)
+
+
+def unstack(x: Any, /, axis: int = 0) -> tuple[Tensor, ...]:
+    """The parts of a tensor along an axis, without it."""
+    x = asarray(x)
+    place = axis_of(axis, x.ndim, "unstack")
+    return tuple(functions.squeeze_axes(functions.slice(x, place, i, 1), place) for i in range(x.shape[place]))
+
+
+def split(x: Any, indices_or_sections: int | Sequence[int], /, axis: int = 0) -> list[Tensor]:
+    """Equal parts of a dimension (a number), or the parts between some places (a list)."""
+    x = asarray(x)
+    if hasattr(indices_or_sections, "__index__"):
+        return functions.split(x, operator.index(indices_or_sections), axis)
+    extent = x.shape[axis_of(axis, x.ndim, "split")]
+    places = [min(max(p + extent if p < 0 else p, 0), extent) for p in indices_or_sections]
+    return functions.split_at(x, places, axis)
+
+
+def repeat(x: Any, repeats: int | Sequence[int], /, axis: int | None = None) -> Tensor:
+    """Each element so often in a row: all as often as one number says, or each as often as its own."""
+    x = asarray(x)
+    if axis is None:
+        x, axis = reshape(x, -1), 0
+    if isinstance(repeats, (Tensor, np.ndarray)):
+        repeats = np.asarray(repeats).tolist()
+    if isinstance(repeats, int):
+        return functions.repeat_interleave(x, repeats, axis)
+    if len(repeats) == 1:
+        return functions.repeat_interleave(x, repeats[0], axis)
+    return functions.repeat_interleave_each(x, repeats, axis)
+
+
+def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
+    """The tensor as a whole repeated along each dimension, so often."""
+    x = asarray(x)
+    times = [repetitions] if isinstance(repetitions, int) else list(repetitions)
+    times = [1] * (x.ndim - len(times)) + times
+    if x.ndim < len(times):
+        x = functions.reshape(x, (*[1] * (len(times) - x.ndim), *x.shape))
+    return functions.tile(x, times) if x.ndim else x
+
+
+def roll(x: Any, /, shift: int | Sequence[int], axis: Axis = None) -> Tensor:
+    """Elements moved by so many places; what leaves at one end comes in at the other."""
+    x = asarray(x)
+    if axis is None:
+        return functions.reshape(functions.roll(reshape(x, -1), [operator.index(shift)]), x.shape)  # type: ignore[arg-type]
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    shifts = [shift] * len(axes) if isinstance(shift, int) else list(shift)
+    if len(shifts) != len(axes):
+        raise ValueError(f"roll(): there are {len(shifts)} shifts and {len(axes)} axes.")
+    places = [0] * x.ndim
+    for s, a in zip(shifts, axes, strict=True):
+        places[axis_of(a, x.ndim, "roll")] += s
+    return functions.roll(x, places)
+
+
+def pad(x: Any, pad_width: Any, /, mode: str = "constant", constant_values: float = 0) -> Tensor:
+    """Elements before and after a tensor: pad_width is one number, a pair, or a pair for each dimension. Modes: "constant", "edge",
+    "reflect", "wrap"."""
+    x = asarray(x)
+    pairs = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist() if x.ndim else []
+    low, high = [p[0] for p in pairs], [p[1] for p in pairs]
+    if mode == "constant":
+        return functions.pad(x, low, high, constant_values)
+    edges: dict[str, Any] = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}
+    if mode not in edges:
+        raise ValueError(f"pad(): `mode` is {mode!r}; there are 'constant', 'edge', 'reflect' and 'wrap'.")
+    return functions.pad_edge(x, low, high, edges[mode])
