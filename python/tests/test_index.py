@@ -121,6 +121,13 @@ def test_assignment_does_not_reach_others() -> None:
     assert alias.tolist() == [[1, 1], [0, 0]]
 
 
+def test_nothing_behind_the_end() -> None:
+    x = wt.zeros((0, 5)).eval()
+    assert x[:, -1].tolist() == [] and x[:, 4:].shape == (0, 1) and (x[:, 3] + 1).tolist() == [] and x[:, -1].sum().item() == 0
+    assert wt.array(np.zeros((0, 5), np.int32))[:, -1].numpy().shape == (0,)
+    assert wt.compile(lambda x: x * 2)(x[:, -1]).shape == (0,)
+
+
 def test_in_compiled_functions() -> None:
     """Indices without values are looked up on the device."""
     x = wt.arange(12).reshape(3, 4)

@@ -264,6 +264,7 @@ void read_once(const Tensor& tensor, std::span<std::byte> bytes) {
   gpu::Device device = node->device->device;  // another may take its place
   // Only variables change once they have values: their updates stay apart from this read.
   if (!node->aliases_variable) lock.unlock();
+  if (bytes.empty()) return;  // a view without elements may start behind the end of its buffer
   unwrap(device.read({dense.buffer, dense.view.offset, bytes.size()}, bytes));
 }
 
