@@ -196,7 +196,7 @@ class CApiFuzz(Case):
         """Frees what a call made; a result was not among the handles before."""
         count = arguments[3] if name == "weft_tensor_grad" else 1
         for handle in (arguments[-1] or [])[:count]:  # a result that was not asked for has no place
-            if handle not in self.handles:
+            if handle is not None and handle not in self.handles:  # a result may be left out
                 free = lib.weft_buffer_free if name.endswith(("_get_buffer", "_alloc")) else lib.weft_tensor_free
                 free(handle)
 

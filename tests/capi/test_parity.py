@@ -46,6 +46,10 @@ MEMBERS = {
 # Structures that are no options: where C has their members (a structure, or the parameters of a function), and those with
 # another name there.
 STRUCTURES = {
+    "QuantizeOptions": ("weft_tensor_quantize_options", {}), "DequantizeOptions": ("weft_tensor_dequantize_options", {}),
+    "QuantizeDynamicOptions": ("weft_tensor_quantize_dynamic_options", {}), "FakeQuantizeOptions": ("weft_tensor_fake_quantize_options", {}),
+    "KnnOptions": ("weft_tensor_knn_options", {}), "StftOptions": ("weft_tensor_stft_options", {}),
+    "SampleOptions": ("weft_tensor_sample_tokens_options", {}),
     "VarOptions": ("weft_tensor_var_options", {}), "CdistOptions": ("weft_tensor_cdist_options", {}),
     "BinaryCrossEntropyOptions": ("weft_tensor_binary_cross_entropy_with_logits_options", {}),
     "NllOptions": ("weft_tensor_nll_loss_options", {}), "KlDivOptions": ("weft_tensor_kl_div_options", {}),
@@ -57,7 +61,7 @@ STRUCTURES = {
     "Update": ("weft_tensor_update", {"variable": "variables", "value": "values"}),
 }
 # Ways of writing C++, and results, which C gives one by one.
-UNNEEDED = {"In", "Index", "Slice", "EllipsisIndex", "NewAxisIndex", "Outputs", "DTypeFacts", "AdamWStep", "SgdStep", "Clip", "Sorted", "Scanned", "Routed", "Recurrent",
+UNNEEDED = {"In", "Index", "Slice", "EllipsisIndex", "NewAxisIndex", "Outputs", "DTypeFacts", "AdamWStep", "SgdStep", "Clip", "Sorted", "Scanned", "Routed", "Recurrent", "Quantized", "Neighbours", "Runs", "Csr",
             "BatchNorm"}
 
 

@@ -18,6 +18,7 @@ const std::vector<GradRow>& grad_rows() {
     add_plain_rows(made);
     add_image_rows(made);
     add_model_rows(made);
+    add_algebra_rows(made);
     add_function_rows(made);
     add_second_rows(made);
     return made;

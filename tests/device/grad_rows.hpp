@@ -34,6 +34,7 @@ const std::vector<GradRow>& grad_rows();
 void add_plain_rows(std::vector<GradRow>& rows);
 void add_image_rows(std::vector<GradRow>& rows);
 void add_model_rows(std::vector<GradRow>& rows);
+void add_algebra_rows(std::vector<GradRow>& rows);
 void add_function_rows(std::vector<GradRow>& rows);
 void add_second_rows(std::vector<GradRow>& rows);
 

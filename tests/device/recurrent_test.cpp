@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <iostream>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 #include <weft/weft.hpp>
 
@@ -347,6 +350,33 @@ TEST(DeviceRecurrent, AModuleLearns) {
   }
   net.eval();
   EXPECT_LT(loss().item(), 0.9F * before);
+}
+
+/// Two layers of 1024, 32 sequences of 128 tokens, f16. Only on demand: --gtest_also_run_disabled_tests.
+TEST(DeviceRecurrent, DISABLED_TimeOfTwoLayers) {
+  const Device& device = api_device();
+  std::vector<Tensor> inputs{some({128, 32, 1024}, 0.1, DType::f16).tensor};
+  for (int layer = 0; layer < 2; ++layer) {
+    inputs.push_back(some({1, 4096, 1024}, 0.2, DType::f16).tensor);
+    inputs.push_back(some({1, 4096, 1024}, 0.3, DType::f16).tensor);
+  }
+  const auto forward = [](const std::vector<Tensor>& in) {
+    return lstm(lstm(in[0], in[1] * 0.05, in[2] * 0.05).y, in[3] * 0.05, in[4] * 0.05).y;
+  };
+  const Compiled plain = compile([&](const std::vector<Tensor>& in) { return forward(in); });
+  const Compiled both =
+      compile([&](const std::vector<Tensor>& in) { return grad(mean(forward(in)), in); });
+  for (const auto& [name, function] :
+       {std::pair{"forward", plain}, {"forward and backward", both}}) {
+    (void)function(inputs);
+    device.synchronize();
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 10; ++i) (void)function(inputs);
+    device.synchronize();
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    std::cout << name << ": " << time.count() / 10 << " ms, " << function.report().dispatches
+              << " launches\n";
+  }
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "weft/ops.hpp"
+
+namespace weft {
+
+// Fourier transforms along several axes, of signals in pieces, and cosine transforms. Complex numbers are […, 2] of f32; axes count the
+// dimensions of complex numbers. `norm` is "backward" (the inverse divides by n), "ortho" (both by sqrt(n)) or "forward" (the transform
+// divides by n).
+
+/// The transform along some axes, or along all when none are named, and its inverse.
+Tensor fftn(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
+Tensor ifftn(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
+/// The same along two axes, the last two when none are named.
+Tensor fft2(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
+Tensor ifft2(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
+/// The transform of real numbers along some axes, with half of the elements of the last one; and its inverse, which has n elements along
+/// the last axis.
+Tensor rfftn(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
+Tensor irfftn(In x, std::uint64_t n, const std::vector<int>& axes = {},
+              std::string_view norm = "backward");
+Tensor rfft2(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
+Tensor irfft2(In x, std::uint64_t n, const std::vector<int>& axes = {},
+              std::string_view norm = "backward");
+
+/// Choices for stft() and istft().
+struct StftOptions {
+  std::uint64_t hop = 0;  ///< Samples from one frame to the next; 0: a quarter of a frame.
+  Tensor window;          ///< f32 [n]; left out: ones.
+  bool center =
+      true;  ///< The signal is mirrored at its ends by half a frame, so that frames are centered.
+  std::string_view norm = "backward";
+};
+/// The transforms [..., n / 2 + 1, frames, 2] of overlapping frames of n samples of a signal […, samples].
+Tensor stft(In x, std::uint64_t n, const StftOptions& options = {});
+/// The signal […, samples] of which x is the stft(), with n samples to a frame, as far as the windows cover it.
+Tensor istft(In x, std::uint64_t n, std::uint64_t samples, const StftOptions& options = {});
+
+/// The cosine transform (type 2) of real numbers along an axis, y[k] = 2 Σ x[i] cos(π k (2 i + 1) / 2n), and its inverse. "ortho" makes the
+/// matrix orthogonal.
+Tensor dct(In x, int axis = -1, std::string_view norm = "backward");
+Tensor idct(In x, int axis = -1, std::string_view norm = "backward");
+
+}  // namespace weft

@@ -1,0 +1,283 @@
+#include "weft/neighbours.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "api/arguments.hpp"
+#include "base/format.hpp"
+#include "weft/device.hpp"
+#include "weft/shape.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint64_t query_rows = 2048;  // of a tile of products
+constexpr std::uint64_t point_rows = 8192;
+
+Tensor slice_rows(const Tensor& x, std::uint64_t first, std::uint64_t count, const Where& at) {
+  return x.slice(0, static_cast<std::int64_t>(first), count, 1, at);
+}
+
+/// Rows of the same direction with length 1; zeros stay zeros.
+Tensor unit(const Tensor& x, const Where& at) { return normalize(In(x, at), -1, 1e-30F); }
+
+/// The k best points for some queries: by scores (the smallest) of tile after tile.
+Sorted best(const Tensor& queries, const Tensor& points, const Tensor& squares, std::uint64_t k,
+            const Where& at) {
+  Sorted kept;
+  for (std::uint64_t first = 0; first < points.shape()[0]; first += point_rows) {
+    const std::uint64_t count = std::min(point_rows, points.shape()[0] - first);
+    Tensor scores = matmul(In(queries, at), slice_rows(points, first, count, at).transpose(at)) *
+                    (squares ? -2.0 : -1.0);
+    if (squares) {
+      scores = scores + In(slice_rows(squares, first, count, at).reshape({1, count}, at), at);
+    }
+    Sorted found = top_k(In(scores, at), std::min(k, count), -1, false);
+    if (first > 0) found.indices = found.indices + static_cast<double>(first);
+    if (kept.values) {
+      const Tensor values = concat({kept.values, found.values}, 1, at);
+      const Tensor indices = concat({kept.indices, found.indices}, 1, at);
+      found = top_k(In(values, at), std::min(k, values.shape()[1]), -1, false);
+      found.indices = gather(In(indices, at), found.indices, 1);
+    }
+    kept = found;
+  }
+  return kept;
+}
+
+}  // namespace
+
+Neighbours knn(In queries, const Tensor& points, std::uint64_t k, const KnnOptions& options) {
+  need("knn", "queries", queries.tensor, queries.where);
+  need("knn", "points", points, queries.where);
+  const Where& at = queries.where;
+  const Shape& left = queries.tensor.shape();
+  const Shape& right = points.shape();
+  if (left.size() != 2 || right.size() != 2 || left[1] != right[1] || left[1] == 0 ||
+      !is_float(queries.tensor.dtype()) || !is_float(points.dtype()) || k == 0 || k > right[0]) {
+    refuse("knn", at,
+           formatted("knn needs queries [M, K] and points [N, K] of floats and k from 1 to N; it "
+                     "was given {}, {} and {}.",
+                     describe(queries.tensor), describe(points), k));
+  }
+  const bool euclidean = options.metric == "euclidean";
+  const bool cosine = options.metric == "cosine";
+  if (!euclidean && !cosine && options.metric != "inner") {
+    refuse("knn", at,
+           formatted("knn has the metrics \"euclidean\", \"cosine\" and \"inner\"; it was given "
+                     "\"{}\".",
+                     options.metric));
+  }
+  Tensor a = queries.tensor.to(DType::f32, at);
+  Tensor b = points.to(DType::f32, at);
+  if (left[0] == 0) {
+    return {a.device().full({0, k}, 0, DType::f32, at), a.device().full({0, k}, 0, DType::i32, at)};
+  }
+  if (cosine) {
+    a = unit(a, at);
+    b = unit(b, at);
+  }
+  const Tensor squares = euclidean ? sum(In(b * In(b, at), at), {1}) : Tensor();
+  std::vector<Tensor> distances;
+  std::vector<Tensor> indices;
+  for (std::uint64_t first = 0; first < left[0]; first += query_rows) {
+    const std::uint64_t count = std::min(query_rows, left[0] - first);
+    const Tensor rows = slice_rows(a, first, count, at);
+    const Tensor found = best(rows, b, squares, k, at).indices;
+    // Distances of what was found, without the errors of products, and in their order.
+    const Tensor near =
+        embedding(In(b, at), found.reshape({count * k}, at)).reshape({count, k, left[1]}, at);
+    const Tensor query = rows.reshape({count, 1, left[1]}, at);
+    Tensor size;
+    if (euclidean) {
+      const Tensor apart = near - In(query, at);
+      size = sqrt(In(sum(In(apart * In(apart, at), at), {2}), at));
+    } else {
+      const Tensor products = sum(In(near * In(query, at), at), {2});
+      size = cosine ? 1.0 - In(products, at) : products;
+    }
+    const Sorted order = sort(In(size, at), -1, !euclidean && !cosine);
+    distances.push_back(order.values);
+    indices.push_back(gather(In(found, at), order.indices, 1));
+  }
+  if (distances.size() == 1) return {distances[0], indices[0]};
+  return {concat(distances, 0, at), concat(indices, 0, at)};
+}
+
+Tensor bincount(In x, std::uint64_t count, const Tensor& weights) {
+  need("bincount", "x", x.tensor, x.where);
+  const Where& at = x.where;
+  const std::uint64_t n = x.tensor.size();
+  if (x.tensor.dtype() != DType::i32 ||
+      (weights && (weights.shape() != x.tensor.shape() || weights.dtype() != DType::f32))) {
+    refuse("bincount", at,
+           formatted("bincount needs whole numbers of i32 and weights f32 of their shape; it was "
+                     "given {} and {}.",
+                     describe(x.tensor), weights ? describe(weights) : "none"));
+  }
+  const Tensor ids = x.tensor.reshape({n}, at);
+  const Tensor rows =
+      weights ? weights.reshape({n, 1}, at) : x.tensor.device().full({n, 1}, 1, DType::i32, at);
+  return segment_sum(In(rows, at), ids, count).reshape({count}, at);
+}
+
+Tensor histogram(In x, std::uint64_t bins, double low, double high) {
+  need("histogram", "x", x.tensor, x.where);
+  const Where& at = x.where;
+  if (!is_float(x.tensor.dtype()) || bins == 0 || !(low < high) || !std::isfinite(high - low)) {
+    refuse("histogram", at,
+           formatted("histogram needs floats, at least one bin and low < high; it was given {}, {} "
+                     "bins, {} and {}.",
+                     describe(x.tensor), bins, low, high));
+  }
+  const std::uint64_t n = x.tensor.size();
+  const Device device = x.tensor.device();
+  const Tensor values = x.tensor.to(DType::f32, at).reshape({n}, at);
+  // Edges in double, so that each is the nearest f32; an element belongs behind the edges that are not above it.
+  std::vector<float> edges(bins + 1);
+  for (std::uint64_t i = 0; i <= bins; ++i) {
+    edges[i] =
+        static_cast<float>(low + (high - low) * static_cast<double>(i) / static_cast<double>(bins));
+  }
+  const Tensor last = device.full({}, edges.back(), DType::f32, at);
+  const Tensor edge = device.tensor({bins + 1}, edges);
+  const Tensor behind = searchsorted(In(edge, at), values, true) - 1;
+  const Tensor top = device.full({}, static_cast<double>(bins - 1), DType::i32, at);
+  // The end of the range belongs to the last bin; NaN and what lies outside to none.
+  return bincount(In(where(In(equal(In(values, at), last), at), top,
+                           where(In(equal(In(values, at), values), at), behind, top + 1.0)),
+                     at),
+                  bins);
+}
+
+Runs unique_consecutive(In x) {
+  need("unique_consecutive", "x", x.tensor, x.where);
+  const Where& at = x.where;
+  const std::uint64_t n = x.tensor.size();
+  if (x.tensor.shape().size() != 1) {
+    refuse("unique_consecutive", at,
+           formatted("unique_consecutive needs [n]; it was given {}.", describe(x.tensor)));
+  }
+  const Device device = x.tensor.device();
+  if (n == 0) {
+    const Tensor none = device.full({0}, 0, DType::i32, at);
+    return {x.tensor, none, none, device.full({}, 0, DType::i32, at)};
+  }
+  const Tensor first = device.full({1}, 0, DType::i32, at);
+  Tensor inverse = first;
+  if (n > 1) {
+    const Tensor changed =
+        not_equal(In(x.tensor.slice(0, 1, n - 1, 1, at), at), x.tensor.slice(0, 0, n - 1, 1, at))
+            .to(DType::i32, at);
+    inverse = cumsum(In(concat({first, changed}, 0, at), at), 0);
+  }
+  const Tensor places = device.arange(n, 0, 1, DType::i32, at);
+  const Tensor starts = searchsorted(In(inverse, at), places);  // n where there is no such run
+  const Tensor size = inverse.slice(0, -1, 1, 1, at).reshape({}, at) + 1.0;
+  const Tensor is_run = less(In(places, at), size);
+  const Tensor safe = where(In(is_run, at), starts, device.full({}, 0, DType::i32, at));
+  const Tensor values = take(In(x.tensor, at), safe, 0);
+  return {where(In(is_run, at), values, device.full({}, 0, x.tensor.dtype(), at)),
+          bincount(In(inverse, at), n), inverse, size};
+}
+
+namespace {
+
+Sorted extreme_indices(std::string_view function, In x, int axis, bool largest) {
+  need(function, "x", x.tensor, x.where);
+  const Where& at = x.where;
+  const std::uint32_t number = axis_in(function, axis, x.tensor.shape(), at);
+  const int along = static_cast<int>(number);
+  const Tensor values = largest ? cummax(x, along) : cummin(x, along);
+  const std::uint64_t n = x.tensor.shape()[number];
+  Shape shape(x.tensor.shape().size(), 1);
+  shape[number] = n;
+  const Tensor places = x.tensor.device()
+                            .arange(n, 0, 1, DType::i32, at)
+                            .reshape(shape, at)
+                            .broadcast_to(x.tensor.shape(), at);
+  // An element that equals the extreme so far is its last place; NaN equals nothing, but is one as well.
+  Tensor found = equal(x, values);
+  if (is_float(x.tensor.dtype())) found = logical_or(In(found, at), isnan(x));
+  const Tensor marked = where(In(found, at), places, x.tensor.device().full({}, 0, DType::i32, at));
+  return {values, cummax(In(marked, at), along)};
+}
+
+Tensor no_axis(const Tensor& y, std::uint32_t axis, bool keep_dims, const Where& at) {
+  return keep_dims ? y : squeeze(In(y, at), {static_cast<int>(axis)});
+}
+
+Tensor quantile_of(std::string_view function, In x, double q, int axis, bool keep_dims) {
+  need(function, "x", x.tensor, x.where);
+  const Where& at = x.where;
+  const std::uint32_t number = axis_in(function, axis, x.tensor.shape(), at);
+  const std::uint64_t n = x.tensor.shape()[number];
+  if (!is_float(x.tensor.dtype()) || n == 0 || !(q >= 0) || q > 1) {
+    refuse(function, at,
+           formatted("{} needs floats, at least one along the axis, and a share from 0 to 1; it "
+                     "was given {} and {}.",
+                     function, describe(x.tensor), q));
+  }
+  const int along = static_cast<int>(number);
+  const Tensor sorted = sort(x, along).values.to(DType::f32, at);
+  const double place = q * static_cast<double>(n - 1);
+  const auto low = static_cast<std::int64_t>(std::floor(place));
+  const double share = place - static_cast<double>(low);
+  Tensor y = sorted.slice(along, low, 1, 1, at);
+  if (share > 0) {
+    const Tensor next = sorted.slice(along, low + 1, 1, 1, at);
+    y = In(y, at) * (1 - share) + In(next * share, at);
+  }
+  // NaN is sorted behind all numbers.
+  const Tensor last = sorted.slice(along, static_cast<std::int64_t>(n) - 1, 1, 1, at);
+  y = where(In(isnan(In(last, at)), at), last, y);
+  return no_axis(y, number, keep_dims, at).to(x.tensor.dtype(), at);
+}
+
+}  // namespace
+
+Sorted cummax_indices(In x, int axis) { return extreme_indices("cummax_indices", x, axis, true); }
+Sorted cummin_indices(In x, int axis) { return extreme_indices("cummin_indices", x, axis, false); }
+
+Tensor quantile(In x, double q, int axis, bool keep_dims) {
+  return quantile_of("quantile", x, q, axis, keep_dims);
+}
+Tensor median(In x, int axis, bool keep_dims) {
+  return quantile_of("median", x, 0.5, axis, keep_dims);
+}
+
+Sorted mode(In x, int axis, bool keep_dims) {
+  need("mode", "x", x.tensor, x.where);
+  const Where& at = x.where;
+  const std::uint32_t number = axis_in("mode", axis, x.tensor.shape(), at);
+  const std::uint64_t n = x.tensor.shape()[number];
+  if (n == 0) {
+    refuse("mode", at,
+           formatted("mode of {} along axis {} has no elements.", describe(x.tensor), axis));
+  }
+  const int along = static_cast<int>(number);
+  const Sorted order = sort(x, along);
+  // How long the run of equals is that ends at each place: its number less where the run began.
+  Shape shape(x.tensor.shape().size(), 1);
+  shape[number] = n;
+  const Device device = x.tensor.device();
+  const Tensor places =
+      device.arange(n, 0, 1, DType::i32, at).reshape(shape, at).broadcast_to(x.tensor.shape(), at);
+  Tensor began = places;
+  if (n > 1) {
+    const Tensor changed = not_equal(In(order.values.slice(along, 1, n - 1, 1, at), at),
+                                     order.values.slice(along, 0, n - 1, 1, at));
+    const Tensor later = where(In(changed, at), places.slice(along, 1, n - 1, 1, at),
+                               device.full({}, 0, DType::i32, at));
+    began = cummax(In(concat({places.slice(along, 0, 1, 1, at), later}, along, at), at), along);
+  }
+  const Tensor lengths = places - In(began, at);
+  const Tensor place = argmax(In(lengths, at), {along}, true);
+  const Tensor values = gather(In(order.values, at), place, along);
+  const Tensor indices = gather(In(order.indices, at), place, along);
+  return {no_axis(values, number, keep_dims, at), no_axis(indices, number, keep_dims, at)};
+}
+
+}  // namespace weft

@@ -1,0 +1,243 @@
+#include "ops/integer_gemm/integer_gemm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "base/format.hpp"
+#include "base/math.hpp"
+#include "ops/iterate.hpp"
+#include "ops/overlap.hpp"
+
+namespace weft::ops::integer_gemm {
+namespace {
+
+constexpr std::uint64_t tile = 64;  // as in integer_gemm.wgsl
+
+struct Variant {
+  std::uint32_t rank = 0;  // dimensions in front of the matrices
+  bool unsigned_a = false;
+  bool unsigned_b = false;
+  bool zero_a = false;
+  bool zero_b = false;
+  bool zeros = false;    // anything has to be subtracted
+  bool words_a = false;  // four neighbours along K are one word
+  bool words_b = false;
+
+  static constexpr auto fields = std::tuple{field("RANK", &Variant::rank),
+                                            field("UNSIGNED_A", &Variant::unsigned_a),
+                                            field("UNSIGNED_B", &Variant::unsigned_b),
+                                            field("ZERO_A", &Variant::zero_a),
+                                            field("ZERO_B", &Variant::zero_b),
+                                            field("ZEROS", &Variant::zeros),
+                                            field("WORDS_A", &Variant::words_a),
+                                            field("WORDS_B", &Variant::words_b)};
+};
+
+using Batch = std::array<std::uint32_t, max_rank - 2>;
+
+struct Params {
+  std::uint32_t groups = 0;
+  std::uint32_t tiles_m = 0;
+  std::uint32_t tiles_n = 0;
+  std::uint32_t m = 0;
+  std::uint32_t n = 0;
+  std::uint32_t k = 0;
+  std::uint32_t a_row = 0;
+  std::uint32_t a_k = 0;
+  std::uint32_t b_k = 0;
+  std::uint32_t b_column = 0;
+  std::uint32_t y_row = 0;
+  std::uint32_t y_column = 0;
+  std::uint32_t za_step = 0;
+  std::uint32_t zb_step = 0;
+  Batch batch{};
+  Batch a{};
+  Batch b{};
+  Batch y{};
+
+  static constexpr auto fields = std::tuple{field("groups", &Params::groups),
+                                            field("tiles_m", &Params::tiles_m),
+                                            field("tiles_n", &Params::tiles_n),
+                                            field("m", &Params::m),
+                                            field("n", &Params::n),
+                                            field("k", &Params::k),
+                                            field("a_row", &Params::a_row),
+                                            field("a_k", &Params::a_k),
+                                            field("b_k", &Params::b_k),
+                                            field("b_column", &Params::b_column),
+                                            field("y_row", &Params::y_row),
+                                            field("y_column", &Params::y_column),
+                                            field("za_step", &Params::za_step),
+                                            field("zb_step", &Params::zb_step),
+                                            field("batch", &Params::batch),
+                                            field("a", &Params::a),
+                                            field("b", &Params::b),
+                                            field("y", &Params::y)};
+};
+
+bool is_byte(DType type) { return type == DType::i8 || type == DType::u8; }
+
+/// `args` with the batches of a and b repeated to those of y, or what does not fit.
+Result<Args> check(Args args) {
+  for (const View* view : {&args.a, &args.b, &args.y}) {
+    if (const Status ok = validate(*view, "a matrix of whole numbers"); !ok) {
+      return std::unexpected(ok.error());
+    }
+  }
+  const View& y = args.y;
+  const auto inner = [](const View& view, std::uint32_t back) {
+    return view.rank < 2 ? 0 : view.shape[view.rank - 1 - back];
+  };
+  const bool zeros =
+      (!args.a_zero.given() || (args.a_zero.dtype == DType::i32 && args.a_zero.rank == 1 &&
+                                args.a_zero.shape[0] == inner(y, 1))) &&
+      (!args.b_zero.given() || (args.b_zero.dtype == DType::i32 && args.b_zero.rank == 1 &&
+                                args.b_zero.shape[0] == inner(y, 0)));
+  if (!is_byte(args.a.dtype) || !is_byte(args.b.dtype) || y.dtype != DType::i32 || !zeros ||
+      y.rank < 2 || args.a.rank < 2 || args.b.rank < 2 || inner(args.a, 1) != inner(y, 1) ||
+      inner(args.b, 0) != inner(y, 0) || inner(args.a, 0) != inner(args.b, 1)) {
+    return fail(ErrorCode::invalid_argument,
+                "A product of whole numbers needs [..., M, K] and [..., K, N] of i8 or u8, zero "
+                "points i32 [M] and [N] and a result i32 [..., M, N]; it was given {}, {} and {}.",
+                describe(args.a), describe(args.b), describe(y));
+  }
+  std::vector<std::uint64_t> shape(y.extents().begin(), y.extents().end());
+  shape.back() = inner(args.a, 0);
+  auto a = args.a.broadcast_to(shape);
+  if (!a) return std::unexpected(a.error());
+  shape.back() = inner(y, 0);
+  shape[shape.size() - 2] = inner(args.a, 0);
+  auto b = args.b.broadcast_to(shape);
+  if (!b) return std::unexpected(b.error());
+  if (!y.empty()) {
+    if (const Status ok = check_distinct(y, "y"); !ok) return std::unexpected(ok.error());
+    if (overlap(args.a, y) || overlap(args.b, y) || overlap(args.a_zero, y) ||
+        overlap(args.b_zero, y)) {
+      return fail(ErrorCode::invalid_argument,
+                  "The product {} of whole numbers shares memory with {} or {}.", describe(y),
+                  describe(args.a), describe(args.b));
+    }
+  }
+  args.a = *a;
+  args.b = *b;
+  return args;
+}
+
+/// Whether four neighbours along a dimension are a whole word, wherever one begins.
+bool in_words(const View& view, std::uint32_t along) {
+  if (view.stride[along] != 1 || view.offset % 4 != 0) return false;
+  for (std::uint32_t i = 0; i < view.rank; ++i) {
+    if (i != along && view.shape[i] > 1 && view.stride[i] % 4 != 0) return false;
+  }
+  return true;
+}
+
+Status launch(Plan& plan, const Args& args, const Caps& caps) {
+  const View& y = args.y;
+  const std::uint32_t outer = y.rank - 2;
+  Params params;
+  params.m = narrow(y.shape[outer]);
+  params.n = narrow(y.shape[outer + 1]);
+  params.k = narrow(args.a.shape[outer + 1]);
+  params.tiles_m = narrow(ceil_div<std::uint64_t>(params.m, tile));
+  params.tiles_n = narrow(ceil_div<std::uint64_t>(params.n, tile));
+  params.a_row = narrow(args.a.stride[outer]);
+  params.a_k = narrow(args.a.stride[outer + 1]);
+  params.b_k = narrow(args.b.stride[outer]);
+  params.b_column = narrow(args.b.stride[outer + 1]);
+  params.y_row = narrow(y.stride[outer]);
+  params.y_column = narrow(y.stride[outer + 1]);
+  std::uint64_t batches = 1;
+  for (std::uint32_t i = 0; i < outer; ++i) {
+    batches *= y.shape[i];
+    params.batch[i] = narrow(y.shape[i]);
+    params.a[i] = narrow(args.a.stride[i]);
+    params.b[i] = narrow(args.b.stride[i]);
+    params.y[i] = narrow(y.stride[i]);
+  }
+  const std::uint64_t groups = batches * params.tiles_m * params.tiles_n;
+  params.groups = narrow(groups);
+  Variant variant{.rank = outer,
+                  .unsigned_a = args.a.dtype == DType::u8,
+                  .unsigned_b = args.b.dtype == DType::u8,
+                  .zero_a = args.a_zero.given(),
+                  .zero_b = args.b_zero.given(),
+                  .zeros = false,
+                  .words_a = in_words(args.a, outer + 1),
+                  .words_b = in_words(args.b, outer)};
+  variant.zeros = variant.unsigned_a || variant.unsigned_b || variant.zero_a || variant.zero_b;
+  Launch launch;
+  launch.source = "integer_gemm/integer_gemm.wgsl";
+  launch.label = formatted("integer_gemm {} {}", name(args.a.dtype), name(args.b.dtype));
+  launch.operands = {{.name = "a", .view = args.a},
+                     {.name = "b", .view = args.b},
+                     {.name = "y", .view = y, .access = Access::write}};
+  if (variant.zero_a) {
+    params.za_step = narrow(args.a_zero.stride[0]);
+    launch.operands.push_back({.name = "za", .view = args.a_zero});
+  }
+  if (variant.zero_b) {
+    params.zb_step = narrow(args.b_zero.stride[0]);
+    launch.operands.push_back({.name = "zb", .view = args.b_zero});
+  }
+  launch.constants = constants_of(variant);
+  launch.params = block_of(params);
+  launch.grid = grid_1d(groups, caps);
+  return plan.add(make_dispatch(std::move(launch), caps));
+}
+
+/// Halves batches, rows or columns until every matrix fits one binding.
+Status split(Plan& plan, const Args& args, const Caps& caps) {
+  const std::uint64_t budget = binding_budget(caps);
+  const auto fits = [&](const View& view) { return view.bytes().size() <= budget; };
+  const View& y = args.y;
+  if (fits(args.a) && fits(args.b) && fits(y) && y.count() < (1ULL << 31)) {
+    return launch(plan, args, caps);
+  }
+  const std::uint32_t m = y.rank - 2;
+  std::uint32_t dim = 0;
+  while (dim < m && y.shape[dim] == 1) ++dim;
+  // A matrix that is too large by itself is cut in the dimension that it has in common with y; else the longer one.
+  if (dim == m) {
+    const bool rows = fits(args.a) ? (fits(args.b) && y.shape[m] >= y.shape[m + 1])
+                                   : (fits(args.b) || y.shape[m] >= y.shape[m + 1]);
+    dim = rows ? m : m + 1;
+  }
+  if (y.shape[dim] == 1) {
+    return fail(ErrorCode::unsupported,
+                "The product of {} and {} needs a row and a column within one binding of the "
+                "device, {} bytes.",
+                describe(args.a), describe(args.b), budget);
+  }
+  const std::uint64_t extent = y.shape[dim];
+  const std::uint64_t half = half_of(extent);
+  const auto cut = [&](std::uint64_t first, std::uint64_t count) {
+    Args part = args;
+    part.y = y.slice(dim, first, count);
+    if (dim <= m) part.a = args.a.slice(dim, first, count);
+    if (dim != m) part.b = args.b.slice(dim, first, count);
+    if (dim == m && part.a_zero.given()) part.a_zero = args.a_zero.slice(0, first, count);
+    if (dim == m + 1 && part.b_zero.given()) part.b_zero = args.b_zero.slice(0, first, count);
+    return part;
+  };
+  return split(plan, cut(0, half), caps).and_then([&] {
+    return split(plan, cut(half, extent - half), caps);
+  });
+}
+
+}  // namespace
+
+Result<Plan> plan(const Args& given, const Caps& caps) {
+  const Result<Args> args = check(given);
+  if (!args) return std::unexpected(args.error());
+  Plan plan;
+  if (args->y.empty()) return plan;
+  if (const Status ok = split(plan, *args, caps); !ok) {
+    return wrap(ok.error(), "planning a product of whole numbers");
+  }
+  return plan;
+}
+
+}  // namespace weft::ops::integer_gemm

@@ -1,0 +1,123 @@
+// Segments of rows, and linear algebra of small matrices, in double.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "double_graph.hpp"
+#include "graph/kinds.hpp"
+#include "ops/segments/segments.hpp"
+
+namespace weft::test {
+namespace {
+
+using graph::as;
+using graph::Attributes;
+namespace kinds = graph::kinds;
+
+void searchsorted(const Attributes& attributes, const Hosts& in, Hosts& out) {
+  const bool right = as<graph::SearchsortedAttributes>(attributes).right;
+  const std::size_t n = in[0].back();
+  const std::size_t m = in[1].back();
+  for (std::size_t i = 0; i < in[1].v.size(); ++i) {
+    const double* row = in[0].v.data() + (in[0].shape.size() > 1 ? i / m * n : 0);
+    out[0].v[i] = static_cast<double>(std::count_if(row, row + n, [&](double element) {
+      return right ? element <= in[1].v[i] : element < in[1].v[i];
+    }));
+  }
+}
+
+void segment_reduce(const Attributes& attributes, const Hosts& in, Hosts& out) {
+  using ops::segments::Function;
+  const auto function = static_cast<Function>(as<graph::SegmentAttributes>(attributes).function);
+  const std::size_t columns = in[3].back();
+  for (std::size_t s = 0; s + 1 < in[0].v.size(); ++s) {
+    const auto first = static_cast<std::size_t>(in[0].v[s]);
+    const auto end = static_cast<std::size_t>(in[0].v[s + 1]);
+    for (std::size_t c = 0; c < columns; ++c) {
+      double y = 0;
+      for (std::size_t i = first; i < end; ++i) {
+        double v = in[3].v[static_cast<std::size_t>(in[1].v[i]) * columns + c];
+        if (in[2].given()) v *= in[2].v[i];
+        const bool start = i == first;
+        switch (function) {
+          case Function::max: y = start ? v : std::max(y, v); break;
+          case Function::min: y = start ? v : std::min(y, v); break;
+          default: y += v;
+        }
+      }
+      if (function == Function::mean && end > first) y /= static_cast<double>(end - first);
+      out[0].v[s * columns + c] = y;
+    }
+  }
+}
+
+/// Elimination with pivots: b becomes the solution, and the determinant is given back.
+double eliminate(std::vector<double> a, std::size_t n, double* b, std::size_t k) {
+  double det = 1;
+  for (std::size_t c = 0; c < n; ++c) {
+    std::size_t pivot = c;
+    for (std::size_t i = c; i < n; ++i) {
+      if (std::abs(a[i * n + c]) > std::abs(a[pivot * n + c])) pivot = i;
+    }
+    for (std::size_t j = 0; pivot != c && j < n; ++j) std::swap(a[c * n + j], a[pivot * n + j]);
+    for (std::size_t j = 0; pivot != c && j < k; ++j) std::swap(b[c * k + j], b[pivot * k + j]);
+    det *= pivot == c ? a[c * n + c] : -a[c * n + c];
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i == c) continue;
+      const double factor = a[i * n + c] / a[c * n + c];
+      for (std::size_t j = c; j < n; ++j) a[i * n + j] -= factor * a[c * n + j];
+      for (std::size_t j = 0; j < k; ++j) b[i * k + j] -= factor * b[c * k + j];
+    }
+  }
+  for (std::size_t i = 0; i < n * k; ++i) b[i] /= a[i / k * n + i / k];
+  return det;
+}
+
+std::vector<double> matrix(const Host& a, std::size_t number) {
+  const std::size_t size = a.back() * a.back();
+  const auto first =
+      a.v.begin() + static_cast<std::ptrdiff_t>(a.v.size() == size ? 0 : number * size);
+  return {first, first + static_cast<std::ptrdiff_t>(size)};
+}
+
+void solve(const Attributes&, const Hosts& in, Hosts& out) {
+  const std::size_t n = in[0].back();
+  const std::size_t k = in[1].back();
+  for (std::size_t i = 0; i < out[0].v.size(); ++i) out[0].v[i] = in[1].v[i % in[1].v.size()];
+  for (std::size_t s = 0; s < out[0].v.size() / (n * k); ++s) {
+    eliminate(matrix(in[0], s), n, &out[0].v[s * n * k], k);
+  }
+}
+
+void det(const Attributes&, const Hosts& in, Hosts& out) {
+  for (std::size_t s = 0; s < out[0].v.size(); ++s) {
+    out[0].v[s] = eliminate(matrix(in[0], s), in[0].back(), nullptr, 0);
+  }
+}
+
+void cholesky(const Attributes&, const Hosts& in, Hosts& out) {
+  const std::size_t n = in[0].back();
+  for (std::size_t s = 0; s < in[0].v.size() / (n * n); ++s) {
+    const double* a = &in[0].v[s * n * n];
+    double* y = &out[0].v[s * n * n];
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        double sum = a[i * n + j];
+        for (std::size_t k = 0; k < j; ++k) sum -= y[i * n + k] * y[j * n + k];
+        y[i * n + j] = i == j ? std::sqrt(sum) : sum / y[j * n + j];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void add_algebra_kinds(std::map<const graph::Rule*, Compute>& table) {
+  table[&kinds::searchsorted] = test::searchsorted;
+  table[&kinds::segment_reduce] = test::segment_reduce;
+  table[&kinds::solve] = test::solve;
+  table[&kinds::det] = test::det;
+  table[&kinds::cholesky] = test::cholesky;
+}
+
+}  // namespace weft::test

@@ -1,0 +1,164 @@
+// Transforms along several axes, of frames, and cosine transforms, against sums in double.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <string>
+#include <vector>
+#include <weft/weft.hpp>
+
+#include "shared.hpp"
+
+namespace weft::test {
+namespace {
+
+using Floats = std::vector<float>;
+using Complex = std::complex<double>;
+using Complexes = std::vector<Complex>;
+
+Floats waves(std::size_t count, double phase = 0) {
+  Floats out(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = static_cast<float>(std::sin(phase + 0.7 * static_cast<double>(i * i % 31)));
+  }
+  return out;
+}
+
+Complexes complexes(const Floats& values) {
+  Complexes out(values.size() / 2);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = {values[2 * i], values[2 * i + 1]};
+  return out;
+}
+
+/// The transform of [outer, n, inner] along n, by its sum.
+Complexes along(const Complexes& x, std::size_t n, std::size_t inner, bool inverse) {
+  Complexes y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t k = i / inner % n;
+    const std::size_t first = i - k * inner;
+    for (std::size_t j = 0; j < n; ++j) {
+      const double angle = (inverse ? 2 : -2) * std::numbers::pi * static_cast<double>(j * k % n) /
+                           static_cast<double>(n);
+      y[i] += x[first + j * inner] * std::polar(1.0, angle);
+    }
+  }
+  return y;
+}
+
+void near(const Tensor& got, const Complexes& wanted, double factor, double tolerance = 2e-5) {
+  const Complexes values = complexes(got.to_vector());
+  ASSERT_EQ(values.size(), wanted.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_NEAR(std::abs(values[i] - wanted[i] * factor), 0, tolerance) << i;
+  }
+}
+
+void near(const Tensor& got, const Floats& wanted, double tolerance = 1e-5) {
+  const Floats values = got.to_vector();
+  ASSERT_EQ(values.size(), wanted.size());
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], wanted[i], tolerance) << i;
+}
+
+TEST(DeviceTransforms, SeveralAxesWithEveryNorm) {
+  const Floats values = waves(3 * 5 * 4 * 2);
+  const Tensor x = api_device().tensor({3, 5, 4, 2}, values);
+  const Complexes start = complexes(values);
+  const Complexes two = along(along(start, 4, 1, false), 5, 4, false);
+  const Complexes all = along(two, 3, 20, false);
+  near(fft2(x), two, 1);
+  near(fft2(x, {1, 2}, "ortho"), two, 1 / std::sqrt(20.0));
+  near(fft2(x, {}, "forward"), two, 1 / 20.0);
+  near(fftn(x), all, 1, 5e-5);
+  near(fftn(x, {0}), along(start, 3, 20, false), 1);
+  near(ifftn(x, {0, -1}), along(along(start, 3, 20, true), 4, 1, true), 1 / 12.0);
+  for (const std::string norm : {"backward", "ortho", "forward"}) {
+    near(ifftn(fftn(x, {}, norm), {}, norm), values);
+    near(ifft2(fft2(x, {0, 1}, norm), {0, 1}, norm), values);
+  }
+  EXPECT_THROW((void)fftn(x, {0, 0}), Error);
+  EXPECT_THROW((void)fftn(x, {3}), Error);
+  EXPECT_THROW((void)fftn(x, {}, "none"), Error);
+  EXPECT_THROW((void)fft2(x, {0}), Error);
+  EXPECT_THROW((void)fftn(x.to(DType::f16)), Error);
+}
+
+TEST(DeviceTransforms, RealNumbersHaveHalf) {
+  const Floats values = waves(2 * 3 * 5);
+  const Tensor x = api_device().tensor({2, 3, 5}, values);
+  const Complexes start(values.begin(), values.end());
+  const Complexes whole = along(along(start, 5, 1, false), 3, 5, false);
+  Complexes half;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (i % 5 < 3) half.push_back(whole[i]);
+  }
+  near(rfft2(x), half, 1);
+  for (const std::string norm : {"backward", "ortho", "forward"}) {
+    near(irfft2(rfft2(x, {}, norm), 5, {}, norm), values);
+    near(irfftn(rfftn(x, {2, 1}, norm), 3, {2, 1}, norm), values);
+  }
+}
+
+TEST(DeviceTransforms, FramesAndBack) {
+  const std::size_t samples = 50, n = 8, hop = 3;
+  const Floats signal = waves(2 * samples);
+  const Tensor x = api_device().tensor({2, samples}, signal);
+  Floats hann(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    hann[i] =
+        static_cast<float>(0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / n));
+  }
+  const Tensor window = api_device().tensor({n}, hann);
+  const Tensor y = stft(x, n, {.hop = hop, .window = window});
+  const std::size_t frames = 1 + samples / hop;
+  EXPECT_EQ(y.shape(), (Shape{2, n / 2 + 1, frames, 2}));
+  const Complexes got = complexes(y.to_vector());
+  for (std::size_t k = 0; k < n / 2 + 1; ++k) {
+    for (std::size_t f = 0; f < frames; ++f) {
+      Complex wanted = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        auto at = static_cast<std::ptrdiff_t>(f * hop + i) - static_cast<std::ptrdiff_t>(n / 2);
+        if (at < 0) at = -at;
+        const auto last = static_cast<std::ptrdiff_t>(samples) - 1;
+        if (at > last) at = 2 * last - at;
+        wanted += double{hann[i]} * signal[samples + static_cast<std::size_t>(at)] *
+                  std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(i * k) / n);
+      }
+      EXPECT_NEAR(std::abs(got[((n / 2 + 1) + k) * frames + f] - wanted), 0, 1e-5) << k << " " << f;
+    }
+  }
+  near(istft(y, n, samples, {.hop = hop, .window = window}), signal);
+  const StftOptions plain{.hop = 2, .center = false, .norm = "ortho"};
+  near(istft(stft(x, n, plain), n, samples, plain), signal);
+  EXPECT_THROW((void)stft(x, 200), Error);
+  EXPECT_THROW((void)stft(x, n, {.hop = 9}), Error);
+  EXPECT_THROW((void)istft(y, 10, samples), Error);
+}
+
+TEST(DeviceTransforms, Cosines) {
+  for (const std::size_t n : {1, 2, 7, 12}) {
+    const Floats values = waves(3 * n, 0.4);
+    const Tensor x = api_device().tensor({n, 3}, values);
+    Floats wanted(3 * n);
+    for (std::size_t k = 0; k < n; ++k) {
+      for (std::size_t c = 0; c < 3; ++c) {
+        double sum = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          sum += 2 * values[i * 3 + c] *
+                 std::cos(std::numbers::pi * static_cast<double>(k * (2 * i + 1)) /
+                          (2 * static_cast<double>(n)));
+        }
+        wanted[k * 3 + c] = static_cast<float>(sum);
+      }
+    }
+    near(dct(x, 0), wanted, 1e-4);
+    for (const std::string norm : {"backward", "ortho", "forward"}) {
+      near(idct(dct(x, 0, norm), 0, norm), values);
+    }
+    // Lengths stay with "ortho".
+    EXPECT_NEAR(sum(dct(x, 0, "ortho") * dct(x, 0, "ortho")).item(), sum(x * x).item(), 1e-4);
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
