@@ -83,7 +83,8 @@ export function startTraining(device) {
   const { points, labels } = spirals();
   const places = Array.from({ length: side * side }, (_, i) => [((i % side) + 0.5) / side * 2 - 1, (Math.floor(i / side) + 0.5) / side * 2 - 1]);
   const plane = device.tensor(places), kept = plane.keep();
-  let net, losses = [], running = false, recoveries = 0;
+  let net, losses = [], running = false, recoveries = 0, taken = 0;
+  device.addEventListener('lost', () => { ++taken; });
   const canvases = { loss: document.getElementById('loss'), spirals: document.getElementById('spirals') };
   const clear = () => {
     net?.dispose();
@@ -126,13 +127,15 @@ export function startTraining(device) {
         await net.snapshot();
       }
       for (;;) {
+        const before = taken;
         try {
           await train();
           break;
         } catch (error) {
-          if (error.code !== 'device_lost' || ++recoveries > 100) throw error;
+          // The page may hear of a lost GPU a moment after the call that failed.
+          for (let i = 0; i < 100 && taken === before; ++i) await new Promise(resolve => setTimeout(resolve, 10));
+          if (taken === before || ++recoveries > 100) throw error;
           status.textContent = 'The GPU was taken away …';
-          await new Promise(resolve => setTimeout(resolve, 20));  // The page may hear of it after the call that failed.
           if (device.lost) await new Promise(resolve => device.addEventListener('recovered', resolve, { once: true }));
           net.back();
           losses.length = net.steps;
