@@ -165,7 +165,7 @@ Case cholesky_case(const std::string& label, const Options& o, TensorSpec a = {}
 std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
-  for (const std::uint64_t n : {1, 2, 3, 16, 33}) {
+  for (const std::uint64_t n : {1U, 2U, 3U, 16U, 33U}) {
     out.push_back(solve_case(formatted("n{}", n), {.batch = {2}, .n = n, .k = 5}));
     out.push_back(det_case(formatted("det_n{}", n), {.batch = {3}, .n = n, .firm = false}));
     out.push_back(cholesky_case(formatted("cholesky_n{}", n), {.batch = {3}, .n = n}));

@@ -110,7 +110,7 @@ std::vector<Case> cases(std::uint64_t seed) {
                                            .a = random.between(0, 1) == 0 ? DType::i8 : DType::u8,
                                            .zeros = true}));
   }
-  for (const std::uint64_t n : {1024, 4096}) {
+  for (const std::uint64_t n : {1024U, 4096U}) {
     Case bench =
         product(formatted("bench_{}_i8", n), {.m = n, .k = n, .n = n}, {}, {.order = {1, 0}});
     bench.test = false;
