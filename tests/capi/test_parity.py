@@ -18,7 +18,10 @@ def text_of(headers) -> str:
 
 # Functions of weft::random are weft_tensor_random_… in C; its classes are ways of writing C++.
 RANDOM = text_of([INCLUDE / "random.hpp"])
-BY_HAND = text_of(h for h in INCLUDE.glob("*.hpp") if h.name not in ("onnx.hpp", "random.hpp"))
+# What C does not have: models of ONNX, and modules, optimizers and loaders, which a program in C writes with operations. A
+# profile is a part of a device there (weft_device_options, weft_device_profile).
+WITHOUT_C = {"data.hpp", "onnx.hpp", "optim.hpp", "profile.hpp"}
+BY_HAND = text_of(h for h in INCLUDE.glob("*.hpp") if h.name not in WITHOUT_C | {"random.hpp"})
 CPP = BY_HAND + text_of(GENERATED.glob("*.hpp"))
 C = text_of([*(INCLUDE / "c").glob("*.h"), *(GENERATED / "c").glob("*.h")])
 
