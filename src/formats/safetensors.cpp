@@ -148,6 +148,32 @@ std::string_view type_name(DType dtype) {
   return std::ranges::find(type_rows, dtype, &TypeRow::dtype)->name;
 }
 
+namespace {
+
+/// Takes a document apart from within: its own destructor allocates memory for that, and what fails there ends the program.
+class Emptied {
+ public:
+  explicit Emptied(nlohmann::json& json) : json_(json) {}
+  Emptied(const Emptied&) = delete;
+  Emptied& operator=(const Emptied&) = delete;
+  ~Emptied() { empty(json_, 16); }
+
+ private:
+  static void empty(nlohmann::json& json, int depth) {
+    if (depth == 0) return;
+    if (auto* const object = json.get_ptr<nlohmann::json::object_t*>(); object != nullptr) {
+      for (auto& [name, value] : *object) empty(value, depth - 1);
+      object->clear();
+    } else if (auto* const array = json.get_ptr<nlohmann::json::array_t*>(); array != nullptr) {
+      for (nlohmann::json& value : *array) empty(value, depth - 1);
+      array->clear();
+    }
+  }
+  nlohmann::json& json_;
+};
+
+}  // namespace
+
 Result<File> File::parse(std::span<const std::byte> bytes) {
   std::uint64_t header_size = 0;
   if (bytes.size() < sizeof(header_size)) {
@@ -164,8 +190,9 @@ Result<File> File::parse(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
                               static_cast<std::size_t>(header_size));
   const std::span<const std::byte> data = bytes.subspan(static_cast<std::size_t>(header_size));
-  const auto json = parse_strictly(text);
+  auto json = parse_strictly(text);
   if (!json) return std::unexpected(json.error());
+  const Emptied emptied(*json);
 
   File file;
   for (const auto& [name, entry] : json->items()) {

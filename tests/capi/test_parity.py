@@ -36,7 +36,7 @@ MEMBERS = {
                "strides": "weft_tensor_get_buffer", "device": None, "reshape": "weft_tensor_reshape",
                "permute": "weft_tensor_permute", "at": "weft_tensor_slice", "transpose": "weft_tensor_transpose", "slice": "weft_tensor_slice",
                "broadcast_to": "weft_tensor_broadcast_to", "to": "weft_tensor_cast", "detach": "weft_tensor_detach",
-               "eval": "weft_tensor_eval", "to_vector": "weft_tensor_read", "item": "weft_tensor_read",
+               "is": None, "eval": "weft_tensor_eval", "to_vector": "weft_tensor_read", "item": "weft_tensor_read",
                "to_string": "weft_tensor_to_text"},
     "Device": {"name": "weft_device_get_info", "is_software": "weft_device_get_info", "tensor": "weft_tensor_from_data",
                "empty": "weft_tensor_from_buffer", "full": "weft_tensor_full", "arange": "weft_tensor_arange",

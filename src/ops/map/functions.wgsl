@@ -114,11 +114,13 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a - b; }
 #elif FN == "mul"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * b; }
 #elif (FN == "fmod" || FN == "remainder") && DOMAIN == "f32"
-// The quotient may be rounded up to the next whole number; then the rest has the wrong sign.
+// The quotient may be rounded up to the next whole number; then the rest has the wrong sign. On GPUs, whose division is not
+// exact, it may also fall short of a whole number that it should be; then the rest is all of b.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let rest = a - trunc(a / b) * b;
   let mended = select(rest, rest + sign(a) * abs(b), rest * sign(a) < V(0.0));
-  let same_sign = select(mended, a, abs(a) < abs(b));
+  let below = select(mended, mended - sign(a) * abs(b), abs(mended) >= abs(b));
+  let same_sign = select(below, a, abs(a) < abs(b));
 #if FN == "fmod"
   return same_sign;
 #else
@@ -212,11 +214,11 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{FN}}4(a); }
 #elif FN == "div_scalar"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a / V({{S_NAME}}0()); }
 #elif FN == "floor_divide" && DOMAIN == "f32"
-// The quotient may be rounded up to the next whole number; then the rest has the wrong sign.
+// The quotient may be rounded up to the next whole number, or on GPUs fall short of the one that it should be.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let whole = floor(a / b);
-  let rest = a - whole * b;
-  return select(whole, whole - V(1.0), rest * sign(b) < V(0.0));
+  let rest = (a - whole * b) * sign(b);
+  return select(select(whole, whole - V(1.0), rest < V(0.0)), whole + V(1.0), rest >= abs(b));
 }
 #elif FN == "floor_divide" && DOMAIN == "u32"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a / max(b, V(1u)), V(0u), b == V(0u)); }

@@ -47,16 +47,19 @@ fn acos4(x: V) -> V {
   let inner = V(1.5707963267948966) - select(near, -near, x < V(0.0));
   return or_nan(x, nan_if(a > V(1.0), select(inner, outer, a > V(0.5))));
 }
+// Half of a number that is at least 1, by its exponent: compilers would multiply 0.5 * e * e in another order, past the largest
+// number.
+fn half_of(e: V) -> V { return bitcast<V>(bitcast<vec4<u32>>(e) - vec4<u32>(0x800000u)); }
 fn sinh4(x: V) -> V {
   let z = x * x;
   let small = x + x * z * (V(1.0 / 6.0) + z * (V(1.0 / 120.0) + z * (V(1.0 / 5040.0) + z * (1.0 / 362880.0))));
   let e = exp(0.5 * abs(x));
-  let large = (0.5 * e) * e - V(0.5) / (e * e);
+  let large = half_of(e) * e - V(0.5) / (e * e);
   return select(select(large, -large, x < V(0.0)), small, abs(x) < V(1.0));
 }
 fn cosh4(x: V) -> V {
   let e = exp(0.5 * abs(x));
-  return (0.5 * e) * e + V(0.5) / (e * e);
+  return half_of(e) * e + V(0.5) / (e * e);
 }
 fn asinh4(x: V) -> V {
   let a = abs(x);

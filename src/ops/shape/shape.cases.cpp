@@ -205,7 +205,8 @@ void add_pad_cases(std::vector<Case>& out) {
   const Margins around{{1, 0, 3}, {2, 1, 2}};
   for (const DType type : all_dtypes) {
     const auto t = std::string(name(type));
-    out.push_back(pad_case("value_" + t, spec(type, {3, 4, 5}), around, Border::constant, 7));
+    const double value = type == DType::boolean ? 1 : 7;
+    out.push_back(pad_case("value_" + t, spec(type, {3, 4, 5}), around, Border::constant, value));
     out.push_back(pad_case("edge_" + t, spec(type, {3, 4, 5}), around, Border::edge, 0));
     if (is_float(type)) {
       out.push_back(pad_case("infinite_" + t, spec(type, {5, 6}), {{1, 0}, {0, 3}},
