@@ -13,11 +13,22 @@ foreach(description IN LISTS descriptions)
   get_filename_component(group ${description} NAME_WE)
   list(APPEND weft_described_capi ${weft_described}/capi/ops_${group}.cpp)
 endforeach()
+# Named, so that whoever includes one is compiled after it was written.
+set(described_headers
+  ${weft_described}/describe/attributes.hpp
+  ${weft_described}/describe/file_types.hpp
+  ${weft_described}/describe/kinds.hpp
+  ${weft_described}/describe/table.hpp
+  ${weft_described}/include/weft/c/dtype.h
+  ${weft_described}/include/weft/c/ops.h
+  ${weft_described}/include/weft/elementwise.hpp
+  ${weft_described}/include/weft/nodes.hpp
+  ${weft_described}/include/weft/options.hpp)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # Only a stamp is an output: a header that did not change keeps its time, and nothing is compiled for it again.
 add_custom_command(
   OUTPUT ${weft_described}/described
-  BYPRODUCTS ${weft_described_graph} ${weft_described_api} ${weft_described_capi} ${weft_described}/description.json
+  BYPRODUCTS ${described_headers} ${weft_described_graph} ${weft_described_api} ${weft_described_capi} ${weft_described}/description.json
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/describe ${weft_described}
   COMMAND ${CMAKE_COMMAND} -E touch ${weft_described}/described
   DEPENDS ${descriptions} ${describe_tools}
