@@ -159,9 +159,10 @@ std::map<std::string, Value> onnx_inputs(const onnx::Model& model, const OnnxRun
     if (port == model.inputs().end())
       throw CommandError(formatted("The model has no input '{}'.", name));
     const auto number = parsed<double>(file);
-    if (number && port->dtype && !std::filesystem::exists(file)) {
+    const auto dtype = port->dtype;
+    if (number && dtype && !std::filesystem::exists(file)) {
       const Shape shape = sizes.of(*port);
-      out[name] = onnx::array_of(onnx::type_of(*port->dtype), shape,
+      out[name] = onnx::array_of(onnx::type_of(*dtype), shape,
                                  std::vector<double>(count_of(shape), *number));
       continue;
     }

@@ -82,7 +82,8 @@ std::string Call::s(std::string_view name, std::string_view otherwise) const {
 std::vector<std::int64_t> Call::is(std::string_view name,
                                    std::vector<std::int64_t> otherwise) const {
   const Attribute* found = attribute(name);
-  return found == nullptr ? std::move(otherwise) : found->ints;
+  if (found != nullptr) return found->ints;
+  return otherwise;
 }
 std::vector<double> Call::fs(std::string_view name, std::vector<double> otherwise) const {
   const Attribute* found = attribute(name);

@@ -129,13 +129,16 @@ Values ordered(const ModelData& data, const std::map<std::string, Value>& given)
                             port.type));
     }
     if (!port.shape) continue;
+    const std::vector<Extent>& extents = *port.shape;
     const Shape& shape = value.shape();
-    bool fits = shape.size() == port.shape->size();
-    for (std::size_t d = 0; fits && d < shape.size(); ++d)
-      fits = !(*port.shape)[d].value || *(*port.shape)[d].value == shape[d];
+    bool fits = shape.size() == extents.size();
+    for (std::size_t d = 0; fits && d < shape.size(); ++d) {
+      const Extent& extent = extents[d];
+      fits = !extent.value || *extent.value == shape[d];
+    }
     if (!fits) {
       std::string wanted;
-      for (const Extent& extent : *port.shape)
+      for (const Extent& extent : extents)
         wanted += (wanted.empty() ? "" : ",") + (extent.value ? std::to_string(*extent.value)
                                                  : extent.symbol.empty() ? "?"
                                                                          : extent.symbol);

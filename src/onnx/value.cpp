@@ -102,12 +102,13 @@ Tensor Value::on(const Device& device) const {
     throw Error(ErrorCode::invalid_argument, formatted("{} is not a tensor.", describe(*this)));
   if (!state_->tensor) {
     const auto dtype = dtype_of(state_->type);
-    if (!dtype)
+    const auto& array = state_->array;
+    if (!dtype || !array)
       throw Error(
           ErrorCode::unsupported,
           formatted("Elements of {} are known to the host alone; devices have no such type.",
                     name(state_->type)));
-    state_->tensor = device.tensor(*dtype, state_->shape, state_->array->bytes);
+    state_->tensor = device.tensor(*dtype, state_->shape, array->bytes);
   }
   return state_->tensor;
 }

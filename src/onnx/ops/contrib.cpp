@@ -123,7 +123,7 @@ Values multi_head(Call& c) {
   const U width = c.shape(0)[2];
   const auto biased = [&](std::size_t i, U from) {
     const Tensor x = c.t(i);
-    if (!c.has(3)) return x;
+    if (!c.has(3)) return Tensor(x);
     return x + c.t(3).slice(0, static_cast<I>(from), x.shape().back());
   };
   const Tensor q = heads_of(c, biased(0, 0), heads).t;

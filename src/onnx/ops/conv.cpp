@@ -11,8 +11,12 @@
 
 namespace weft::onnx {
 
+namespace {
+
 using I = std::int64_t;
 using U = std::uint64_t;
+
+}  // namespace
 
 std::vector<U> counts(const Call& call, std::string_view name, std::size_t rank, U otherwise) {
   const auto given = call.is(name);

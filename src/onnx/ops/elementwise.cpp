@@ -26,7 +26,7 @@ Values unary(Call& c) {
 /// Before opset 7, the second input is repeated only where an attribute says so, and its first axis may be named.
 Tensor second(const Call& c) {
   const Tensor b = c.t(1);
-  if (c.opset >= 7 || c.i("broadcast", 0) == 0 || c.attribute("axis") == nullptr) return b;
+  if (c.opset >= 7 || c.i("broadcast", 0) == 0 || c.attribute("axis") == nullptr) return Tensor(b);
   const std::size_t rank = c.shape(0).size();
   const std::size_t axis = axis_of(c, c.i("axis", 0), rank);
   Shape shape = b.shape();

@@ -113,7 +113,7 @@ Values group_normalization(Call& c) {
   const U each = x.shape()[1] / groups;
   const auto spread = [&](std::size_t i) {  // before opset 21 a number for each group
     const Tensor t = c.t(i);
-    if (t.size() == x.shape()[1]) return t;
+    if (t.size() == x.shape()[1]) return Tensor(t);
     return t.reshape({groups, 1}).broadcast_to({groups, each}).reshape({x.shape()[1]});
   };
   const Tensor y = group_norm(x, groups, {}, {}, static_cast<float>(c.f("epsilon", 1e-5)));
