@@ -158,12 +158,7 @@ Result<Planned> plan_graph(const ggml_cgraph& graph, std::span<ggml_tensor* cons
 Result<gpu::Recording> record(graph::Executor& executor, gpu::Stream& stream,
                               const Planned& planned) {
   if (planned.plan.dispatches.empty()) return gpu::Recording{};
-  if (Status ok = executor.prepare(planned.plan); !ok) return std::unexpected(ok.error());
-  if (Status ok = stream.begin_recording(); !ok) return std::unexpected(ok.error());
-  const Status ran = executor.run(stream, planned.plan, planned.buffers);
-  auto recording = stream.end_recording();  // In any case: the stream must not stay recording.
-  if (!ran) return std::unexpected(ran.error());
-  return recording;
+  return executor.record(stream, planned.plan, planned.buffers);
 }
 
 }  // namespace

@@ -39,20 +39,26 @@ Result<gpu::KernelDesc> Executor::describe(const ops::KernelSpec& spec) const {
   return desc;
 }
 
+Result<const gpu::Kernel*> Executor::find(const std::string& key,
+                                          const ops::KernelSpec& spec) const {
+  const auto found = kernels_.find(key);
+  if (found == kernels_.end()) return nullptr;
+  if (!options_.verify_keys) return &found->second.kernel;
+  const auto desc = describe(spec);
+  if (!desc) return std::unexpected(desc.error());
+  if (desc->wgsl == found->second.text) return &found->second.kernel;
+  return fail(ErrorCode::internal,
+              "Kernel {} has the key of another kernel ({}) but a different text.", spec.label,
+              key);
+}
+
 Result<gpu::Kernel> Executor::kernel(const ops::KernelSpec& spec) {
-  const std::string key = spec.key();
+  std::string key = spec.key();
   {
     const std::lock_guard lock(mutex_);
-    const auto found = kernels_.find(key);
-    if (found != kernels_.end()) {
-      if (!options_.verify_keys) return found->second.kernel;
-      const auto desc = describe(spec);
-      if (!desc) return std::unexpected(desc.error());
-      if (desc->wgsl == found->second.text) return found->second.kernel;
-      return fail(ErrorCode::internal,
-                  "Kernel {} has the key of another kernel ({}) but a different text.", spec.label,
-                  key);
-    }
+    const auto found = find(key, spec);
+    if (!found) return std::unexpected(found.error());
+    if (*found != nullptr) return **found;
   }
   auto desc = describe(spec);
   if (!desc) return std::unexpected(desc.error());
@@ -61,7 +67,7 @@ Result<gpu::Kernel> Executor::kernel(const ops::KernelSpec& spec) {
   const std::lock_guard lock(mutex_);
   if (kernels_.size() >= most_kernels) kernels_.clear();
   Entry entry{*compiled, options_.verify_keys ? std::move(desc->wgsl) : std::string()};
-  return kernels_.try_emplace(key, std::move(entry)).first->second.kernel;
+  return kernels_.try_emplace(std::move(key), std::move(entry)).first->second.kernel;
 }
 
 Result<gpu::Buffer> Executor::table(int slot) {
@@ -80,47 +86,54 @@ Result<gpu::Buffer> Executor::table(int slot) {
   return tables_.emplace(slot, std::move(*buffer)).first->second;
 }
 
-Status Executor::prepare(std::span<const ops::Dispatch> dispatches) {
+Result<std::vector<gpu::Kernel>> Executor::kernels(std::span<const ops::Dispatch> dispatches) {
+  std::vector<gpu::Kernel> out(dispatches.size());
   std::vector<gpu::KernelDesc> descs;
-  std::vector<std::string> keys;
-  for (const ops::Dispatch& dispatch : dispatches) {
-    std::string key = dispatch.kernel.key();
-    if (std::ranges::find(keys, key) != keys.end()) continue;
+  std::unordered_map<std::string, std::size_t> fresh;        // keys to places in descs
+  std::vector<std::pair<std::size_t, std::size_t>> missing;  // places in out and descs
+  for (std::size_t i = 0; i < dispatches.size(); ++i) {
+    const ops::KernelSpec& spec = dispatches[i].kernel;
+    std::string key = spec.key();
     {
       const std::lock_guard lock(mutex_);
-      if (kernels_.contains(key)) continue;
+      const auto found = find(key, spec);
+      if (!found) return std::unexpected(found.error());
+      if (*found != nullptr) {
+        out[i] = **found;
+        continue;
+      }
     }
-    auto desc = describe(dispatch.kernel);
+    const auto [at, first] = fresh.try_emplace(std::move(key), descs.size());
+    missing.emplace_back(i, at->second);
+    if (!first) continue;
+    auto desc = describe(spec);
     if (!desc) return std::unexpected(desc.error());
     descs.push_back(std::move(*desc));
-    keys.push_back(std::move(key));
   }
-  if (descs.empty()) return {};
-  auto compiled = device_.compile_all(descs);
+  if (missing.empty()) return out;
+  const auto compiled = device_.compile_all(descs);
   if (!compiled) return std::unexpected(compiled.error());
+  for (const auto& [to, from] : missing) out[to] = (*compiled)[from];
   const std::lock_guard lock(mutex_);
   if (kernels_.size() >= most_kernels) kernels_.clear();
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    Entry entry{(*compiled)[i], options_.verify_keys ? std::move(descs[i].wgsl) : std::string()};
-    kernels_.try_emplace(keys[i], std::move(entry));
-  }
-  return {};
-}
-
-Result<std::vector<gpu::Kernel>> Executor::kernels(std::span<const ops::Dispatch> dispatches) {
-  if (const Status ok = prepare(dispatches); !ok) return std::unexpected(ok.error());
-  std::vector<gpu::Kernel> out;
-  for (const ops::Dispatch& dispatch : dispatches) {
-    auto compiled = kernel(dispatch.kernel);
-    if (!compiled) return std::unexpected(compiled.error());
-    out.push_back(std::move(*compiled));
+  for (const auto& [key, at] : fresh) {
+    Entry entry{(*compiled)[at], options_.verify_keys ? std::move(descs[at].wgsl) : std::string()};
+    kernels_.try_emplace(key, std::move(entry));
   }
   return out;
 }
 
-Status Executor::launch(gpu::Stream& stream, const ops::Dispatch& dispatch,
-                        const gpu::Kernel& kernel, std::span<const gpu::Slice> slots) {
+Status Executor::prepare(std::span<const ops::Dispatch> dispatches) {
+  const auto found = kernels(dispatches);
+  if (!found) return std::unexpected(found.error());
+  return {};
+}
+
+Status Executor::launch(gpu::Stream& stream, const gpu::Kernel& kernel,
+                        const ops::Dispatch& dispatch, std::span<const gpu::Slice> slots,
+                        int first_scratch) {
   std::vector<gpu::Slice> bindings;
+  bindings.reserve(dispatch.ranges.size());
   for (const ops::BoundRange& range : dispatch.ranges) {
     if (range.slot <= ops::first_table_slot) {
       auto constants = table(range.slot);
@@ -128,17 +141,19 @@ Status Executor::launch(gpu::Stream& stream, const ops::Dispatch& dispatch,
       bindings.push_back({std::move(*constants), range.offset, range.size});
       continue;
     }
-    const auto index = static_cast<std::size_t>(range.slot);
-    if (range.slot < 0 || index >= slots.size() || !slots[index].buffer) {
+    const bool scratch = range.slot >= ops::first_scratch_slot;
+    const int number = scratch ? range.slot - ops::first_scratch_slot + first_scratch : range.slot;
+    const auto index = static_cast<std::size_t>(number);
+    if (number < 0 || index >= slots.size() || !slots[index].buffer) {
       return fail(ErrorCode::invalid_argument,
                   "Kernel {} uses buffer {}, but only {} buffers were given.",
-                  dispatch.kernel.label, range.slot, slots.size());
+                  dispatch.kernel.label, number, slots.size());
     }
     const gpu::Slice& slot = slots[index];
     if (slot.offset + range.offset + range.size > slot.buffer.capacity()) {
       return fail(ErrorCode::invalid_argument,
                   "Kernel {} touches bytes {} to {} of buffer {}, which has {} bytes.",
-                  dispatch.kernel.label, range.offset, range.offset + range.size, range.slot,
+                  dispatch.kernel.label, range.offset, range.offset + range.size, number,
                   slot.size);
     }
     bindings.push_back({slot.buffer, slot.offset + range.offset, range.size});
@@ -158,7 +173,8 @@ Status Executor::run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatc
   for (const ops::Dispatch& dispatch : dispatches) {
     const auto compiled = kernel(dispatch.kernel);
     if (!compiled) return std::unexpected(compiled.error());
-    if (const Status ok = launch(stream, dispatch, *compiled, slots); !ok) return ok;
+    const Status ok = launch(stream, *compiled, dispatch, slots, ops::first_scratch_slot);
+    if (!ok) return ok;
   }
   return {};
 }
@@ -166,30 +182,53 @@ Status Executor::run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatc
 Status Executor::run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatches,
                      std::span<const gpu::Kernel> kernels, std::span<const gpu::Slice> slots) {
   for (std::size_t i = 0; i < dispatches.size(); ++i) {
-    if (const Status ok = launch(stream, dispatches[i], kernels[i], slots); !ok) return ok;
+    const Status ok = launch(stream, kernels[i], dispatches[i], slots, ops::first_scratch_slot);
+    if (!ok) return ok;
   }
   return {};
 }
 
-Status Executor::run(gpu::Stream& stream, const ops::Plan& plan,
-                     std::span<const gpu::Buffer> slots) {
+Result<std::vector<gpu::Slice>> Executor::with_scratch(const ops::Plan& plan,
+                                                       std::span<const gpu::Buffer> slots) {
   std::vector<gpu::Slice> slices;
+  slices.reserve(slots.size() + plan.scratch.size());
   for (const gpu::Buffer& buffer : slots) slices.push_back({buffer, 0, buffer.capacity()});
-  const auto first = static_cast<int>(slices.size());
   for (const std::uint64_t bytes : plan.scratch) {
     auto buffer = device_.allocate(bytes, "scratch");
     if (!buffer) return wrap(buffer.error(), "allocating scratch");
     slices.push_back({*buffer, 0, buffer->capacity()});
   }
-  for (ops::Dispatch dispatch : plan.dispatches) {
-    for (ops::BoundRange& range : dispatch.ranges) {
-      if (range.slot >= ops::first_scratch_slot) range.slot += first - ops::first_scratch_slot;
-    }
+  return slices;
+}
+
+Status Executor::run(gpu::Stream& stream, const ops::Plan& plan,
+                     std::span<const gpu::Buffer> slots) {
+  const auto slices = with_scratch(plan, slots);
+  if (!slices) return std::unexpected(slices.error());
+  for (const ops::Dispatch& dispatch : plan.dispatches) {
     const auto compiled = kernel(dispatch.kernel);
     if (!compiled) return std::unexpected(compiled.error());
-    if (const Status ok = launch(stream, dispatch, *compiled, slices); !ok) return ok;
+    const Status ok = launch(stream, *compiled, dispatch, *slices, static_cast<int>(slots.size()));
+    if (!ok) return ok;
   }
   return {};
+}
+
+Result<gpu::Recording> Executor::record(gpu::Stream& stream, const ops::Plan& plan,
+                                        std::span<const gpu::Buffer> slots) {
+  const auto compiled = kernels(plan.dispatches);
+  if (!compiled) return std::unexpected(compiled.error());
+  const auto slices = with_scratch(plan, slots);
+  if (!slices) return std::unexpected(slices.error());
+  if (const Status ok = stream.begin_recording(); !ok) return std::unexpected(ok.error());
+  Status ran;
+  for (std::size_t i = 0; i < plan.dispatches.size() && ran; ++i) {
+    ran =
+        launch(stream, (*compiled)[i], plan.dispatches[i], *slices, static_cast<int>(slots.size()));
+  }
+  auto recording = stream.end_recording();  // In any case: the stream must not stay recording.
+  if (!ran) return std::unexpected(ran.error());
+  return recording;
 }
 
 }  // namespace weft::graph

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/error.hpp"
@@ -38,6 +39,10 @@ class Executor {
   /// device's pool and goes back when the work is done.
   Status run(gpu::Stream& stream, const ops::Plan& plan, std::span<const gpu::Buffer> slots);
 
+  /// A plan as a recording that is ready to be replayed. Its kernels are compiled in parallel.
+  Result<gpu::Recording> record(gpu::Stream& stream, const ops::Plan& plan,
+                                std::span<const gpu::Buffer> slots);
+
   /// Records launches whose slots number parts of buffers; parts start at multiples of the binding alignment.
   Status run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatches,
              std::span<const gpu::Slice> slots);
@@ -49,10 +54,16 @@ class Executor {
  private:
   Result<gpu::KernelDesc> describe(const ops::KernelSpec& spec) const;
   Result<gpu::Kernel> kernel(const ops::KernelSpec& spec);
+  /// A kernel that is known by this key, if it is the same one; the caller holds the lock.
+  Result<const gpu::Kernel*> find(const std::string& key, const ops::KernelSpec& spec) const;
+  /// The caller's buffers, with the scratch of a plan behind them.
+  Result<std::vector<gpu::Slice>> with_scratch(const ops::Plan& plan,
+                                               std::span<const gpu::Buffer> slots);
   /// The buffer of a table of constants, uploaded at its first use.
   Result<gpu::Buffer> table(int slot);
-  Status launch(gpu::Stream& stream, const ops::Dispatch& dispatch, const gpu::Kernel& kernel,
-                std::span<const gpu::Slice> slots);
+  /// Scratch slots become those from `first_scratch` on.
+  Status launch(gpu::Stream& stream, const gpu::Kernel& kernel, const ops::Dispatch& dispatch,
+                std::span<const gpu::Slice> slots, int first_scratch);
 
   struct Entry {
     gpu::Kernel kernel;
@@ -62,7 +73,7 @@ class Executor {
   gpu::Device device_;
   Options options_;
   std::mutex mutex_;
-  std::map<std::string, Entry> kernels_;
+  std::unordered_map<std::string, Entry> kernels_;
   std::map<int, gpu::Buffer> tables_;
 };
 
