@@ -1,29 +1,61 @@
 #include "ops/plan.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <utility>
 #include <variant>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops {
 
+namespace {
+
+void append(std::string& text, std::int64_t number) {
+  std::array<char, 24> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  text.append(digits.data(), end);
+}
+
+}  // namespace
+
+// Made for every launch that is recorded, so it is put together by hand: formatting takes five times as long.
 std::string KernelSpec::key() const {
-  std::string key = source + "|" + text;
+  std::string key;
+  key.reserve(1024);
+  key.append(source).append("|").append(text);
   for (const auto& [name, value] : constants) {
-    key += std::visit([&](const auto& v) { return formatted("|{}={}", name, v); }, value);
+    key.append("|").append(name).append("=");
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      append(key, *number);
+    } else {
+      key.append(std::get<std::string>(value));
+    }
   }
-  key += formatted("|{}{}{}|", features.f16 ? 'h' : '-', features.subgroups ? 's' : '-',
-                   features.subgroup_matrix ? 'm' : '-');
+  key.append("|");
+  key.push_back(features.f16 ? 'h' : '-');
+  key.push_back(features.subgroups ? 's' : '-');
+  key.push_back(features.subgroup_matrix ? 'm' : '-');
+  key.append("|");
   for (const BindingDecl& b : bindings) {
-    key += formatted("{}{}{},", b.writable ? 'w' : 'r', b.atomic ? "a" : "", b.unit);
+    key.push_back(b.writable ? 'w' : 'r');
+    if (b.atomic) key.push_back('a');
+    append(key, b.unit);
+    key.push_back(',');
   }
   for (const OperandDecl& o : operands) {
-    key +=
-        formatted("|{}:{}:{}:{}", o.name, name(o.dtype), std::to_underlying(o.access), o.binding);
+    key.append("|").append(o.name).append(":").append(name(o.dtype)).append(":");
+    append(key, std::to_underlying(o.access));
+    key.push_back(':');
+    append(key, o.binding);
   }
-  for (const ParamField& p : params) key += formatted("|{}:{}", p.name, std::to_underlying(p.type));
+  for (const ParamField& p : params) {
+    key.append("|").append(p.name).append(":");
+    append(key, std::to_underlying(p.type));
+  }
   return key;
 }
 
@@ -138,6 +170,9 @@ Result<Dispatch> make_dispatch(Launch launch, const Caps& caps) {
   kernel.source = launch.source;
   kernel.text = std::move(launch.text);
   kernel.constants = std::move(launch.constants);
+  if (const std::uint32_t width = workgroup_width(caps); width < 256) {
+    kernel.constants.emplace("WORKGROUP", static_cast<std::int64_t>(width));
+  }
   kernel.features = launch.features;
   kernel.label = launch.label.empty() ? std::string(launch.source) : std::move(launch.label);
   if (pending.size() > caps.max_bindings) {
