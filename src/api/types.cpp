@@ -129,10 +129,12 @@ Tensor reduce_wide(std::string_view function, In x, const std::vector<std::uint3
   while (count > 1) {
     const std::uint64_t half = count / 2;
     Tensor joined = map(joining(function),
-                        {rest.slice(0, 0, half, 1, x.where), rest.slice(0, half, half, 1, x.where)},
+                        {rest.slice(0, 0, half, 1, x.where),
+                         rest.slice(0, static_cast<std::int64_t>(half), half, 1, x.where)},
                         {}, x.where);
     if (count % 2 != 0) {
-      joined = concat({joined, rest.slice(0, count - 1, 1, 1, x.where)}, 0, x.where);
+      joined = concat({joined, rest.slice(0, static_cast<std::int64_t>(count - 1), 1, 1, x.where)},
+                      0, x.where);
     }
     rest = joined;
     count = half + count % 2;

@@ -164,9 +164,9 @@ Values scatter_nd(Call& c) {
 Values scatter_elements(Call& c) {
   const std::string how = c.s("reduction", "none");
   check_reduction(c, how);
-  const Shape shape = c.shape(0);
+  const Shape& shape = c.shape(0);
   const std::size_t axis = axis_of(c, c.i("axis", 0), shape.size());
-  const Shape at = c.shape(1);
+  const Shape& at = c.shape(1);
   if (at.size() != shape.size() || at != c.shape(2))
     c.wrong(formatted("Indices {} and updates {} do not fit {}.", describe(c.in(1)),
                       describe(c.in(2)), describe(c.in(0))));

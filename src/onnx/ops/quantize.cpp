@@ -77,7 +77,7 @@ std::size_t quantized_axis(const Call& c, std::size_t rank) {
 }
 
 Values quantize_linear(Call& c) {
-  const Shape x = c.shape(0);
+  const Shape& x = c.shape(0);
   const std::size_t axis = quantized_axis(c, x.size());
   const auto block = static_cast<U>(c.i("block_size", 0));
   Type type = c.has(2) ? c.in(2).type() : static_cast<Type>(c.i("output_dtype", 0) & 0xff);
@@ -105,7 +105,7 @@ Values quantize_linear(Call& c) {
 }
 
 Values dequantize_linear(Call& c) {
-  const Shape x = c.shape(0);
+  const Shape& x = c.shape(0);
   const std::size_t axis = quantized_axis(c, x.size());
   const auto block = static_cast<U>(c.i("block_size", 0));
   const auto asked = static_cast<Type>(c.i("output_dtype", 0) & 0xff);
@@ -117,7 +117,8 @@ Values dequantize_linear(Call& c) {
       const Tensor zero = spread(c, c.in(2), x, axis, block);
       y = given.dtype() == DType::i32 ? (given - zero).to(DType::f32) : y - zero.to(DType::f32);
     }
-    return {as(y * as(spread(c, c.in(1), x, axis, block), DType::f32), *dtype_of(type))};
+    return {as(y * as(spread(c, c.in(1), x, axis, block), DType::f32),
+               dtype_of(type).value_or(DType::f32))};
   }
   const auto values = c.host(0).doubles();
   const auto scales = spread_on_host(c, c.host(1), x, axis, block).doubles();

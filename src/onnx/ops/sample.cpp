@@ -19,6 +19,9 @@ namespace {
 using I = std::int64_t;
 using U = std::uint64_t;
 
+/// A whole number, such as a quotient that was meant to be rounded, as a real one.
+double real(auto whole) { return static_cast<double>(whole); }
+
 Tensor limited(const Tensor& x, double low, double high) { return clamp(x, low, high); }
 
 /// Places mirrored at `low` and `high` until they lie between them.
@@ -234,15 +237,15 @@ Values roi_align(Call& c) {
     std::vector<std::vector<float>> weight(4);
     for (U cell = 0; cell < height * width; ++cell) {
       for (U sample = 0; sample < ny * nx; ++sample) {
-        double y = y1 + static_cast<double>(cell / width) * cell_h +
-                   (static_cast<double>(sample / nx) + 0.5) * cell_h / static_cast<double>(ny);
+        double y = y1 + real(cell / width) * cell_h +
+                   (real(sample / nx) + 0.5) * cell_h / static_cast<double>(ny);
         double z = x1 + static_cast<double>(cell % width) * cell_w +
                    (static_cast<double>(sample % nx) + 0.5) * cell_w / static_cast<double>(nx);
         const bool outside = y < -1 || y > last_y + 1 || z < -1 || z > last_x + 1;
         y = std::clamp(y, 0.0, last_y);
         z = std::clamp(z, 0.0, last_x);
         for (std::size_t k = 0; k < 4; ++k) {
-          const double ky = std::floor(y) + static_cast<double>(k / 2);
+          const double ky = std::floor(y) + real(k / 2);
           const double kx = std::floor(z) + static_cast<double>(k % 2);
           const double w = (1 - std::fabs(y - ky)) * (1 - std::fabs(z - kx));
           at[k].push_back(static_cast<std::int32_t>(std::min(ky, last_y) * (last_x + 1) +
@@ -287,10 +290,9 @@ Values deform_conv(Call& c) {
   std::vector<float> base_x;
   for (U k = 0; k < window; ++k) {
     for (U o = 0; o < area; ++o) {
-      base_y.push_back(
-          static_cast<float>(static_cast<double>(o / grid.out[1] * grid.stride[0] +
-                                                 k / grid.kernel[1] * grid.dilation[0]) -
-                             static_cast<double>(grid.low[0])));
+      base_y.push_back(static_cast<float>(
+          real(o / grid.out[1] * grid.stride[0] + k / grid.kernel[1] * grid.dilation[0]) -
+          static_cast<double>(grid.low[0])));
       base_x.push_back(
           static_cast<float>(static_cast<double>(o % grid.out[1] * grid.stride[1] +
                                                  k % grid.kernel[1] * grid.dilation[1]) -

@@ -17,7 +17,7 @@ namespace {
 using I = std::int64_t;
 
 Values top_k(Call& c) {
-  const Value x = c.in(0);
+  const Value& x = c.in(0);
   const int axis = int_axis(c, c.i("axis", -1), x.shape().size());
   const I count = c.opset < 10 ? c.i("k", 0) : c.scalar_int(1);
   const auto extent = static_cast<I>(x.shape()[static_cast<std::size_t>(axis)]);
@@ -135,8 +135,8 @@ Values unique(Call& c) {
 
 /// Boxes [batches, boxes, 4] of the best scores [batches, classes, boxes] that do not cover each other.
 Values non_max_suppression(Call& c) {
-  const Shape boxes_shape = c.shape(0);
-  const Shape scores_shape = c.shape(1);
+  const Shape& boxes_shape = c.shape(0);
+  const Shape& scores_shape = c.shape(1);
   if (boxes_shape.size() != 3 || boxes_shape[2] != 4 || scores_shape.size() != 3 ||
       scores_shape[2] != boxes_shape[1] || scores_shape[0] != boxes_shape[0]) {
     c.wrong(formatted("Boxes {} and scores {} do not belong together.", text_of(boxes_shape),
