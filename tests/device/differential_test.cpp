@@ -25,7 +25,7 @@ constexpr Number nan = std::numeric_limits<Number>::quiet_NaN();
 /// A tensor on the device and what it is on the host.
 struct Pair {
   Tensor tensor;
-  Host host;
+  HostArray host;
 };
 
 Number lowest(DType dtype) {
@@ -94,7 +94,7 @@ class Program {
   }
 
   void add_leaf(DType dtype, const Shape& shape) {
-    Host host{dtype, shape, {}};
+    HostArray host{dtype, shape, {}};
     std::uint64_t count = 1;
     for (const std::uint64_t extent : shape) count *= extent;
     for (std::uint64_t i = 0; i < count; ++i) host.values.push_back(random_element(dtype, random_));
@@ -102,18 +102,18 @@ class Program {
     log += "leaf " + describe(pool_.back().host) + "\n";
   }
 
-  static std::string describe(const Host& host) {
+  static std::string describe(const HostArray& host) {
     return std::string(name(host.dtype)) + ops::describe(host.shape);
   }
 
   const Pair& any() { return pool_[below(pool_.size())]; }
 
   /// Compares, and keeps the device's own values, so that the next step starts from the same ones.
-  void check(const std::string& what, const Tensor& got, const Host& wanted) {
+  void check(const std::string& what, const Tensor& got, const HostArray& wanted) {
     log += what + " -> " + describe(wanted) + "\n";
     ASSERT_EQ(got.dtype(), wanted.dtype) << log;
     ASSERT_EQ(got.shape(), wanted.shape) << log;
-    const Host found = read(got);
+    const HostArray found = read(got);
     const Number digits = wanted.dtype == DType::f32   ? 4e-6L
                           : wanted.dtype == DType::f16 ? 2e-3L
                                                        : 1.6e-2L;
@@ -492,7 +492,7 @@ class Program {
       case 5: {
         Shape flat{1};
         for (const std::uint64_t e : shape) flat[0] *= e;
-        Host wanted = x.host;
+        HostArray wanted = x.host;
         wanted.shape = flat;
         return check("reshape of " + describe(x.host), x.tensor.reshape(flat), wanted);
       }

@@ -11,12 +11,12 @@ namespace weft::test {
 namespace {
 
 template <class T>
-Host copied(const Tensor& tensor, std::vector<T> values) {
+HostArray copied(const Tensor& tensor, std::vector<T> values) {
   return {tensor.dtype(), tensor.shape(), {values.begin(), values.end()}};
 }
 
 template <class T>
-Tensor made(const Device& device, const Host& host) {
+Tensor made(const Device& device, const HostArray& host) {
   std::vector<T> values;
   for (const Number value : host.values) values.push_back(static_cast<T>(value));
   return device.tensor(host.shape, values);
@@ -55,7 +55,7 @@ Number as_element(DType dtype, Number value) {
   }
 }
 
-Host read(const Tensor& tensor) {
+HostArray read(const Tensor& tensor) {
   switch (tensor.dtype()) {
     case DType::i32: return copied(tensor, tensor.to_vector<std::int32_t>());
     case DType::u32: return copied(tensor, tensor.to_vector<std::uint32_t>());
@@ -68,7 +68,7 @@ Host read(const Tensor& tensor) {
   }
 }
 
-Tensor upload(const Device& device, const Host& host) {
+Tensor upload(const Device& device, const HostArray& host) {
   switch (host.dtype) {
     case DType::i32: return made<std::int32_t>(device, host);
     case DType::u32: return made<std::uint32_t>(device, host);
@@ -81,10 +81,10 @@ Tensor upload(const Device& device, const Host& host) {
   }
 }
 
-Host each(DType dtype, const std::vector<Host>& inputs,
-          const std::function<Number(const std::vector<Number>&)>& f) {
+HostArray each(DType dtype, const std::vector<HostArray>& inputs,
+               const std::function<Number(const std::vector<Number>&)>& f) {
   Shape shape;
-  for (const Host& input : inputs) {
+  for (const HostArray& input : inputs) {
     Shape both(std::max(shape.size(), input.shape.size()), 1);
     for (const Shape* part : {static_cast<const Shape*>(&shape), &input.shape}) {
       const std::size_t missing = both.size() - part->size();
@@ -94,10 +94,10 @@ Host each(DType dtype, const std::vector<Host>& inputs,
     }
     shape = both;
   }
-  Host out{dtype, shape, {}};
+  HostArray out{dtype, shape, {}};
   for (ops::Index at(shape); !at.done(); at.next()) {
     std::vector<Number> elements;
-    for (const Host& input : inputs) {
+    for (const HostArray& input : inputs) {
       const std::size_t missing = shape.size() - input.shape.size();
       std::size_t number = 0;
       for (std::size_t i = 0; i < input.shape.size(); ++i) {
@@ -110,8 +110,8 @@ Host each(DType dtype, const std::vector<Host>& inputs,
   return out;
 }
 
-Host along(DType dtype, const Host& x, const std::vector<std::uint32_t>& dims, bool keep_dims,
-           const std::function<Number(const std::vector<Number>&)>& f) {
+HostArray along(DType dtype, const HostArray& x, const std::vector<std::uint32_t>& dims,
+                bool keep_dims, const std::function<Number(const std::vector<Number>&)>& f) {
   Shape kept = x.shape;
   for (const std::uint32_t dim : dims) kept[dim] = 1;
   std::vector<std::vector<Number>> groups(count_of(kept));
@@ -121,7 +121,7 @@ Host along(DType dtype, const Host& x, const std::vector<std::uint32_t>& dims, b
     for (const std::uint32_t dim : dims) to[dim] = 0;
     groups[number_of(kept, to)].push_back(x.values[n]);
   }
-  Host out{dtype, {}, {}};
+  HostArray out{dtype, {}, {}};
   for (std::uint32_t i = 0; i < kept.size(); ++i) {
     if (keep_dims || !std::ranges::contains(dims, i)) out.shape.push_back(kept[i]);
   }
@@ -129,9 +129,9 @@ Host along(DType dtype, const Host& x, const std::vector<std::uint32_t>& dims, b
   return out;
 }
 
-Host take(const Host& x, const Shape& shape,
-          const std::function<bool(std::vector<std::uint64_t>&)>& place, Number value) {
-  Host out{x.dtype, shape, {}};
+HostArray take(const HostArray& x, const Shape& shape,
+               const std::function<bool(std::vector<std::uint64_t>&)>& place, Number value) {
+  HostArray out{x.dtype, shape, {}};
   for (ops::Index at(shape); !at.done(); at.next()) {
     std::vector<std::uint64_t> from(at.values().begin(), at.values().end());
     const bool found = place(from);
@@ -140,9 +140,9 @@ Host take(const Host& x, const Shape& shape,
   return out;
 }
 
-Host rows(DType dtype, const Host& x, std::uint32_t dim,
-          const std::function<std::vector<Number>(const std::vector<Number>&)>& f) {
-  Host out{dtype, x.shape, std::vector<Number>(x.values.size())};
+HostArray rows(DType dtype, const HostArray& x, std::uint32_t dim,
+               const std::function<std::vector<Number>(const std::vector<Number>&)>& f) {
+  HostArray out{dtype, x.shape, std::vector<Number>(x.values.size())};
   Shape others = x.shape;
   others[dim] = 1;
   for (ops::Index at(others); !at.done(); at.next()) {

@@ -15,7 +15,7 @@ __extension__ typedef __int128
     Wide;  // NOLINT(modernize-use-using): __extension__ goes with a typedef alone
 
 /// A tensor on the host, in row-major order.
-struct Host {
+struct HostArray {
   DType dtype = DType::f32;
   Shape shape;
   std::vector<Number> values;
@@ -25,21 +25,21 @@ struct Host {
 Number as_element(DType dtype, Number value);
 
 /// The elements of a tensor of any plain type.
-Host read(const Tensor& tensor);
+HostArray read(const Tensor& tensor);
 /// A tensor with these elements.
-Tensor upload(const Device& device, const Host& host);
+Tensor upload(const Device& device, const HostArray& host);
 
 /// f of the elements of arrays that broadcast against each other, as elements of a type.
-Host each(DType dtype, const std::vector<Host>& inputs,
-          const std::function<Number(const std::vector<Number>&)>& f);
+HostArray each(DType dtype, const std::vector<HostArray>& inputs,
+               const std::function<Number(const std::vector<Number>&)>& f);
 /// f of the elements along some dimensions (in row-major order), as elements of a type.
-Host along(DType dtype, const Host& x, const std::vector<std::uint32_t>& dims, bool keep_dims,
-           const std::function<Number(const std::vector<Number>&)>& f);
+HostArray along(DType dtype, const HostArray& x, const std::vector<std::uint32_t>& dims,
+                bool keep_dims, const std::function<Number(const std::vector<Number>&)>& f);
 /// The element of x at the place that `place` finds for each place of a result of that shape; `value` where it finds none.
-Host take(const Host& x, const Shape& shape,
-          const std::function<bool(std::vector<std::uint64_t>&)>& place, Number value = 0);
+HostArray take(const HostArray& x, const Shape& shape,
+               const std::function<bool(std::vector<std::uint64_t>&)>& place, Number value = 0);
 /// f of each row along a dimension: as many elements as before.
-Host rows(DType dtype, const Host& x, std::uint32_t dim,
-          const std::function<std::vector<Number>(const std::vector<Number>&)>& f);
+HostArray rows(DType dtype, const HostArray& x, std::uint32_t dim,
+               const std::function<std::vector<Number>(const std::vector<Number>&)>& f);
 
 }  // namespace weft::test
