@@ -8,6 +8,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/unfold/windows.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::conv {
 namespace {
@@ -82,6 +83,19 @@ Problem Problem::part(std::uint64_t first, std::uint64_t count, bool bias_of_out
   return out_problem;
 }
 
+namespace {
+
+/// Channels lie side by side, two to a word of their own.
+bool channels_in_pairs(const View& y) {
+  if (y.stride[1] != 1 || y.shape[1] % 2 != 0 || y.offset % 4 != 0) return false;
+  for (const std::uint32_t i : {0U, 2U, 3U, 4U}) {
+    if (y.shape[i] > 1 && y.stride[i] % 2 != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Result<Plan> plan_direct(const Problem& problem, Mode mode, const Caps& caps) {
   const View image = three(problem.image);
   const View out = three(problem.out);
@@ -120,15 +134,15 @@ Result<Plan> plan_direct(const Problem& problem, Mode mode, const Caps& caps) {
     params.w = unfold::steps_of(w);
     variant.last = y.stride[1] < y.stride[4] && y.shape[1] > 1;
     if (size_of(y.dtype) < 4) {
-      if (!variant.last && unfold::in_pairs(y)) {
+      if (variant.last ? channels_in_pairs(y) : unfold::in_pairs(y)) {
         variant.chunk = 2;
       } else {
         access = Access::atomic;
       }
     }
     variant.single = params.group_from == 1;
-    // Software adapters find the place of an element slowly.
-    if (caps.software && variant.chunk == 1 && access == Access::write && !variant.last &&
+    // Where finding the place of an element is slow, it is found for several.
+    if (caps.traits.items > 1 && variant.chunk == 1 && access == Access::write && !variant.last &&
         y.shape[4] % 4 == 0) {
       variant.items = 4;
     }
@@ -140,7 +154,7 @@ Result<Plan> plan_direct(const Problem& problem, Mode mode, const Caps& caps) {
       params.bias_step = narrow(problem.bias.stride[0]);
       launch.operands.push_back({"bias", problem.bias});
     }
-    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, workgroup_width(caps)), caps);
   }
   launch.label = formatted("conv {} {} to {}", variant.mode, name(image.dtype), name(y.dtype));
   launch.constants = constants_of(variant);

@@ -1,6 +1,7 @@
 // Each element of a convolution (MODE "forward") or of a transposed one ("transposed") by itself.
-// Tile: 256 invocations, one per ITEMS times CHUNK elements that are neighbours along the last dimension, or one per element
-// with neighbours in different channels (LAST). SINGLE: an element comes from one channel. No workgroup memory. Assumes: with CHUNK 2 rows are even and aligned to words.
+// Tile: 256 invocations, one per ITEMS times CHUNK elements that are neighbours along the last dimension, or one per
+// CHUNK channels of an element (LAST). SINGLE: an element comes from one channel. No workgroup memory. Assumes: with CHUNK 2
+// rows (LAST: channels) are even and aligned to words.
 // Extents: size is that of the tensor with windows, out that with one element for each window.
 fn along_channels(x_first: u32, w_first: u32, w_step: u32) -> f32 {
 #if SINGLE
@@ -77,10 +78,10 @@ fn one(n: u32, channel: u32, at: vec3<i32>) -> f32 {
   return sum;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let g = group_index(group, groups) * 256u + lane;
+  let g = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (g >= p.total) { return; }
 #if MODE == "forward"
   let extent = vec3<u32>(vec3<i32>(p.out_0, p.out_1, p.out_2));
@@ -88,14 +89,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let extent = vec3<u32>(vec3<i32>(p.size_0, p.size_1, p.size_2));
 #endif
 #if LAST
-  let channel = g % p.channels;
-  let rest = g / p.channels;
+  let channels = p.channels / {{CHUNK}}u;
+  let rest = g / channels;
+  let channel = (g - rest * channels) * {{CHUNK}}u;
+#let ALONG = ITEMS
 #else
   let rest = g;
+#let ALONG = CHUNK * ITEMS
 #endif
-  let width = extent.z / {{CHUNK * ITEMS}}u;
+  let width = extent.z / {{ALONG}}u;
   let line = rest / width;
-  let w = (rest - line * width) * {{CHUNK * ITEMS}}u;
+  let w = (rest - line * width) * {{ALONG}}u;
   let plane = line / extent.y;
   let h = line - plane * extent.y;
   let volume = plane / extent.x;
@@ -107,7 +111,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let channel = volume - n * p.channels;
 #endif
   let to = p.y_off + n * p.y_0 + channel * p.y_1 + d * p.y_2 + h * p.y_3 + w * p.y_4;
-#if CHUNK == 2
+#if CHUNK == 2 && LAST
+  let at = vec3<i32>(vec3<u32>(d, h, w));
+  y_put2(to, vec2<f32>(one(n, channel, at), one(n, channel + 1u, at)));
+#elif CHUNK == 2
   y_put2(to, vec2<f32>(one(n, channel, vec3<i32>(vec3<u32>(d, h, w))),
                        one(n, channel, vec3<i32>(vec3<u32>(d, h, w + 1u)))));
 #elif ITEMS > 1

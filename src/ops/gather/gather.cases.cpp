@@ -234,6 +234,11 @@ void add_scatter_cases(std::vector<Case>& out) {
 /// Lines of many entries, which are sorted first.
 void add_sorted_cases(std::vector<Case>& out) {
   out.push_back(scatter_case("many_lines", {.shape = {3, 90, 5}}, {.shape = {3, 400, 5}}, {}, 1));
+  // So many lines that each goes through its entries alone, on a processor and on a large GPU.
+  out.push_back(scatter_case("serial", {.shape = {50, 100}}, {.shape = {300, 100}}, {}, 0));
+  out.push_back(scatter_case("serial_i32", {.dtype = DType::i32, .shape = {2, 7, 90}, .pad = 3},
+                             {.shape = {2, 133, 90}}, {.dtype = DType::i32, .shape = {}}, 1));
+  out.push_back(scatter_case("serial_many", {.shape = {20, 2200}}, {.shape = {130, 2200}}, {}, 0));
   out.push_back(scatter_case("many_f16", {.dtype = DType::f16, .shape = {33}},
                              {.dtype = DType::i64, .shape = {700}}, {.dtype = DType::f16}, 0));
   out.push_back(scatter_case("many_i32", {.dtype = DType::i32, .shape = {9, 7}, .order = {1, 0}},

@@ -8,11 +8,13 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::gather {
 namespace {
 
-constexpr std::uint32_t group_size = 256;
+/// Lines that keep a processor busy where an invocation has one.
+constexpr std::uint64_t lines_per_processor = 16;
 
 struct Dim {
   std::uint64_t extent = 1;
@@ -62,7 +64,7 @@ Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
   params.line_count = narrow(lines[0].count());
   params.entries = narrow(job.entries);
   params.columns = narrow(job.columns / variant.chunk);
-  params.blocks = narrow(ceil_div<std::uint64_t>(params.columns, group_size));
+  params.blocks = narrow(ceil_div<std::uint64_t>(params.columns, workgroup_width(caps)));
   params.rows = narrow(job.rows);
   params.first_row = narrow(job.first_row);
   params.piece_rows = narrow(job.piece_rows);
@@ -82,7 +84,13 @@ Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
   const std::uint64_t pairs = std::uint64_t{params.line_count} * params.entries;
   params.total = narrow(pairs * (groups ? params.blocks : params.columns));
 
-  if (job.entries >= entries_to_sort) {
+  // Lines and columns enough to keep a device busy need no order: each goes through its entries alone.
+  const bool serial = job.entries >= entries_to_sort && !groups && !variant.entries_inner &&
+                      size_of(y.dtype) == 4 &&
+                      std::uint64_t{params.line_count} * params.columns >=
+                          lines_per_processor * caps.traits.groups(1);
+  if (serial) params.total = params.line_count * params.columns;
+  if (job.entries >= entries_to_sort && !serial) {
     ScatterVariant sorting = variant;
     sorting.groups = groups;
     sorting.entries_inner = false;
@@ -96,7 +104,9 @@ Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
   };
   const bool shares_words = size_of(y.dtype) < 4 && variant.chunk == 1;
   Launch launch;
-  launch.source = groups ? "gather/scatter_rows.wgsl" : "gather/scatter.wgsl";
+  launch.source = groups   ? "gather/scatter_rows.wgsl"
+                  : serial ? "gather/scatter_serial.wgsl"
+                           : "gather/scatter.wgsl";
   launch.label = formatted("scatter_add {}", name(y.dtype));
   launch.operands = {{.name = "index", .view = whole_index(job)},
                      {.name = "source", .view = source, .unit = words(source)},
@@ -106,8 +116,8 @@ Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
                       .unit = words(y)}};
   if (variant.has_status)
     launch.operands.push_back({.name = "status", .view = job.status, .access = Access::atomic});
-  launch.grid =
-      grid_1d(groups ? params.total : ceil_div<std::uint64_t>(params.total, group_size), caps);
+  const std::uint64_t width = groups ? 1 : serial ? 32 : workgroup_width(caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, width), caps);
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   return plan.add(make_dispatch(std::move(launch), caps));

@@ -3,10 +3,10 @@
 // and stops if it is there; else it adds up all entries with that index, in order. No workgroup memory.
 #include "gather/scatter_lines.wgsl"
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let n = group_index(group, groups) * 256u + lane;
+  let n = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (n >= p.total) { return; }
 #if ENTRIES_INNER
   let column = n % p.columns;

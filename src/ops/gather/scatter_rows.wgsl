@@ -11,9 +11,9 @@ alias V = {{CHUNK == 4 ? "vec4<T>" : "T"}};
 
 var<workgroup> seen: atomic<u32>;
 var<workgroup> skip: u32;
-var<workgroup> marks: array<atomic<u32>, 8>;
+var<workgroup> marks: array<atomic<u32>, {{WORKGROUP / 32}}>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let g = group_index(group, groups);
@@ -28,7 +28,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   if (lane == 0u) { atomicStore(&seen, 0u); }
   workgroupBarrier();
   if (is_here(row)) {
-    for (var k = lane; k < entry; k += 256u) {
+    for (var k = lane; k < entry; k += {{WORKGROUP}}u) {
       if (index_of(line, k) == row) {
         atomicStore(&seen, 1u);
         break;
@@ -39,12 +39,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   if (lane == 0u) { skip = select(1u, atomicLoad(&seen), is_here(row)); }
   if (workgroupUniformLoad(&skip) != 0u) { return; }
 
-  let column = block * 256u + lane;
+  let column = block * {{WORKGROUP}}u + lane;
   let live = column < p.columns;
   let start = line.source + column * p.source_column;
   var sum = V();
-  for (var first = entry - entry % 256u; first < p.entries; first += 256u) {
-    if (lane < 8u) { atomicStore(&marks[lane], 0u); }
+  for (var first = entry - entry % {{WORKGROUP}}u; first < p.entries; first += {{WORKGROUP}}u) {
+    if (lane < {{WORKGROUP / 32}}u) { atomicStore(&marks[lane], 0u); }
     workgroupBarrier();
     let k = first + lane;
     if (k >= entry && k < p.entries) {
@@ -52,7 +52,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     workgroupBarrier();
     if (live) {
-      for (var w = 0u; w < 8u; w++) {
+      for (var w = 0u; w < {{WORKGROUP / 32}}u; w++) {
         for (var bits = atomicLoad(&marks[w]); bits != 0u; bits &= bits - 1u) {
           let found = first + w * 32u + firstTrailingBit(bits);
           sum += V(source_{{AT}}(start + found * p.source_entry));

@@ -9,6 +9,7 @@
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
 #include "ops/stages.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::gather {
 
@@ -71,7 +72,7 @@ Result<bool> launch_sorted(Plan& plan, const ScatterJob& job, ScatterVariant var
         .access = shares_words ? Access::atomic : Access::write,
         .unit = words(y)}},
       variant.groups ? slots * params.blocks
-                     : ceil_div<std::uint64_t>(slots * params.columns, 256));
+                     : ceil_div<std::uint64_t>(slots * params.columns, workgroup_width(caps)));
   auto planned = std::move(stages).finish();
   if (!planned) return std::unexpected(planned.error());
   plan.append(std::move(*planned));

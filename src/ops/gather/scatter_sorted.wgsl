@@ -35,7 +35,7 @@ fn source_of(line: Line, slot: u32, column: u32) -> V {
 }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let slots = p.line_count * p.entries;
@@ -43,9 +43,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if GROUPS
   let g = group_index(group, groups);
   let slot = g / p.blocks;
-  let column = (g % p.blocks) * 256u + lane;
+  let column = (g % p.blocks) * {{WORKGROUP}}u + lane;
 #else
-  let n = group_index(group, groups) * 256u + lane;
+  let n = group_index(group, groups) * {{WORKGROUP}}u + lane;
   let slot = n / p.columns;
   let column = n % p.columns;
 #endif
@@ -68,7 +68,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let to = e.line.y + (e.key % p.piece_rows) * p.y_row + column * p.y_column;
   y_{{PUT}}(to, {{YV}}(V(y_{{AT}}(to)) + sum));
 #else
-  let number = group_index(group, groups) * 256u + lane;
+  let number = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (number >= slots) { return; }
 #if PASS == "rank"
   let keys = p.line_count * p.piece_rows;
