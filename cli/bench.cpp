@@ -31,11 +31,6 @@ struct Options {
   bool list = false;
 };
 
-/// A software adapter takes minutes for what a GPU does in a millisecond: such cases need --full there.
-bool too_large_for_software(const ops::Case& test) {
-  return test.flops > 3e9 || bytes_of(test) > 300e6;
-}
-
 /// "gemm/f32_4096": what benchmarks are called here.
 std::string title_of(const ops::Op& op, const ops::Case& test) {
   constexpr std::string_view prefix = "bench_";
@@ -232,7 +227,7 @@ void run_bench(const Options& options) {
       value_or_exit(gpu::Device::create({.adapter = options.adapter, .profile = tracing}));
   graph::Executor executor(device);
   std::fprintf(stderr, "%s (%s)\n", device.info().name.c_str(), device.info().backend.c_str());
-  const Jobs jobs = find_jobs(options, device.caps().software);
+  const Jobs jobs = find_jobs(options, device.info().is_software());
   if (options.list) {
     for (const Job& job : jobs.chosen) std::printf("%s\n", job.title.c_str());
     return;

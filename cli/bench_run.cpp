@@ -51,7 +51,7 @@ namespace {
 
 /// The case prepared for replay, once for each of `sets` sets of buffers.
 Result<gpu::Recording> record(graph::Executor& executor, const ops::Case& test, std::size_t sets,
-                              gpu::Stream& stream) {
+                              gpu::Stream& stream, const Caps& caps) {
   gpu::Device device = executor.device();
   ops::Random random(1);
   std::vector<std::vector<gpu::Buffer>> buffers(sets);
@@ -73,7 +73,7 @@ Result<gpu::Recording> record(graph::Executor& executor, const ops::Case& test, 
       }
       slots.push_back(std::move(*buffer));
     }
-    auto plan = test.plan(views, device.caps());
+    auto plan = test.plan(views, caps);
     if (!plan) return std::unexpected(plan.error());
     plans.push_back(std::move(*plan));
   }
@@ -91,7 +91,7 @@ Result<gpu::Recording> record(graph::Executor& executor, const ops::Case& test, 
 
 Status run_traced(graph::Executor& executor, const ops::Case& test) {
   gpu::Stream stream = executor.device().stream();
-  auto recording = record(executor, test, 1, stream);
+  auto recording = record(executor, test, 1, stream, executor.device().caps());
   if (!recording) return std::unexpected(recording.error());
   if (Status ok = stream.replay(*recording, 3); !ok) return ok;
   return stream.wait();
@@ -99,20 +99,29 @@ Status run_traced(graph::Executor& executor, const ops::Case& test) {
 
 Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
                             double target_seconds) {
+  return measure(executor, op, test, target_seconds, executor.device().caps());
+}
+
+bool too_large_for_software(const ops::Case& test) {
+  return test.flops > 3e9 || bytes_of(test) > 300e6;
+}
+
+Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
+                            double target_seconds, const Caps& caps) {
   const gpu::Device& device = executor.device();
   Measurement out{
       .op = std::string(op.name), .name = test.name, .bytes = bytes_of(test), .flops = test.flops};
   // A CPU computes for so long that it does not matter where the operands of a product come from.
-  const double most_sets = device.caps().software && out.is_arithmetic() ? 1 : 16;
+  const double most_sets = device.info().is_software() && out.is_arithmetic() ? 1 : 16;
   const auto sets = static_cast<std::size_t>(
       std::clamp(std::ceil(rotation_bytes / std::max(out.bytes, 1.0)), 1.0, most_sets));
   gpu::Stream stream = device.stream();
-  auto recording = record(executor, test, sets, stream);
+  auto recording = record(executor, test, sets, stream, caps);
   if (!recording) return std::unexpected(recording.error());
 
   // An idle GPU has low clocks: work on the case for a while before its time counts.
   Result<double> first = stream.time_replay(*recording, 1);
-  for (double warm = 0; first && warm < warm_up_seconds && !device.caps().software;
+  for (double warm = 0; first && warm < warm_up_seconds && !device.info().is_software();
        warm += *first) {
     first = stream.time_replay(*recording, 1);
   }

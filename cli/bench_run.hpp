@@ -29,6 +29,12 @@ double bytes_of(const ops::Case& test);
 /// buffers, so that the figure is one of memory.
 Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
                             double target_seconds);
+/// The same with kernels and tiles that are chosen for a device of other traits.
+Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
+                            double target_seconds, const Caps& caps);
+
+/// Whether a software adapter would take minutes for a case that a GPU does in a millisecond.
+bool too_large_for_software(const ops::Case& test);
 
 /// Runs a case three times on a device that profiles; Device::profile() then has its kernels.
 Status run_traced(graph::Executor& executor, const ops::Case& test);

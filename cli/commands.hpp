@@ -25,6 +25,7 @@ void add_bench(CLI::App& app);
 void add_docs(CLI::App& app);
 void add_info(CLI::App& app);
 void add_train(CLI::App& app);
+void add_tune(CLI::App& app);
 void add_run(CLI::App& app);
 void add_train_bench(CLI::App& app);
 

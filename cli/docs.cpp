@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "choices.hpp"
 #include "commands.hpp"
 #include "ops/case.hpp"
 #include "ops/map/functions.hpp"
@@ -97,6 +98,10 @@ void add_docs(CLI::App& app) {
   command->add_subcommand("ops", "docs/ops.md")->callback([] {
     std::fputs(ops_page().c_str(), stdout);
   });
+  CLI::App* choices = command->add_subcommand("choices", "tests/choices.txt");
+  choices->add_flag("--cases", "Each case with its kernels, constants and grids");
+  choices->callback(
+      [choices] { std::fputs(choices_page(choices->count("--cases") > 0).c_str(), stdout); });
 }
 
 }  // namespace weft::cli

@@ -69,6 +69,15 @@ std::string matrix_text(const MatrixConfig& config) {
                    type_name(config.result));
 }
 
+nlohmann::json traits_json(const Traits& traits) {
+  return {{"processors", traits.processors},       {"overlaps", traits.overlaps},
+          {"slow_barriers", traits.slow_barriers}, {"slow_compile", traits.slow_compile},
+          {"slow_scatter", traits.slow_scatter},   {"near_memory", traits.near_memory},
+          {"matrix_units", traits.matrix_units},   {"items", traits.items},
+          {"launch_bytes", traits.launch_bytes},   {"memory_rate", traits.memory_rate},
+          {"cache_bytes", traits.cache_bytes},     {"f16_rate", traits.f16_rate}};
+}
+
 nlohmann::json caps_json(const Caps& caps) {
   nlohmann::json matrices = nlohmann::json::array();
   for (const MatrixConfig& config : caps.matrix_configs) {
@@ -85,14 +94,14 @@ nlohmann::json caps_json(const Caps& caps) {
           {"subgroup_matrix", caps.subgroup_matrix},
           {"matrix_configs", matrices},
           {"timestamps", caps.timestamps},
-          {"software", caps.software},
           {"max_buffer", caps.max_buffer},
           {"max_binding", caps.max_binding},
           {"binding_alignment", caps.binding_alignment},
           {"max_bindings", caps.max_bindings},
           {"workgroup_bytes", caps.workgroup_bytes},
           {"workgroup_invocations", caps.workgroup_invocations},
-          {"max_workgroups", caps.max_workgroups}};
+          {"max_workgroups", caps.max_workgroups},
+          {"traits", traits_json(caps.traits)}};
 }
 
 nlohmann::json adapter_json(const gpu::AdapterInfo& info) {
@@ -138,6 +147,11 @@ void print_caps(const Caps& caps) {
                    caps.workgroup_invocations, amount(caps.workgroup_bytes));
   out +=
       formatted("    grid                {} workgroups in each dimension\n", caps.max_workgroups);
+  const Traits& traits = caps.traits;
+  out += formatted("    taken for           {} processors, {:.0f} GB/s of memory{}{}\n",
+                   traits.processors, traits.memory_rate,
+                   traits.slow_barriers ? ", slow barriers" : "",
+                   traits.slow_compile ? ", slow to compile for" : "");
   std::fputs(out.c_str(), stdout);
 }
 

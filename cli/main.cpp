@@ -17,6 +17,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   weft::cli::add_info(app);
   weft::cli::add_bench(app);
+  weft::cli::add_tune(app);
   weft::cli::add_docs(app);
   weft::cli::add_train(app);
   weft::cli::add_train_bench(app);

@@ -22,7 +22,7 @@ Device::Device(const DeviceChoice& choice) {
 }
 
 std::string Device::name() const { return data_->device.info().name; }
-bool Device::is_software() const { return data_->device.caps().software; }
+bool Device::is_software() const { return data_->device.info().is_software(); }
 
 Tensor Device::upload(DType dtype, const Shape& shape, std::span<const std::byte> bytes) const {
   Tensor tensor = graph::new_tensor(data_, dtype, shape);

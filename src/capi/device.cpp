@@ -27,7 +27,7 @@ void fill_in(weft_device_info& info, const gpu::AdapterInfo& adapter, const Caps
   copy_text(info.driver, adapter.driver);
   copy_text(info.backend, adapter.backend);
   copy_text(info.kind, adapter.kind);
-  info.software = caps.software;
+  info.software = adapter.is_software();
   info.f16 = caps.f16;
   info.subgroups = caps.subgroups;
   info.subgroup_matrix = caps.subgroup_matrix;

@@ -6,20 +6,23 @@
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <utility>
+
+#include "device/profiles.hpp"
 
 namespace weft {
 namespace {
 
 constexpr std::string_view known_words =
     "-f16, -subgroups, -subgroup-matrix, -timestamps, binding=BYTES, buffer=BYTES, bindings=COUNT, "
-    "workgroup-memory=BYTES, invocations=COUNT, workgroups=COUNT, alignment=BYTES";
+    "workgroup-memory=BYTES, invocations=COUNT, workgroups=COUNT, alignment=BYTES, profile=NAME";
 
 // The least values with which the library's own kernels can still run.
 constexpr std::uint64_t least_binding = 4096;
 constexpr std::uint64_t least_buffer = 4096;
 constexpr std::uint64_t least_bindings = 4;
 constexpr std::uint64_t least_workgroup_memory = 4096;
-constexpr std::uint64_t least_invocations = 64;
+constexpr std::uint64_t least_invocations = 128;
 constexpr std::uint64_t least_workgroups = 256;
 constexpr std::uint64_t coarsest_alignment = 1024;
 
@@ -118,6 +121,12 @@ Status apply_word(Caps& caps, std::string_view word) {
     }
     if (key == "invocations") {
       return lower(caps.workgroup_invocations, word, value, least_invocations);
+    }
+    if (key == "profile") {
+      Result<Caps> restricted = restrict_to_profile(std::move(caps), value);
+      if (!restricted) return std::unexpected(restricted.error());
+      caps = std::move(*restricted);
+      return {};
     }
     if (key == "alignment") return coarsen(caps.binding_alignment, word, value);
     if (key == "workgroups") return lower(caps.max_workgroups, word, value, least_workgroups);

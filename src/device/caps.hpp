@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "device/traits.hpp"
 
 namespace weft {
 
@@ -29,7 +30,6 @@ struct Caps {
   bool subgroups = false;        ///< `enable subgroups;` works in shaders.
   bool subgroup_matrix = false;  ///< `matrix_configs` is not empty and usable.
   bool timestamps = false;       ///< Kernel times can be measured on the GPU.
-  bool software = false;  ///< A CPU implementation of Vulkan: few cores, no real workgroup memory.
   std::uint32_t subgroup_min = 0;
   std::uint32_t subgroup_max = 0;
   std::uint64_t max_buffer = 0;           ///< Bytes of the largest buffer.
@@ -40,10 +40,12 @@ struct Caps {
   std::uint32_t workgroup_invocations = 256;
   std::uint32_t max_workgroups = 65535;  ///< Workgroups per grid dimension.
   std::vector<MatrixConfig> matrix_configs;
+  Traits traits;  ///< What the device is good at; says nothing about what works.
 };
 
-/// Applies a mask such as "-f16,-subgroups,-subgroup-matrix,-timestamps,binding=128M,buffer=1G":
-/// a mask only ever takes capabilities away. An unknown word is an error that lists the known ones.
+/// Applies a mask such as "-f16,-subgroups,-subgroup-matrix,-timestamps,binding=128M,buffer=1G,profile=rdna3":
+/// a mask only ever takes capabilities away, and a profile changes what is chosen among those that are left. An unknown word
+/// is an error that lists the known ones.
 Result<Caps> apply_caps_mask(Caps caps, std::string_view mask);
 
 }  // namespace weft

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/format.hpp"
+#include "device/profiles.hpp"
 #include "gpu/address_space.hpp"
 
 namespace weft::gpu {
@@ -108,7 +109,7 @@ AdapterInfo describe(const wgpu::Adapter& adapter, std::uint32_t index) {
   caps.f16 = adapter.HasFeature(wgpu::FeatureName::ShaderF16);
   caps.subgroups = adapter.HasFeature(wgpu::FeatureName::Subgroups);
   caps.timestamps = adapter.HasFeature(wgpu::FeatureName::TimestampQuery);
-  caps.software = raw.adapterType == wgpu::AdapterType::CPU;
+  caps.traits = traits_for({info.kind, info.vendor, info.architecture, info.name});
   if (caps.subgroups) {
     caps.subgroup_min = raw.subgroupMinSize;
     caps.subgroup_max = raw.subgroupMaxSize;

@@ -14,6 +14,7 @@
 #include "gpu/lifetime.hpp"
 #include "gpu/make_buffer.hpp"
 #include "gpu/process_end.hpp"
+#include "gpu/tuned.hpp"
 
 namespace weft::gpu {
 namespace {
@@ -140,9 +141,13 @@ Result<Device> Device::create(const DeviceOptions& options) {
   const Result<Candidate> candidate =
       choose(*discovery, options.adapter.empty() ? environment("WEFT_ADAPTER") : options.adapter);
   if (!candidate) return std::unexpected(candidate.error());
-  Result<Caps> caps =
-      apply_caps_mask(candidate->info.caps,
-                      options.caps_mask.empty() ? environment("WEFT_CAPS") : options.caps_mask);
+  Caps offered = candidate->info.caps;
+  const auto tuned =
+      load_tuned(candidate->info, environment("WEFT_TUNE"), cache_directory(options.cache_dir));
+  if (!tuned) return std::unexpected(tuned.error());
+  if (*tuned) offered.traits = **tuned;
+  Result<Caps> caps = apply_caps_mask(
+      std::move(offered), options.caps_mask.empty() ? environment("WEFT_CAPS") : options.caps_mask);
   if (!caps) return std::unexpected(caps.error());
 
   std::shared_ptr<DeviceState> state(new DeviceState, CloseUnlessProcessEnds{});
@@ -179,8 +184,8 @@ Result<Device> Device::create(const DeviceOptions& options) {
     state->checker_options.profile = false;
   }
   state->pipelines = std::make_unique<PipelineCache>(
-      PipelineCache::Context{state->instance, state->device, state->id, masked, state->max_uniform,
-                             std::move(checker)},
+      PipelineCache::Context{state->instance, state->device, state->id, masked,
+                             state->info.is_software(), state->max_uniform, std::move(checker)},
       state->errors);
   if (options.profile) {
     state->profiler = std::make_unique<Profiler>(state->instance, state->device, state->staging,

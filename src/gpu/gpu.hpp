@@ -63,6 +63,9 @@ struct AdapterInfo {
       0;  ///< PCI's numbers of the vendor and of the model; 0 where they are not known.
   std::uint32_t device_id = 0;
   Caps caps;
+
+  /// A processor that stands in for a GPU.
+  [[nodiscard]] bool is_software() const { return kind == "software"; }
 };
 
 /// All adapters, in the order of their indices. WEFT_CAPS is not applied to them.

@@ -125,7 +125,7 @@ std::shared_ptr<const LayoutState> PipelineCache::layout(const KernelDesc& desc)
   made->params_size = round_up<std::uint32_t>(desc.params_bytes, 16);
   // Mesa's software adapter copies the whole descriptor set into fresh pages of memory for every dispatch with a dynamic
   // offset, which takes as long as a small dispatch; elsewhere one bind group for all offsets is cheaper.
-  made->dynamic_params = desc.params_bytes > 0 && !context_.caps.software;
+  made->dynamic_params = desc.params_bytes > 0 && !context_.software;
   std::vector<wgpu::BindGroupLayoutEntry> entries;
   for (const Access access : desc.bindings) {
     wgpu::BindGroupLayoutEntry& entry = entries.emplace_back();

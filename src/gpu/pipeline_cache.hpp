@@ -47,6 +47,7 @@ class PipelineCache {
     wgpu::Device device;
     std::uint64_t device_id = 0;
     Caps caps;
+    bool software = false;
     std::uint32_t max_uniform = 0;
     /// For a device that does not validate: gives the cache of one that does. Untrusted kernels are
     /// compiled there first, because without validation a wrong one ends the process.

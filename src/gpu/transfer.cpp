@@ -45,7 +45,7 @@ Result<ReadChunk> start_read(DeviceState& device, const Slice& slice) {
 }
 
 Status finish_read(DeviceState& device, ReadChunk& chunk, std::span<std::byte> to) {
-  if (!device.info.caps.software && device.host.blocking) chunk.mapped->poll(polling);
+  if (!device.info.is_software() && device.host.blocking) chunk.mapped->poll(polling);
   if (Status status = chunk.mapped->wait(device.errors); !status) return status;
   const std::span<const std::byte> bytes = chunk.mapped->bytes();
   if (bytes.size() < chunk.skip + chunk.size) {

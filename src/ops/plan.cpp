@@ -8,6 +8,7 @@
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops {
 
@@ -169,6 +170,9 @@ Result<Dispatch> make_dispatch(Launch launch, const Caps& caps) {
   kernel.source = launch.source;
   kernel.text = std::move(launch.text);
   kernel.constants = std::move(launch.constants);
+  if (const std::uint32_t width = workgroup_width(caps); width < 256) {
+    kernel.constants.emplace("WORKGROUP", static_cast<std::int64_t>(width));
+  }
   kernel.features = launch.features;
   kernel.label = launch.label.empty() ? std::string(launch.source) : std::move(launch.label);
   if (pending.size() > caps.max_bindings) {

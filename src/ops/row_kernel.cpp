@@ -9,11 +9,11 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/row_jobs.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops {
 namespace {
 
-constexpr std::uint32_t group_size = 256;
 /// Below so many rows a workgroup takes as many invocations as it can use.
 constexpr std::uint64_t few_rows = 1024;
 /// Splits that the writing launch merges by itself; above, a launch of its own does it once per row.
@@ -94,16 +94,17 @@ class Planner {
   }
 
   [[nodiscard]] RowTile choose_tile(const RowJob& job) const {
-    RowTile tile{.chunk = choose_chunk(job)};
+    const std::uint32_t group_size = workgroup_width(caps_);
+    RowTile tile{.chunk = choose_chunk(job), .size = group_size};
     const View& y = job.views.front();
     const std::uint64_t chunks = job.segment / tile.chunk;
     // Single 16-bit elements are stored by compare-and-swap loops: long texts, so fewer of them.
     const bool swaps = tile.chunk == 1 && has_narrow_output(job);
-    // Software adapters join many lanes slowly.
-    const std::uint32_t most = tile.chunk == 8                                 ? 4
-                               : (tile.chunk == 4 && !caps_.software) || swaps ? 8
-                                                                               : 16;
-    const std::uint64_t target = caps_.software ? most : tile.chunk >= 4 ? 4 : 8;
+    // Where lanes are joined slowly, they should be few.
+    const std::uint32_t most = tile.chunk == 8                                             ? 4
+                               : (tile.chunk == 4 && !caps_.traits.slow_barriers) || swaps ? 8
+                                                                                           : 16;
+    const std::uint64_t target = caps_.traits.slow_barriers ? most : tile.chunk >= 4 ? 4 : 8;
     const std::uint32_t next = y.rank - 2;  // the outer dimension with the smallest steps
     tile.across = tile.chunk == 1 && y.stride[y.rank - 1] > 1 && y.shape[next] > 1 &&
                   y.stride[next] < y.stride[y.rank - 1];
@@ -126,7 +127,7 @@ class Planner {
         break;
       }
     }
-    if (caps_.software) {  // what lies behind the last row takes as long as a row there
+    if (caps_.traits.slow_barriers) {  // what lies behind the last row takes as long as a row there
       const std::uint64_t needed = tile.lanes * std::bit_ceil(row_count(y));
       tile.size = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(needed, 32, tile.size));
     }
@@ -303,6 +304,7 @@ class Planner {
 
   Status emit_merge(std::uint64_t rows, std::uint64_t splits, const View& state,
                     const View& merged) {
+    const std::uint32_t group_size = workgroup_width(caps_);
     RowTile tile{.chunk = 1, .size = group_size, .lanes = group_size};
     choose_subgroups(tile, false);
     Launch launch;

@@ -14,39 +14,12 @@
 #include <vector>
 
 #include "base/format.hpp"
+#include "device/profiles.hpp"
 #include "ops/case.hpp"
 #include "ops/plan.hpp"
 
 namespace weft {
 namespace {
-
-Caps full_caps() {
-  Caps caps;
-  caps.f16 = caps.subgroups = caps.subgroup_matrix = true;
-  caps.subgroup_min = caps.subgroup_max = 32;
-  caps.max_buffer = 1ULL << 40;
-  caps.max_binding = 1ULL << 31;
-  caps.max_bindings = 10;
-  caps.workgroup_bytes = 48 << 10;
-  caps.workgroup_invocations = 1024;
-  caps.matrix_configs = {{MatrixType::f16, MatrixType::f32, 16, 16, 16},
-                         {MatrixType::f16, MatrixType::f32, 16, 8, 16}};
-  return caps;
-}
-
-/// A device of the WebGPU defaults with 8x8x8 matrices, and one with nothing optional.
-std::vector<Caps> caps_to_check() {
-  Caps small = full_caps();
-  small.subgroup_min = small.subgroup_max = 8;
-  small.max_binding = 128 << 20;
-  small.software = true;
-  small.workgroup_bytes = 32 << 10;
-  small.matrix_configs = {{MatrixType::f16, MatrixType::f32, 8, 8, 8}};
-  Caps bare;
-  bare.max_buffer = 256 << 20;
-  bare.max_binding = 128 << 20;
-  return {full_caps(), small, bare};
-}
 
 std::vector<ops::View> views_of(const ops::Case& test) {
   std::vector<ops::View> views;
@@ -67,8 +40,8 @@ TEST(Shaders, EveryVariantOfTheCasesIsValidWgsl) {
   std::map<std::string, Shader> shaders;  // by key
   for (const ops::Op& op : ops::all_ops()) {
     for (const ops::Case& test : op.cases(1)) {
-      for (const Caps& caps : caps_to_check()) {
-        const auto plan = test.plan(views_of(test), caps);
+      for (const Profile& profile : profiles()) {
+        const auto plan = test.plan(views_of(test), profile.caps);
         if (!plan) continue;  // support is the business of the device tests
         for (const ops::Dispatch& dispatch : plan->dispatches) {
           auto [at, fresh] = shaders.try_emplace(dispatch.kernel.key());

@@ -129,7 +129,8 @@ Result<Plan> pad(const Node& node, const Caps& caps) {
     high[i] = static_cast<std::uint64_t>(after);
   }
   if (node.param(8) != 0) return copy_wrapped(node.source(0), node.dst, low, caps);
-  if (caps.software && node.dst.shape[3] % 4 == 0) {  // one launch instead of one for each side
+  if (caps.traits.items > 1 &&
+      node.dst.shape[3] % 4 == 0) {  // one launch instead of one for each side
     return plan(
         ops::border::Args{.x = node.source(0), .y = node.dst, .low = {low.begin(), low.end()}},
         caps);

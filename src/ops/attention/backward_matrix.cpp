@@ -57,7 +57,7 @@ Result<Variant> variant_of(const Gradient& gradient, const Caps& caps) {
                   .mk = shape->k,
                   .vec = rows_aligned(problem.q, 8) && rows_aligned(problem.k, 8) &&
                          rows_aligned(problem.v, 8) && rows_aligned(gradient.dy, 8)};
-  if (caps.software) {
+  if (caps.traits.slow_compile) {
     variant.wm = 1;
     variant.bk = 16;
   } else if (lanes_fit(*shape, variant.wn, 1, caps.subgroup_max)) {
@@ -99,8 +99,7 @@ Status can(const Gradient& gradient, const Caps& caps) {
   return {};
 }
 
-/// Software devices emulate matrix units, slowly.
-bool worth(const Gradient&, const Caps& caps) { return !caps.software; }
+bool worth(const Gradient&, const Caps& caps) { return caps.traits.matrix_units; }
 
 Result<Dispatch> finish(Launch launch, const Variant& variant, std::uint64_t rows,
                         std::uint64_t heads, const Caps& caps) {

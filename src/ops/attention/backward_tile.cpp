@@ -36,9 +36,9 @@ Variant variant_of(const Gradient& gradient, const Caps& caps) {
                  rows_aligned(problem.v, 4) && rows_aligned(gradient.dy, 4),
           .mask = problem.mask.given(),
           .cap = problem.rules.soft_cap > 0,
-          .rolled = caps.software,
-          .chunks = caps.software ? most_chunks : chunks_of(problem.size()),
-          .value_chunks = caps.software ? most_chunks : chunks_of(problem.value_size())};
+          .rolled = caps.traits.slow_compile,
+          .chunks = caps.traits.slow_compile ? most_chunks : chunks_of(problem.size()),
+          .value_chunks = caps.traits.slow_compile ? most_chunks : chunks_of(problem.value_size())};
 }
 
 Status can(const Gradient& gradient, const Caps&) {

@@ -24,8 +24,8 @@ struct Variant {
 Result<Dispatch> combine(const Problem& problem, const Splits& splits, const View& packed,
                          const Caps& caps) {
   // One kernel for any number of splits: a team takes four of them at a time.
-  const bool teams =
-      !caps.software && problem.value_size() <= 256 && caps.workgroup_invocations >= 512;
+  const bool teams = !caps.traits.slow_barriers && problem.value_size() <= 256 &&
+                     caps.workgroup_invocations >= 512;
   const Variant variant{.teams = teams ? 8U : 1U,
                         .y_vec = rows_aligned(problem.y, 4),
                         .sinks = problem.sinks.given(),

@@ -53,9 +53,9 @@ std::uint64_t jobs_with(const Problem& problem, std::uint64_t rows) {
 std::uint32_t rows_of(const Problem& problem, const Caps& caps) {
   const std::uint64_t fit = q_floats / round_up<std::uint64_t>(problem.size(), 8);
   std::uint64_t rows = std::min({std::bit_ceil(group_rows(problem)), std::bit_floor(fit),
-                                 std::uint64_t{caps.software ? 4U : 8U}});
+                                 std::uint64_t{caps.traits.slow_compile ? 4U : 8U}});
   const std::uint64_t most_splits = ceil_div(problem.keys(), split_step);
-  while (!caps.software && rows > 1 &&
+  while (caps.traits.overlaps && rows > 1 &&
          jobs_with(problem, rows) * most_splits < busy_workgroups(caps)) {
     rows /= 2;
   }
@@ -65,7 +65,7 @@ std::uint32_t rows_of(const Problem& problem, const Caps& caps) {
 /// Parts of 64 elements of q that invocations hold; 0 where they would be too many.
 std::uint32_t held_of(const Problem& problem, const Caps& caps) {
   const std::uint64_t parts = ceil_div<std::uint64_t>(problem.size(), 64);
-  return caps.software && parts * rows_of(problem, caps) <= 4 ? narrow(parts) : 0;
+  return !caps.traits.near_memory && parts * rows_of(problem, caps) <= 4 ? narrow(parts) : 0;
 }
 
 /// Whether the keys of a column of values are neighbours, as in caches for products without this kernel, and can be read
@@ -105,8 +105,8 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   const bool turned = values_turned(problem);
   const Variant variant{.rows = rows_of(problem, caps),
                         .shuffle = caps.subgroups && caps.subgroup_min >= 8,
-                        .flight = caps.software ? 2U : 4U,
-                        .ahead = !caps.software,
+                        .flight = caps.traits.slow_compile ? 2U : 4U,
+                        .ahead = !caps.traits.slow_compile,
                         .held = held_of(problem, caps),
                         .turned = turned,
                         .rounds = turned ? narrow(problem.value_size() / 16) : 0,

@@ -3,7 +3,7 @@
 const counts_from = -3.0e38;
 var<workgroup> found: atomic<u32>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) t: u32) {
   let job = group_index(group, groups);
@@ -15,7 +15,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let at = p.mask_off + batch * p.mask_b + head * p.mask_h;
   var bits = 0u;
 #if VEC
-  for (var n = t; n < {{BQ * BK / 4}}u; n += 256u) {
+  for (var n = t; n < {{BQ * BK / 4}}u; n += {{WORKGROUP}}u) {
     let i = i0 + n / {{BK / 4}}u;
     let j = j0 + n % {{BK / 4}}u * 4u;
     if (i < p.queries && j < p.keys) {
@@ -24,7 +24,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
   }
 #else
-  for (var n = t; n < {{BQ * BK}}u; n += 256u) {
+  for (var n = t; n < {{BQ * BK}}u; n += {{WORKGROUP}}u) {
     let i = i0 + n / {{BK}}u;
     let j = j0 + n % {{BK}}u;
     if (i < p.queries && j < p.keys) { bits |= bits_of(mask_at(at + i * p.mask_i + j * p.mask_j)); }

@@ -98,7 +98,7 @@ bool fits(const Tile& tile, const Problem& problem, const MatrixConfig& shape, c
 /// get a small one. Measured on an H200: large heads take a processor's registers with 8 subgroups of two rows of matrices,
 /// and with a mask, which needs some more, with 16 of one.
 Tile tile_for(const Problem& problem, const MatrixConfig& shape, const Caps& caps) {
-  if (caps.software) return {.wm = 1, .wn = 2, .tm = 2, .keys = 16};
+  if (caps.traits.slow_compile) return {.wm = 1, .wn = 2, .tm = 2, .keys = 16};
   constexpr Tile small{.wm = 2, .wn = 2, .tm = 2, .keys = 32};
   std::array<Tile, 3> tiles{{{.wm = 4, .wn = 2, .tm = 2, .keys = 32}, small, small}};
   if (problem.mask.given()) tiles[0] = {.wm = 8, .wn = 2, .tm = 1, .keys = 32};
@@ -136,9 +136,9 @@ Status can(const Problem& problem, const Caps& caps) {
   return {};
 }
 
-/// Software devices emulate matrix units, slowly; few queries leave most of a tile empty.
+/// Few queries leave most of a tile empty.
 bool worth(const Problem& problem, const Caps& caps) {
-  return !caps.software && problem.queries() > 8;
+  return caps.traits.matrix_units && problem.queries() > 8;
 }
 
 std::uint64_t splits(const Problem& problem, const Caps& caps) {

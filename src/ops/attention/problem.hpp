@@ -191,6 +191,6 @@ inline constexpr std::uint64_t chunk_columns = 64;
 inline constexpr std::uint32_t rolled_chunks = 16;
 
 /// Workgroups that keep a device busy.
-constexpr std::uint64_t busy_workgroups(const Caps& caps) { return caps.software ? 4 : 512; }
+constexpr std::uint64_t busy_workgroups(const Caps& caps) { return caps.traits.fill(4); }
 
 }  // namespace weft::ops::attention

@@ -76,12 +76,12 @@ Status can(const Problem& problem, const Caps& caps) {
 }
 
 bool worth(const Problem& problem, const Caps& caps) {
-  return !caps.software && problem.queries() <= 8 && group_rows(problem) <= 32;
+  return !caps.traits.slow_barriers && problem.queries() <= 8 && group_rows(problem) <= 32;
 }
 
 std::uint64_t splits(const Problem& problem, const Caps& caps) {
   const std::uint64_t groups = jobs_of(problem);
-  const std::uint64_t wanted = caps.software ? 4 : busy;
+  const std::uint64_t wanted = caps.traits.groups(2);
   if (groups * 2 > wanted) return 1;
   return std::min(wanted / groups, ceil_div(problem.keys(), split_step));
 }

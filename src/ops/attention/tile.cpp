@@ -49,8 +49,8 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
       .sinks = !partial && problem.sinks.given(),
       .lse = !partial && problem.lse.given(),
       .partial = partial,
-      .rolled = caps.software,
-      .chunks = caps.software ? rolled_chunks : chunks};
+      .rolled = caps.traits.slow_compile,
+      .chunks = caps.traits.slow_compile ? rolled_chunks : chunks};
   Params params = params_of(problem, splits);
   params.chunks = chunks;
   params.blocks = narrow(ceil_div(problem.queries(), block_queries));

@@ -11,6 +11,7 @@
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
 #include "ops/overlap.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::border {
 namespace {
@@ -91,9 +92,9 @@ Status launch_part(Plan& plan, const Job& job, const Part& part, const Caps& cap
       access = Access::atomic;
     }
   }
-  // Software adapters spend more time on starting an invocation than on an element.
+  // Some devices spend more time on starting an invocation than on an element.
   for (const std::uint32_t items : {8U, 4U, 2U}) {
-    if (!caps.software || size_of(y.dtype) < 4 || y.shape[inner] % items != 0) continue;
+    if (caps.traits.items == 1 || size_of(y.dtype) < 4 || y.shape[inner] % items != 0) continue;
     variant.items = items;
     break;
   }
@@ -117,7 +118,7 @@ Status launch_part(Plan& plan, const Job& job, const Part& part, const Caps& cap
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   launch.operands = {{"x", part.x}, {"y", y, access}};
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, workgroup_width(caps)), caps);
   return plan.add(make_dispatch(std::move(launch), caps));
 }
 

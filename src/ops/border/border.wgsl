@@ -43,10 +43,10 @@ fn one(at: array<u32, {{RANK}}>) -> T {
   return T(x_at(from_));
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let g = group_index(group, groups) * 256u + lane;
+  let g = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (g >= p.total) { return; }
   var at: array<u32, {{RANK}}>;
   var rest = g;

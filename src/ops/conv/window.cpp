@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/unfold/windows.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::conv {
 namespace {
@@ -141,12 +142,13 @@ std::optional<Result<Plan>> plan_window(const Problem& problem, Mode mode, const
   params.x = steps_of(x);
   params.y = steps_of(y);
   // More rows share more, if the last of them do not lie behind the end (3 x 3 in 56 x 56 f32 on an H200: 21 us, 24 with four
-  // rows, 24 with 16). Software adapters compile long texts slowly.
-  if (!caps.software && (y.shape[2] + 3) / 4 % 2 == 0) variant.items = 8;
+  // rows, 24 with 16). Long texts take long to compile.
+  if (!caps.traits.slow_compile && (y.shape[2] + 3) / 4 % 2 == 0) variant.items = 8;
   Launch launch;
   if (mode == Mode::weight) {
     // A workgroup per channel fills a device only if it is wide (8 x 256 x 56 x 56 f16 on an H200: 37 us, 76 with 256).
-    if (!caps.software) {
+    variant.size = workgroup_width(caps);
+    if (!caps.traits.slow_barriers) {
       variant.items = 4;
       variant.size =
           std::min({1024U, std::bit_floor(caps.workgroup_invocations), caps.workgroup_bytes / 16});
@@ -181,7 +183,7 @@ std::optional<Result<Plan>> plan_window(const Problem& problem, Mode mode, const
       params.bias_step = narrow(problem.bias.stride[0]);
       launch.operands.push_back({"bias", problem.bias});
     }
-    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, workgroup_width(caps)), caps);
   }
   launch.constants = constants_of(variant);
   launch.params = block_of(params);

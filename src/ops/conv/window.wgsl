@@ -18,10 +18,10 @@ fn x_value(at: u32) -> V { return x_at(at); }
 fn w_value(at: u32) -> V { return w_at(at); }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let g = group_index(group, groups) * 256u + lane;
+  let g = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (g >= p.total) { return; }
   let width = p.out_w / {{OUTS}}u;
   let height = (p.out_h + {{ITEMS - 1}}u) / {{ITEMS}}u;

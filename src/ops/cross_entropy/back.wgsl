@@ -52,10 +52,10 @@ fn four(r: Row, column: u32, i: u32, v: vec4<f32>) -> vec4<f32> {
 }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let i = (group_index(group, groups) * 256u + lane) * {{BLOCK}}u;
+  let i = (group_index(group, groups) * {{WORKGROUP}}u + lane) * {{BLOCK}}u;
   if (i >= p.count) { return; }
 #if BLOCK == 1
   dx_put(p.dx_off + i, gradient(i, x_at(p.x_off + i)));

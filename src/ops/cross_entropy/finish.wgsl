@@ -1,12 +1,12 @@
 // Turns the states of rows (states.wgsl) into losses, log-sum-exps and the weight of a row in the result.
 // Tile: one workgroup of 256 that goes through all rows, so that sums are always made in the same order. Workgroup
 // memory: 2 KiB.
-var<workgroup> shared_sums: array<vec2<f32>, 256>;
+var<workgroup> shared_sums: array<vec2<f32>, {{WORKGROUP}}>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(local_invocation_index) lane: u32) {
   var sums = vec2<f32>(0.0);  // of the losses, and of the rows that count
-  for (var row = lane; row < p.rows; row += 256u) {
+  for (var row = lane; row < p.rows; row += {{WORKGROUP}}u) {
     let at = p.state_off + row * 4u;
     let t = state_at(at + 2u);
     let lse = state_at(at) + log(state_at(at + 1u));
@@ -20,7 +20,7 @@ fn main(@builtin(local_invocation_index) lane: u32) {
 #endif
   }
   shared_sums[lane] = sums;
-  for (var step = 128u; step > 0u; step /= 2u) {
+  for (var step = {{WORKGROUP / 2}}u; step > 0u; step /= 2u) {
     workgroupBarrier();
     if (lane < step) { shared_sums[lane] += shared_sums[lane + step]; }
   }

@@ -11,11 +11,10 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::cross_entropy {
 namespace {
-
-constexpr std::uint64_t group_size = 256;
 
 std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
@@ -325,7 +324,8 @@ void Launches::launch_back(const View& x, const View& t, const View& dx, const V
     launch.operands.push_back({.name = "classes", .view = classes_});
   }
   if (share.given()) launch.operands.push_back({.name = "share", .view = flat(share)});
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.count, group_size * variant.block), caps_);
+  launch.grid =
+      grid_1d(ceil_div<std::uint64_t>(params.count, workgroup_width(caps_) * variant.block), caps_);
   launch.label = formatted("cross_entropy back {}", name(dx.dtype));
   stages_.add(make_dispatch(std::move(launch), caps_));
 }

@@ -3,8 +3,8 @@
 // Tile: a workgroup of 256 per row; 4 blocks of BLOCK elements in flight per invocation. Blocks are aligned to 16 bytes
 // wherever the row starts; elements outside of the row are masked out. With BLOCK 1 elements may lie x_inner apart.
 // Workgroup memory: 16 bytes per subgroup (or 4 KiB without subgroups).
-#let SIZE = 256
-#let LANES = 256
+#let SIZE = WORKGROUP
+#let LANES = WORKGROUP
 #let ACROSS = 0
 #let CHUNK = 4
 #include "lib/row_tile.wgsl"
@@ -24,7 +24,7 @@ fn masked(v: vec4<f32>, i: u32, first: u32, last: u32) -> vec4<f32> {
 }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let row = group_index(group, groups);
@@ -36,9 +36,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if BLOCK > 1
   let last = first + p.columns;
   let blocks = (last + {{BLOCK - 1}}u) / {{BLOCK}}u;
-  for (var b = first / {{BLOCK}}u + lane; b < blocks; b += 1024u) {
+  for (var b = first / {{BLOCK}}u + lane; b < blocks; b += {{4 * WORKGROUP}}u) {
 #for k in 0..4
-    let b{{k}} = b + {{k * 256}}u;
+    let b{{k}} = b + {{k * WORKGROUP}}u;
     let at{{k}} = min(b{{k}}, blocks - 1u) * {{BLOCK}}u;
 #if BLOCK == 8
     let both{{k}} = x_at8(at{{k}});
@@ -69,7 +69,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     most = higher;
   }
 #else
-  for (var i = lane; i < p.columns; i += 256u) {
+  for (var i = lane; i < p.columns; i += {{WORKGROUP}}u) {
     let v = x_at(first + i * p.x_inner);
     let higher = max(most, v);
     sum = sum * exp(most - higher) + select(exp(v - higher), 0.0, v < lowest);

@@ -51,10 +51,10 @@ fn store(base: u32, i: u32, v: V) {
 }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let n = group_index(group, groups) * 256u + lane;
+  let n = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (n >= p.rows * p.segments) { return; }
   let row = n % p.rows;
   let segment = p.first_segment + n / p.rows;

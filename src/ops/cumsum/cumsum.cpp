@@ -10,6 +10,7 @@
 #include "ops/cumsum/shape.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::cumsum {
 namespace {
@@ -22,11 +23,11 @@ struct Variant {
   bool reverse = false;
   bool carried = false;  // segments start from the sums of those before them
   std::uint32_t kept_rank = 1;
-  std::uint32_t chunk = 1;  // rows: neighbours along the scan; columns: neighbours across it
-  std::uint32_t size = group_size;  // rows: invocations per workgroup
-  std::uint32_t lanes = 1;          // rows: invocations per row
-  bool shuffle = false;             // rows: use subgroup operations
-  bool tail = false;                // rows: the last chunk in memory is partial
+  std::uint32_t chunk = 1;   // rows: neighbours along the scan; columns: neighbours across it
+  std::uint32_t size = 256;  // rows: invocations per workgroup
+  std::uint32_t lanes = 1;   // rows: invocations per row
+  bool shuffle = false;      // rows: use subgroup operations
+  bool tail = false;         // rows: the last chunk in memory is partial
 
   static constexpr auto fields =
       std::tuple{field("DOMAIN", &Variant::domain),       field("MODE", &Variant::mode),
@@ -134,15 +135,15 @@ Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::stri
     variant.size = shape.size;
     variant.tail = job.count % shape.chunk != 0;
     variant.shuffle = caps.subgroups && job.function == Function::sum && shape.lanes > 1 &&
-                      (shape.lanes == group_size || shape.lanes <= caps.subgroup_min);
+                      (shape.lanes == workgroup_width(caps) || shape.lanes <= caps.subgroup_min);
     launch.features.subgroups = variant.shuffle;
     const std::uint64_t at_once = shape.size / shape.lanes;
     params.groups = narrow(shape.lanes == 1 ? ceil_div(rows * params.segments, at_once)
                                             : ceil_div(rows, at_once) * params.segments);
     launch.grid = grid_1d(params.groups, caps);
   } else {
-    params.groups =
-        narrow(ceil_div<std::uint64_t>(std::uint64_t{params.rows} * params.segments, group_size));
+    params.groups = narrow(ceil_div<std::uint64_t>(std::uint64_t{params.rows} * params.segments,
+                                                   workgroup_width(caps)));
     launch.grid = grid_1d(params.groups, caps);
   }
   launch.source = shape.by_rows ? "cumsum/rows.wgsl" : "cumsum/columns.wgsl";

@@ -11,7 +11,7 @@ alias V = vec4<T>;
 alias V = T;
 #endif
 #let HALVES = CHUNK == 8 ? 2 : 1
-#let ALL = LANES == 256
+#let ALL = LANES == WORKGROUP
 #let IN_SUBGROUP = SHUFFLE && !ALL
 alias Chunk = array<V, {{HALVES}}>;
 #let JOIN = CHUNK == 1 ? "join1" : "join4"

@@ -3,16 +3,17 @@
 #include <algorithm>
 
 #include "base/math.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::cumsum {
 namespace {
 
 constexpr std::uint32_t rounds = 4;  // chunks per invocation in one block of a row
-/// Software adapters run a workgroup subgroup by subgroup, and every barrier takes them microseconds. There each lane has a
+/// Where a workgroup runs subgroup by subgroup, and every barrier takes microseconds, each lane has a
 /// sequence or a segment of its own, and short sequences (or short ones that are few) belong to one subgroup each.
-constexpr std::uint64_t software_rows = 64;
-constexpr std::uint32_t software_lanes = 8;
-constexpr std::uint64_t software_chunks = 4096;  // of a short sequence
+constexpr std::uint64_t single_rows = 64;
+constexpr std::uint32_t single_lanes = 8;
+constexpr std::uint64_t single_chunks = 4096;  // of a short sequence
 
 }  // namespace
 
@@ -51,13 +52,15 @@ Shape choose_shape(const Job& job, std::uint64_t budget, const Caps& caps) {
       break;
     }
     const std::uint64_t chunks = ceil_div<std::uint64_t>(job.count, shape.chunk);
+    const std::uint32_t group_size = workgroup_width(caps);
+    shape.size = group_size;
     shape.lanes = chunks <= 32 ? 8 : chunks <= 128 ? 32 : group_size;
-    std::uint64_t most_segments = ceil_div<std::uint64_t>(1024, rows);
-    if (caps.software) {
-      const bool together = chunks <= (rows < software_rows ? software_chunks : 32);
-      shape.lanes = together ? software_lanes : 1;
-      shape.size = rows < std::uint64_t{4} * group_size ? software_lanes : group_size;
-      most_segments = together ? 1 : ceil_div(software_rows, rows);
+    std::uint64_t most_segments = ceil_div<std::uint64_t>(caps.traits.fill(8), rows);
+    if (caps.traits.slow_barriers) {
+      const bool together = chunks <= (rows < single_rows ? single_chunks : 32);
+      shape.lanes = together ? single_lanes : 1;
+      shape.size = rows < std::uint64_t{4} * group_size ? single_lanes : group_size;
+      most_segments = together ? 1 : ceil_div(single_rows, rows);
     }
     const std::uint64_t block = std::uint64_t{shape.lanes == 1 ? 1 : group_size} * rounds;
     const std::uint64_t blocks = ceil_div(chunks, block);

@@ -9,7 +9,6 @@
 namespace weft::ops::cumsum {
 
 /// Invocations per workgroup, where nothing else is said.
-inline constexpr std::uint32_t group_size = 256;
 
 /// One scan in normal form.
 struct Job {
@@ -43,10 +42,10 @@ struct Job {
 struct Shape {
   bool by_rows = true;
   std::uint32_t chunk = 1;
-  std::uint32_t lanes = group_size;
-  std::uint32_t size = group_size;  // of a workgroup, by rows
-  std::uint64_t span = 0;           // chunks (columns: elements) per segment
-  std::uint64_t segments = 1;       // per sequence
+  std::uint32_t lanes = 256;
+  std::uint32_t size = 256;    // of a workgroup, by rows
+  std::uint64_t span = 0;      // chunks (columns: elements) per segment
+  std::uint64_t segments = 1;  // per sequence
 };
 
 /// All elements of `view` lie at multiples of `bytes`, as far as dimensions other than `except` decide.

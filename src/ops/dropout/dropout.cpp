@@ -9,6 +9,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/row_kernel.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::dropout {
 namespace {
@@ -105,7 +106,7 @@ Result<Dispatch> launch_piece(const Args& args, std::span<const View> piece, con
                       .view = y,
                       .access = shares_words ? Access::atomic : Access::write,
                       .unit = unit(y)}};
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, 256), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, workgroup_width(caps)), caps);
   launch.label = formatted("dropout {}", name(y.dtype));
   return make_dispatch(std::move(launch), caps);
 }

@@ -16,10 +16,10 @@ fn dropped(index: u32, seed: vec2<u32>, value: f32) -> f32 {
   return select(value * p.factor, 0.0, random < p.threshold);
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let chunk = group_index(group, groups) * 256u + lane;
+  let chunk = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (chunk >= p.chunks) { return; }
   let seed = vec2<u32>(seed_at(p.seed_off), seed_at(p.seed_off + 1u));
   var x = p.x_off;

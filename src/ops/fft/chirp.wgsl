@@ -23,10 +23,10 @@ fn sided(v: vec2<f32>) -> vec2<f32> { return select(v, v.yx, p.inverse != 0u); }
 fn chirp(j: u32) -> vec2<f32> { return bitcast<vec2<f32>>(c_words2(p.c_off + j * 2u)) * vec2<f32>(1.0, -1.0); }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let g = group_index(group, groups) * 256u + lane;
+  let g = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (g >= p.total) { return; }
 #if MODE == "kernel"
   let near = min(g, p.m - g);

@@ -16,6 +16,7 @@
 #include "ops/map/map.hpp"
 #include "ops/overlap.hpp"
 #include "ops/stages.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::fft {
 namespace {
@@ -186,7 +187,7 @@ class Transform {
     launch.operands = std::move(operands);
     launch.constants = constants_of(ChirpVariant{mode});
     launch.params = block_of(params);
-    launch.grid = grid_1d(ceil_div<std::uint64_t>(total, 256), caps_);
+    launch.grid = grid_1d(ceil_div<std::uint64_t>(total, workgroup_width(caps_)), caps_);
     stages_.add(make_dispatch(std::move(launch), caps_));
   }
 

@@ -11,8 +11,13 @@ namespace {
 /// Bytes of workgroup memory for one transform: see PITCH in pass.wgsl.
 std::uint64_t bytes_of(std::uint64_t length) { return (length + length / 8 + 1) * 8; }
 
-/// Software adapters compile long texts slowly, and have no workgroup memory that would be faster than any other.
-std::uint64_t longest_pass(const Caps& caps) { return caps.software ? 64 : 4096; }
+/// Long passes pay where workgroup memory is faster than any other.
+/// An invocation takes 16 elements at most.
+std::uint64_t longest_pass(const Caps& caps) {
+  return caps.traits.near_memory
+             ? std::min<std::uint64_t>(4096, 16ULL * std::bit_floor(caps.workgroup_invocations))
+             : 64;
+}
 
 /// The radices of stages: powers of two in as few as can be, of about the same size.
 std::vector<std::uint32_t> stages_of(std::uint64_t length) {

@@ -7,11 +7,10 @@
 #include "base/math.hpp"
 #include "ops/aligned.hpp"
 #include "ops/iterate.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::fused {
 namespace {
-
-constexpr std::uint32_t group_size = 256;  // as in fused.wgsl
 
 struct Variant {
   std::uint32_t inputs = 0;
@@ -107,7 +106,7 @@ Result<Dispatch> launch_piece(const Chain& chain, std::span<const View> views, c
   launch.label = label_of(chain);
   launch.constants = constants_of(variant);
   const std::uint64_t chunks = ceil_div<std::uint64_t>(y.count(), chunking.chunk);
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(chunks, group_size), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(chunks, workgroup_width(caps)), caps);
   return make_dispatch(std::move(launch), caps);
 }
 

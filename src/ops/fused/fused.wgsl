@@ -28,10 +28,10 @@ fn place(number: u32) -> Place {
   return at;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let number = (group_index(group, groups) * 256u + lane) * {{CHUNK}}u;
+  let number = (group_index(group, groups) * {{WORKGROUP}}u + lane) * {{CHUNK}}u;
   if (number >= p.count) { return; }
   if (number + {{CHUNK}}u > p.count) {
     for (var i = number; i < p.count; i++) { y_put(p.y_off + i, single(place(i)).x); }

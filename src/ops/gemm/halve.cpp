@@ -148,7 +148,7 @@ bool wants_halves(const Problem& problem, const Context& context) {
     return false;
   }
   if (args.kernel == halves_name) return true;
-  return args.kernel.empty() && !caps.software && problem.m() > 8 && problem.n() > 8 &&
+  return args.kernel.empty() && caps.traits.matrix_units && problem.m() > 8 && problem.n() > 8 &&
          problem.m() * problem.n() * problem.k() * problem.batches() >= least_work &&
          choose_matrix(problem.m(), problem.n(), problem.k(), problem.batches(), caps).has_value();
 }

@@ -61,8 +61,7 @@ Status can(const Problem& given, const Context& context) {
   return {};
 }
 
-/// Software devices emulate matrix units, slowly.
-bool worth(const Problem&, const Context& context) { return !context.caps.software; }
+bool worth(const Problem&, const Context& context) { return context.caps.traits.matrix_units; }
 
 std::uint32_t parts(const Problem& problem, const Context& context) {
   const auto choice = choice_for(oriented(problem), context);

@@ -112,8 +112,9 @@ std::optional<Tile> choose(std::span<const Tile> tiles, std::uint64_t m, std::ui
   for (const Tile& tile : tiles) {
     if (!tile.valid(caps)) continue;
     last = tile;
-    // Software devices gain nothing from large tiles, and compile them slowly.
-    if (!caps.software && workgroups(tile, m, n, batches) >= busy_workgroups(caps)) break;
+    // Large tiles take long to compile.
+    if (!caps.traits.slow_compile && workgroups(tile, m, n, batches) >= busy_workgroups(caps))
+      break;
   }
   return last;
 }

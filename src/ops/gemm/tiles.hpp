@@ -81,7 +81,7 @@ std::span<const RegisterTile> register_sweep();
 std::span<const VectorTile> vector_sweep();
 
 /// Workgroups that keep a device busy.
-constexpr std::uint64_t busy_workgroups(const Caps& caps) { return caps.software ? 4 : 256; }
+constexpr std::uint64_t busy_workgroups(const Caps& caps) { return caps.traits.fill(2); }
 
 /// Parts of K so that `workgroups` grow to what keeps the device busy, each at least `least` long.
 std::uint32_t parts_for(std::uint64_t workgroups, std::uint64_t k, std::uint64_t least,

@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "ops/gemm/problem.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::gemm {
 namespace {
@@ -52,11 +53,13 @@ VectorTile tile_for(const Problem& problem, const Context& context) {
   // Measured on a large GPU: along k one group of loads in flight is enough for one row, and across k
   // larger workgroups win where there are many columns.
   VectorTile tile;
+  tile.threads = tile.team = workgroup_width(caps);
+  tile.ky = std::min(tile.ky, tile.threads / 8);
   if (along_k(problem) && problem.m() == 1) tile.unroll = 1;
   if (!along_k(problem) && problem.n() >= 8192 && caps.workgroup_invocations >= 512) {
     tile = {.threads = 512, .team = 512, .ky = 64};
   }
-  if (caps.software) return {.threads = 64, .team = 8, .ky = 8, .unroll = 1};
+  if (caps.traits.slow_barriers) return {.threads = 64, .team = 8, .ky = 8, .unroll = 1};
   // At least two chunks per invocation of a team, so that starting it pays.
   while (tile.team > 32 && problem.k() < std::uint64_t{tile.team} * 16) tile.team /= 2;
   if (caps.subgroups && caps.subgroup_max <= tile.threads) {

@@ -12,6 +12,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/row_kernel.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::hyper {
 namespace {
@@ -103,7 +104,7 @@ void finish_streams(Launch& launch, const Variant& variant, std::uint64_t tokens
   launch.params.add("count", static_cast<std::uint32_t>(tokens * width));
   launch.params.add("width", static_cast<std::uint32_t>(width));
   launch.params.add("streams", static_cast<std::uint32_t>(streams));
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(tokens * width, 256), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(tokens * width, workgroup_width(caps)), caps);
   launch.label = formatted("hyper {}", variant.mode);
 }
 

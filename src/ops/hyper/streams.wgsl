@@ -1,9 +1,9 @@
 // Reads from (MODE "read") or writes to ("write") the residual streams of tokens, see hyper.hpp.
 // Tile: 256 invocations, an element of a token's width each, which goes through all streams. No workgroup memory.
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let n = group_index(group, groups) * 256u + lane;
+  let n = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (n >= p.count) { return; }
   let token = n / p.width;
   let i = n - token * p.width;

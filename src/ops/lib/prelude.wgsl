@@ -1,5 +1,9 @@
 // Small pieces that every kernel may use. The renderer includes this file in front of every kernel.
 
+#if !defined(WORKGROUP)
+#let WORKGROUP = 256  // workgroup.hpp
+#endif
+
 // The number of this workgroup in a grid made by grid_1d().
 fn group_index(group: vec3<u32>, groups: vec3<u32>) -> u32 {
   return group.x + group.y * groups.x;

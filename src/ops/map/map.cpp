@@ -12,11 +12,11 @@
 #include "ops/iterate.hpp"
 #include "ops/map/flat.hpp"
 #include "ops/map/transpose.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::map {
 namespace {
 
-constexpr std::uint32_t group_size = 256;  // as in map.wgsl
 constexpr std::array<std::string_view, 3> input_names{"a", "b", "c"};
 
 struct Variant {
@@ -379,7 +379,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
          .unit = chunking.chunk > 1 && !chunking.ragged && y.dtype != DType::i64 ? words(y) : 1});
     launch.source = "map/map.wgsl";
     launch.label = formatted("{} {}", mine.function, name(args.y.dtype));
-    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, group_size), caps);
+    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, workgroup_width(caps)), caps);
     launch.constants = constants_of(mine);
     launch.params = block_of(params);
     return plan.add(make_dispatch(std::move(launch), caps));

@@ -66,10 +66,10 @@ fn element(number: u32) -> y_t {
 }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let chunk = group_index(group, groups) * 256u + lane;
+  let chunk = group_index(group, groups) * {{WORKGROUP}}u + lane;
 #if RAGGED
   // One output word per invocation: CHUNK elements that each have their own place in the inputs.
   if (chunk >= p.chunks) { return; }

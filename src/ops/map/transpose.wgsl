@@ -9,7 +9,7 @@ var<workgroup> lines: array<vec4<y_t>, 1024>;
 
 fn convert(v: vec4<a_t>) -> vec4<y_t> { return vec4<y_t>(vec4<T>(v)); }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let number = group_index(group, groups);
@@ -31,9 +31,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 
   // Line = column of y; four rows (contiguous in a) per group.
   let four = lane % 16u;
-#for k in 0..4
+#for k in 0..(1024 / WORKGROUP)
   {
-    let line = lane / 16u + {{k * 16}}u;
+    let line = lane / 16u + {{k * WORKGROUP / 16}}u;
     let column = column0 + line;
     let row = row0 + four * 4u;
     if (column < p.columns && row < p.rows) {
@@ -51,9 +51,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   }
 #endfor
   workgroupBarrier();
-#for k in 0..4
+#for k in 0..(1024 / WORKGROUP)
   {
-    let line = lane / 16u + {{k * 16}}u;  // now a row of y
+    let line = lane / 16u + {{k * WORKGROUP / 16}}u;  // now a row of y
     let row = row0 + line;
     let column = column0 + four * 4u;
     if (row < p.rows && column < p.columns) {

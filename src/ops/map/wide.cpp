@@ -11,11 +11,11 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::map {
 namespace {
 
-constexpr std::uint32_t group_size = 256;  // as in wide.wgsl
 constexpr std::array<std::string_view, 3> input_names{"a", "b", "c"};
 constexpr std::array<std::string_view, 35> names{
     "copy",       "abs",         "neg",         "sign",        "step",        "square",
@@ -105,7 +105,7 @@ Status launch_piece(Plan& plan, const Args& args, std::span<const View> piece, c
   launch.operands.push_back({"y", y, size_of(y.dtype) < 4 ? Access::atomic : Access::write});
   launch.source = "map/wide.wgsl";
   launch.label = formatted("{} wide {}", args.function, name(y.dtype));
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.count, group_size), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.count, workgroup_width(caps)), caps);
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   return plan.add(make_dispatch(std::move(launch), caps));

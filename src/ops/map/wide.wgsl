@@ -215,10 +215,10 @@ fn f(a: W, b: W, c: W, number: u32) -> W {
 #endif
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let number = group_index(group, groups) * 256u + lane;
+  let number = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (number >= p.count) { return; }
   var rest = number;
 #for k in 0..INPUTS

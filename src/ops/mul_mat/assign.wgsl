@@ -4,8 +4,8 @@
 // {{WIDTH}} of them: the bucket, the first row in `order` and how many. Tiles that are not needed have none.
 // Rows of one matrix come in any order, which no result depends on.
 var<workgroup> counts: array<atomic<u32>, {{BUCKETS}}>;
-var<workgroup> sums: array<vec2<u32>, 256>;
-#let PER = (BUCKETS + 255) / 256
+var<workgroup> sums: array<vec2<u32>, {{WORKGROUP}}>;
+#let PER = (BUCKETS + WORKGROUP - 1) / WORKGROUP
 
 fn bucket_of(row: u32) -> u32 {
   let token = row / p.used;
@@ -13,11 +13,11 @@ fn bucket_of(row: u32) -> u32 {
   return select({{BUCKETS - 1}}u, bitcast<u32>(id), id >= 0i && bitcast<u32>(id) < {{BUCKETS - 1}}u);
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(local_invocation_index) lane: u32) {
-  for (var i = lane; i < {{BUCKETS}}u; i += 256u) { atomicStore(&counts[i], 0u); }
+  for (var i = lane; i < {{BUCKETS}}u; i += {{WORKGROUP}}u) { atomicStore(&counts[i], 0u); }
   workgroupBarrier();
-  for (var row = lane; row < p.rows; row += 256u) { atomicAdd(&counts[bucket_of(row)], 1u); }
+  for (var row = lane; row < p.rows; row += {{WORKGROUP}}u) { atomicAdd(&counts[bucket_of(row)], 1u); }
   workgroupBarrier();
   // Rows and tiles in front of the buckets of each invocation.
   let first = min(lane * {{PER}}u, {{BUCKETS}}u);
@@ -29,13 +29,13 @@ fn main(@builtin(local_invocation_index) lane: u32) {
   }
   sums[lane] = own;
   workgroupBarrier();
-  for (var step = 1u; step < 256u; step *= 2u) {
+  for (var step = 1u; step < {{WORKGROUP}}u; step *= 2u) {
     let before = select(vec2<u32>(), sums[max(lane, step) - step], lane >= step);
     workgroupBarrier();
     sums[lane] += before;
     workgroupBarrier();
   }
-  let tile_count = sums[255].y;
+  let tile_count = sums[{{WORKGROUP - 1}}].y;
   var at = sums[lane] - own;
   for (var i = first; i < end; i++) {
     let count = atomicLoad(&counts[i]);
@@ -50,8 +50,8 @@ fn main(@builtin(local_invocation_index) lane: u32) {
     at.x += count;
   }
   workgroupBarrier();
-  for (var i = tile_count + lane; i < p.tiles; i += 256u) { tiles_put(p.tiles_off + i * 3u + 2u, 0u); }
-  for (var row = lane; row < p.rows; row += 256u) {
+  for (var i = tile_count + lane; i < p.tiles; i += {{WORKGROUP}}u) { tiles_put(p.tiles_off + i * 3u + 2u, 0u); }
+  for (var row = lane; row < p.rows; row += {{WORKGROUP}}u) {
     order_put(p.order_off + atomicAdd(&counts[bucket_of(row)], 1u), row);
   }
 }

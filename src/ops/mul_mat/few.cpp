@@ -66,16 +66,19 @@ std::uint32_t tile_bytes(const Variant& v) {
   return 16 * std::max(tiles, sums);
 }
 
-/// Rows of weights times splits of k that keep a device busy: four workgroups of 64 rows for each of an H200's processors.
-constexpr std::uint64_t busy_rows = 33792;
+/// Rows of weights times splits of k that keep a processor busy: four workgroups of 64 rows.
+constexpr std::uint64_t busy_rows = 256;
 
-/// The tile for a product, or none where the device has no matrices for it. Software devices get a small one.
+/// The tile for a product, or none where the device has no matrices for it. Devices that compile slowly get a small one.
 std::optional<Variant> variant_of(const Problem& problem, const Caps& caps) {
   if (!caps.subgroup_matrix || !caps.f16 || !caps.subgroups) return std::nullopt;
   if (caps.subgroup_min != caps.subgroup_max || caps.subgroup_max == 0) return std::nullopt;
-  const std::uint32_t side = caps.software ? 8 : 16;
-  const MatrixConfig shape{MatrixType::f16, MatrixType::f32, side, side, side};
-  if (!std::ranges::contains(caps.matrix_configs, shape)) return std::nullopt;
+  const auto offered = [&caps](std::uint32_t side) {
+    const MatrixConfig shape{MatrixType::f16, MatrixType::f32, side, side, side};
+    return std::ranges::contains(caps.matrix_configs, shape);
+  };
+  const std::uint32_t side = offered(16) ? 16 : 8;
+  if (!offered(side)) return std::nullopt;
   const DType type = problem.weights.dtype;
   Variant variant{.type = name(type),
                   .aligned = is_quantized(type) && quant::blocks_aligned(problem.weights),
@@ -95,7 +98,7 @@ std::optional<Variant> variant_of(const Problem& problem, const Caps& caps) {
     variant.bm = 128;
     variant.subgroups = 8;
   }
-  if (caps.software) {
+  if (caps.traits.slow_compile) {
     variant.bm = 16;
     variant.bk = 32;
     variant.subgroups = 2;
@@ -128,7 +131,7 @@ Status add_few(Stages& stages, Problem problem, const Caps& caps) {
   const std::uint64_t pieces = problem.k() / piece_elements;
   const std::uint64_t step = variant->bk / piece_elements;
   const std::uint64_t tiles = ceil_div<std::uint64_t>(problem.m(), variant->bm);
-  const std::uint64_t busy = caps.software ? 4 : busy_rows / variant->bm;
+  const std::uint64_t busy = caps.traits.groups(busy_rows / variant->bm);
   const std::uint64_t wanted = std::clamp<std::uint64_t>(busy / tiles, 1, ceil_div(pieces, step));
   FewParams params{.m = u32(problem.m()), .n = u32(problem.n()), .pieces = u32(pieces)};
   params.split_pieces = u32(round_up(ceil_div(pieces, wanted), step));

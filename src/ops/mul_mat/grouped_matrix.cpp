@@ -26,7 +26,7 @@ struct Variant {
                  field("MK", &Variant::mk),       field("SG", &Variant::subgroup)};
 };
 
-/// Rows and width of tiles on software devices, where large kernels take long to compile.
+/// Rows and width of tiles where large kernels take long to compile.
 constexpr std::uint32_t small_tile = 16;
 
 }  // namespace
@@ -37,12 +37,12 @@ std::uint32_t matrix_width(const IdProblem& problem, const Caps& caps) {
   if (!caps.subgroup_matrix || !caps.f16 || !caps.subgroups) return 0;
   if (!(is_quantized(weights.dtype) || floats) || problem.x.shape[2] % 32 != 0) return 0;
   const auto matrices = gemm::choose_matrix(64, 64, 64, 1, caps);
-  const std::uint32_t half = caps.software ? 8 : 16;
+  const std::uint32_t half = caps.traits.slow_compile ? 8 : 16;
   if (!matrices || half % matrices->tile.mm != 0 || half % matrices->tile.mn != 0 ||
       32 % matrices->tile.mk != 0 || 4 * caps.subgroup_max > caps.workgroup_invocations) {
     return 0;
   }
-  if (caps.software) return small_tile;
+  if (caps.traits.slow_compile) return small_tile;
   // Wide tiles decode weights less often, narrow ones waste less where matrices have few rows. Measured on an H200 with 32
   // rows for each of 128 matrices of q4_0: 304 us with wide tiles, 363 with narrow ones.
   return problem.ids.count() > 20 * problem.all_experts ? 64 : 32;
@@ -58,7 +58,7 @@ Result<Dispatch> launch_grouped_matrix(const IdProblem& problem, const Assignmen
   const Variant variant{.type = weights.dtype,
                         .aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights),
                         .width = matrix_width(problem, caps),
-                        .rows = caps.software ? small_tile : tile_rows,
+                        .rows = caps.traits.slow_compile ? small_tile : tile_rows,
                         .mm = matrices->tile.mm,
                         .mn = matrices->tile.mn,
                         .mk = matrices->tile.mk,

@@ -3,6 +3,7 @@
 
 #include "ops/fields.hpp"
 #include "ops/mul_mat/problem.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::mul_mat {
 namespace {
@@ -39,9 +40,9 @@ Result<Dispatch> launch_halve(const View& x, const View& halves, const View& sca
   out.label = "mul_mat halve";
   out.params = block_of(params);
   // Few long rows leave most of a device idle: they get all invocations that a workgroup can have.
-  const bool few = !caps.software && rows < 256 && params.chunks >= 1024;
-  out.constants = constants_of(
-      HalveVariant{.threads = few && caps.workgroup_invocations >= 1024 ? 1024U : 256U});
+  const bool few = !caps.traits.slow_barriers && rows < 256 && params.chunks >= 1024;
+  out.constants = constants_of(HalveVariant{
+      .threads = few && caps.workgroup_invocations >= 1024 ? 1024U : workgroup_width(caps)});
   out.operands = {{.name = "x", .view = x, .unit = size_of(x.dtype)},
                   {.name = "halves", .view = halves, .access = Access::write, .unit = 2},
                   {.name = "scales", .view = scales, .access = Access::write}};

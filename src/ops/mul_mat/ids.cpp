@@ -162,9 +162,9 @@ bool can_vector(const IdProblem& problem, const Caps& caps) {
          (is_quantized(weights.dtype) || quant::rows_in_chunks(weights, 8));
 }
 
-/// Few rows meet few matrices twice. Software devices gain nothing from rows that share a tile: its barriers cost more.
+/// Few rows meet few matrices twice. Rows that share a tile gain nothing where its barriers cost more.
 bool is_few(const IdArgs& args, const Caps& caps) {
-  return caps.software ||
+  return caps.traits.slow_barriers ||
          args.ids.count() <= std::max<std::uint64_t>(16, args.weights.shape[0] / 2);
 }
 
@@ -258,7 +258,7 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
   std::string_view kernel = args.kernel;
   if (kernel.empty()) {
     const bool few = is_few(args, caps);
-    const bool matrices = !caps.software && matrix_width(problem, caps) != 0;
+    const bool matrices = caps.traits.matrix_units && matrix_width(problem, caps) != 0;
     kernel = matrices ? "matrix" : "grouped";
     if ((few && can_vector(problem, caps)) || problem.all_experts > most_experts) kernel = "vector";
   }

@@ -195,7 +195,9 @@ Result<Problem> problem_of(const Args& args) {
 }
 
 /// Matrix units that are real, and multiply f16.
-bool has_matrices(const Caps& caps) { return caps.subgroup_matrix && caps.f16 && !caps.software; }
+bool has_matrices(const Caps& caps) {
+  return caps.subgroup_matrix && caps.f16 && caps.traits.matrix_units;
+}
 
 bool wants_few(const Args& args, const Caps& caps) {
   const std::uint64_t columns = args.y.shape[args.y.rank - 2];

@@ -1,14 +1,14 @@
 // Rows of f32 as signed bytes with a scale for each block of 32, laid out as pack_block.wgsl says.
 // Tile: 256 invocations, one for four elements; workgroup memory: 256 floats. Rows are contiguous and aligned to 4 elements.
 #include "mul_mat/pack_block.wgsl"
-var<workgroup> largest: array<f32, 256>;
+var<workgroup> largest: array<f32, {{WORKGROUP}}>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let number = group_index(group, groups);
   let row = number / p.groups;
-  let chunk = (number - row * p.groups) * 256u + lane;
+  let chunk = (number - row * p.groups) * {{WORKGROUP}}u + lane;
   let q4 = row / p.shape_4;
   let q3 = q4 / p.shape_3;
   let q2 = q3 / p.shape_2;

@@ -13,14 +13,13 @@
 #include "ops/mul_mat/vector.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/stages.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::mul_mat {
 namespace {
 
 constexpr std::uint32_t group_elements = 32;  // of x, with a scale
 constexpr std::uint32_t unit_elements = 64;
-/// Packing costs a launch: products of fewer bytes of weights are faster without (measured on an H200).
-constexpr std::uint64_t least_packed_bytes = 4ULL << 20;
 
 struct PackParams {
   std::array<std::uint32_t, 5> shape{};
@@ -44,7 +43,7 @@ VectorVariant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& c
   VectorVariant variant{.type = type, .threads = 64, .rows = 2};
   variant.columns = std::bit_ceil(u32(n));
   const std::uint64_t units = k / unit_elements;
-  if (caps.software) {
+  if (caps.traits.slow_barriers) {
     variant.team = units < 16 ? 8 : 16;
     if (variant.columns >= 4) variant.rows = 1;  // Compiles in half the time.
   } else {
@@ -153,7 +152,7 @@ Result<Dispatch> launch_pack(const View& x, const View& packed, const Caps& caps
   }
   params.rows = u32(rows);
   params.blocks = u32(x.shape[5] / group_elements);
-  params.groups = u32(ceil_div<std::uint64_t>(x.shape[5], 1024));
+  params.groups = u32(ceil_div<std::uint64_t>(x.shape[5], 4ULL * workgroup_width(caps)));
   params.row_words = u32(packed_words(x.shape[5]));
   Launch out;
   out.source = "mul_mat/pack.wgsl";
@@ -178,8 +177,9 @@ void add_pack_to(Stages& stages, const View& x, const View& packed, const Caps& 
 
 }  // namespace
 
+/// Packing costs a launch: products of fewer bytes of weights are faster without.
 bool pays_to_pack(std::uint64_t weight_bytes, std::uint64_t columns, const Caps& caps) {
-  return caps.software || weight_bytes * columns >= least_packed_bytes;
+  return weight_bytes * columns >= caps.traits.launch_bytes;
 }
 
 View packed_view(const View& x) {

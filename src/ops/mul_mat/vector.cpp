@@ -9,6 +9,7 @@
 #include "ops/mul_mat/vector.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/tables.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::mul_mat {
 namespace {
@@ -26,24 +27,25 @@ VectorVariant choose(const View& weights, std::uint64_t m, std::uint64_t n, std:
   const bool aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights);
   VectorVariant variant{.type = weights.dtype, .aligned = aligned};
   variant.columns = std::bit_ceil(static_cast<std::uint32_t>(n));
-  variant.threads = caps.software ? 64 : 256;
+  variant.threads = caps.traits.slow_barriers ? 64 : workgroup_width(caps);
   const std::uint64_t pieces = k / piece_elements;
-  // Longer ones gain nothing where invocations run in turn, and the compiler of the software adapter takes minutes for some.
-  const std::uint32_t longest = caps.software ? 8 : variant.threads / 2;
-  variant.team = std::clamp<std::uint32_t>(
-      std::bit_floor(u32(std::max<std::uint64_t>(pieces / 4, 1))), caps.software ? 8 : 32, longest);
+  // Longer ones gain nothing where invocations run in turn, and take a slow compiler minutes.
+  const std::uint32_t longest = caps.traits.slow_barriers ? 8 : variant.threads / 2;
+  variant.team =
+      std::clamp<std::uint32_t>(std::bit_floor(u32(std::max<std::uint64_t>(pieces / 4, 1))),
+                                caps.traits.slow_barriers ? 8 : 32, longest);
   if (caps.subgroups && caps.subgroup_min >= 2) {
     variant.subgroup = std::min(std::bit_floor(caps.subgroup_min), variant.team);
   }
   if (rows == 0) {
     // Measured on an H200: with columns to share a decoded weight, 8 rows in short teams are faster by 1.4.
-    const bool wide = !caps.software && variant.columns >= 4;
+    const bool wide = !caps.traits.slow_barriers && variant.columns >= 4;
     if (wide) {
       variant.threads = 128;
       variant.team = std::min(variant.team, 64U);
     }
     rows = wide ? 8 : 4;
-    const std::uint64_t enough = caps.software ? 4 : wide ? 256 : 512;  // workgroups
+    const std::uint64_t enough = caps.traits.fill(wide ? 2 : 4);  // workgroups
     const auto groups = [&](std::uint64_t r) {
       return ceil_div<std::uint64_t>(m, variant.threads / variant.team * r) * others;
     };

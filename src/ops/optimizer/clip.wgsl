@@ -1,13 +1,13 @@
 // From the sums of squares of all gradients: their norm, and the scale that clips it.
 // Tile: one workgroup of 256. Workgroup memory: 1 KiB.
-var<workgroup> sums: array<f32, 256>;
+var<workgroup> sums: array<f32, {{WORKGROUP}}>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(local_invocation_index) lane: u32) {
   var sum = 0.0;
-  for (var i = lane; i < p.count; i += 256u) { sum += squares_at(p.squares_off + i); }
+  for (var i = lane; i < p.count; i += {{WORKGROUP}}u) { sum += squares_at(p.squares_off + i); }
   sums[lane] = sum;
-  for (var step = 128u; step > 0u; step /= 2u) {
+  for (var step = {{WORKGROUP / 2}}u; step > 0u; step /= 2u) {
     workgroupBarrier();
     if (lane < step) { sums[lane] += sums[lane + step]; }
   }

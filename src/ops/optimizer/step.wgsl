@@ -52,10 +52,10 @@ fn next(before: Step, gradient: V) -> Step {
   return s;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let first = (group_index(group, groups) * 256u + lane) * {{BLOCK}}u;
+  let first = (group_index(group, groups) * {{WORKGROUP}}u + lane) * {{BLOCK}}u;
   if (first >= p.count) { return; }
 #if HAS_SCALE
   // All exponent bits set: infinite or NaN. Tested as bits, because compilers may assume that neither occurs.

@@ -2,10 +2,10 @@
 // (windows.wgsl). The windows that may hold it end at most p.reach steps in front of the last one, along each dimension.
 // Tile: 256 invocations, one per ITEMS rows of CHUNK neighbouring columns. No workgroup memory.
 // Assumes: with CHUNK 2 rows of the result are even and aligned to words.
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let g = group_index(group, groups) * 256u + lane;
+  let g = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (g >= p.total) { return; }
   let extent = vec3<u32>(vec3<i32>(p.size_0, p.size_1, p.size_2));
   let out = vec3<u32>(vec3<i32>(p.out_0, p.out_1, p.out_2));

@@ -40,10 +40,10 @@ fn one(n: u32, c: u32, at: vec3<i32>) -> f32 {
   return sum;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let g = group_index(group, groups) * 256u + lane;
+  let g = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (g >= p.total) { return; }
   let extent = vec3<u32>(size());
   let width = extent.z / {{CHUNK}}u;

@@ -12,6 +12,7 @@
 #include "ops/map/map.hpp"
 #include "ops/overlap.hpp"
 #include "ops/unfold/windows.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::pool {
 namespace {
@@ -73,14 +74,14 @@ Status push(Plan& plan, std::string_view source, const Variant& variant, const P
   launch.operands = std::move(operands);
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, workgroup_width(caps)), caps);
   return plan.add(make_dispatch(std::move(launch), caps));
 }
 
 /// Finding a place takes longer than an element itself, so an invocation takes several rows; small tensors need all
 /// invocations to fill a device.
 std::uint32_t rows_of(const View& y, const Caps& caps) {
-  if (caps.software) return y.shape[3] < 4 ? 1 : 4;
+  if (caps.traits.items > 1) return y.shape[3] < 4 ? 1 : 4;
   return y.shape[3] >= 16 && y.count() >= (1ULL << 20) ? 8 : 1;
 }
 

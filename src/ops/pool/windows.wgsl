@@ -13,10 +13,10 @@ fn beyond(v: f32, best: f32) -> bool {
   return (v > best || nan) && (bitcast<u32>(best) & 0x7fffffffu) <= 0x7f800000u;
 }
 #endif
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let g = group_index(group, groups) * 256u + lane;
+  let g = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (g >= p.total) { return; }
   let extent = vec3<u32>(vec3<i32>(p.out_0, p.out_1, p.out_2));
   let size = vec3<u32>(vec3<i32>(p.size_0, p.size_1, p.size_2));

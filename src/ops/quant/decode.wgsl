@@ -24,10 +24,10 @@ fn put_runs(at: u32, a: array<vec4<f32>, 2>, b: array<vec4<f32>, 2>) {
 #endif
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let number = group_index(group, groups) * 256u + lane;
+  let number = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (number >= p.count) { return; }
   let r = number / p.per_row;
   let row = find_row(r);

@@ -7,6 +7,7 @@
 #include "ops/quant/job.hpp"
 #include "ops/quant/quant.hpp"
 #include "ops/tables.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::quant {
 namespace {
@@ -31,7 +32,7 @@ struct Variant {
                  field("ITEMS", &Variant::items)};
 };
 
-/// Rows of f32 on software adapters (decode_rows.wgsl).
+/// Rows of f32 where scattered stores are slow (decode_rows.wgsl).
 struct RowsVariant {
   DType type = DType::q4_0;
   bool indexed = false;
@@ -56,8 +57,8 @@ std::uint64_t tile_elements(const Caps& caps) {
 bool fits_rows(const Job& job, const Caps& caps) {
   const std::uint64_t columns = job.flat.shape[job.flat.rank - 1];
   const bool one_size = caps.subgroups && caps.subgroup_min == caps.subgroup_max;
-  return caps.software && one_size && job.flat.dtype == DType::f32 && rows_in_chunks(job.flat, 8) &&
-         columns > 0 && columns % tile_elements(caps) == 0;
+  return caps.traits.slow_scatter && one_size && job.flat.dtype == DType::f32 &&
+         rows_in_chunks(job.flat, 8) && columns > 0 && columns % tile_elements(caps) == 0;
 }
 
 Result<Dispatch> launch_rows(const Job& job, const Caps& caps) {
@@ -89,10 +90,10 @@ Result<Dispatch> launch_rows(const Job& job, const Caps& caps) {
 
 Result<Dispatch> launch(const Job& job, const Caps& caps) {
   if (fits_rows(job, caps)) return launch_rows(job, caps);
-  // Finding a row takes divisions, which software adapters do one lane at a time: it should pay.
+  // Finding a row takes divisions, which some devices do one lane at a time: it should pay.
   constexpr std::uint64_t four_pieces = 4ULL * piece_elements;
   const std::uint32_t items =
-      caps.software && job.flat.shape[job.flat.rank - 1] % four_pieces == 0 ? 4 : 1;
+      caps.traits.items > 1 && job.flat.shape[job.flat.rank - 1] % four_pieces == 0 ? 4 : 1;
   const JobParams params = params_of(job, piece_elements * items);
   const Variant variant{.type = job.table.dtype,
                         .indexed = job.indexed(),
@@ -114,7 +115,7 @@ Result<Dispatch> launch(const Job& job, const Caps& caps) {
                    .unit = variant.vector ? 4U : 1U}};
   if (job.indexed()) out.operands.push_back({.name = "index", .view = job.index});
   add_codebook(out, job.table.dtype);
-  out.grid = grid_1d(ceil_div<std::uint64_t>(params.count, 256), caps);
+  out.grid = grid_1d(ceil_div<std::uint64_t>(params.count, workgroup_width(caps)), caps);
   return make_dispatch(std::move(out), caps);
 }
 

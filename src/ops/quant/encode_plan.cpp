@@ -33,7 +33,7 @@ Result<Dispatch> launch(const Job& job, const Caps& caps) {
                         .bytes = block_bytes(type),
                         .indexed = job.indexed(),
                         .aligned = blocks_aligned(job.table),
-                        .refine = !caps.software,
+                        .refine = !caps.traits.slow_compile,
                         .rank = params.rank()};
   Launch out;
   out.source = "quant/encode.wgsl";

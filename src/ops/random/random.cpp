@@ -14,6 +14,7 @@
 #include "ops/random/host.hpp"
 #include "ops/random/tables.hpp"
 #include "ops/tables.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::random {
 namespace {
@@ -172,7 +173,7 @@ Result<Dispatch> launch_piece(const Args& args, std::span<const View> piece, con
         {.name = "table", .view = View::dense(DType::u32, {table_words(slot).size()}, slot)});
   }
   if (weighted) launch.operands.push_back({.name = "weights", .view = weights, .unit = unit});
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, 256), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, workgroup_width(caps)), caps);
   launch.label = formatted("random {} {}", name(function), name(y.dtype));
   return make_dispatch(std::move(launch), caps);
 }

@@ -105,10 +105,10 @@ fn log_weight(weight: f32) -> f32 {
 }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let chunk = group_index(group, groups) * 256u + lane;
+  let chunk = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (chunk >= p.chunks) { return; }
   let key = vec2<u32>(key_at(p.key_off), key_at(p.key_off + 1u));
   var y = p.y_off;

@@ -5,13 +5,13 @@
 #let KEPT_USED = KEPT_RANK - 1
 #let STEP = 1
 #include "reduce/combine.wgsl"
-#let ROWS = 256 / LANES
+#let ROWS = WORKGROUP / LANES
 #let INNER = KEPT_RANK - 1
 
 #if ROWS > 1
-var<workgroup> shared_v: array<W, 256>;
+var<workgroup> shared_v: array<W, {{WORKGROUP}}>;
 #if ARG
-var<workgroup> shared_i: array<I, 256>;
+var<workgroup> shared_i: array<I, {{WORKGROUP}}>;
 #endif
 
 fn share(at: u32, a: Acc) {
@@ -30,7 +30,7 @@ fn shared_acc(at: u32) -> Acc {
 }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let g = group_index(group, groups);

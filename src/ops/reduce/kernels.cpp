@@ -8,20 +8,22 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/reduce/problem.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::reduce {
 namespace {
 
-constexpr std::uint32_t group_size = 256;
-/// Enough workgroups to fill a large GPU twice over; more parts than that only make the second pass longer.
-constexpr std::uint64_t many_groups = 2048;
-/// A software adapter runs a workgroup subgroup by subgroup, each of them to the next barrier, and waits for memory in
-/// order. Lanes that share a row make it fetch each line of it several times; where each of them reads lines of its own,
-/// the loads of a subgroup are on their way together. So many rows or parts of rows keep its cores busy.
-constexpr std::uint64_t software_rows = 64;
+/// Enough workgroups to fill a GPU twice over; more parts than that only make the second pass longer.
+std::uint64_t many_groups(const Caps& caps) {
+  return caps.traits.overlaps ? caps.traits.fill(16) : 2048;
+}
+/// Where a workgroup runs subgroup by subgroup, each of them to the next barrier, and waits for memory in order, lanes that
+/// share a row fetch each line of it several times; where each of them reads lines of its own, the loads of a subgroup are
+/// on their way together. So many rows or parts of rows keep such a device busy.
+constexpr std::uint64_t single_rows = 64;
 /// One lane adds up so many chunks at most, because more would cost digits.
-constexpr std::uint64_t software_part = 1 << 13;
-constexpr std::uint32_t software_size = 8;  // invocations per workgroup where rows are few
+constexpr std::uint64_t single_part = 1 << 13;
+constexpr std::uint32_t single_size = 8;  // invocations per workgroup where rows are few
 /// Below this a second launch costs more than one workgroup that reads its row alone.
 constexpr std::uint64_t row_bytes_worth_splitting = 160 << 10;
 
@@ -35,8 +37,8 @@ struct Variant {
   bool partial = false;  // results stay in accumulator form
   std::uint32_t kept_rank = 1;
   std::uint32_t reduced_rank = 1;
-  std::uint32_t chunk = 1;          // elements per load
-  std::uint32_t size = group_size;  // rows: invocations per workgroup
+  std::uint32_t chunk = 1;   // elements per load
+  std::uint32_t size = 256;  // rows: invocations per workgroup
   std::uint32_t lanes = 1;   // rows: invocations per row; columns: chunks of columns per workgroup
   bool alone = false;        // rows: one lane per row or part of a row
   std::uint32_t unroll = 1;  // loads in flight per invocation
@@ -278,6 +280,8 @@ Status emit_rows(Plan& plan, const Problem& problem, const Caps& caps) {
   const View& reduced = problem.reduced[0];
   Variant variant = start_variant(problem);
   Params params = start_params(problem);
+  const std::uint32_t group_size = workgroup_width(caps);
+  variant.size = group_size;
   variant.chunk = choose_chunk(problem, reduced, problem.x(), reduced.rank == 1);
   const std::uint64_t elements = reduced.count();
   const std::uint64_t chunks = elements / variant.chunk;
@@ -296,19 +300,19 @@ Status emit_rows(Plan& plan, const Problem& problem, const Caps& caps) {
   const bool large = variant.lanes == group_size &&
                      elements * size_of(problem.x().dtype) > row_bytes_worth_splitting;
   std::uint64_t parts = 1;
-  if (caps.software) {
+  if (caps.traits.slow_barriers) {
     if (large) {
-      const std::uint64_t fair = ceil_div(chunks * params.rows, software_rows);
-      parts = ceil_div(chunks, std::min(software_part, fair));
+      const std::uint64_t fair = ceil_div(chunks * params.rows, single_rows);
+      parts = ceil_div(chunks, std::min(single_part, fair));
     }
-    variant.alone = large || params.rows >= software_rows;
-    variant.lanes = variant.alone ? 1 : std::min(variant.lanes, software_size);
-    if (params.rows * parts < std::uint64_t{group_size} * 4) variant.size = software_size;
+    variant.alone = large || params.rows >= single_rows;
+    variant.lanes = variant.alone ? 1 : std::min(variant.lanes, single_size);
+    if (params.rows * parts < std::uint64_t{group_size} * 4) variant.size = single_size;
   } else if (const std::uint64_t groups =
                  ceil_div<std::uint64_t>(params.rows, group_size / variant.lanes);
-             large && groups < many_groups / 2) {
+             large && groups < many_groups(caps) / 2) {
     parts = std::max<std::uint64_t>(
-        1, std::min(ceil_div(many_groups, groups), chunks / (std::uint64_t{group_size} * 4)));
+        1, std::min(ceil_div(many_groups(caps), groups), chunks / (std::uint64_t{group_size} * 4)));
   }
   params.span = narrow(ceil_div(chunks, parts));
   params.parts = narrow(ceil_div<std::uint64_t>(chunks, params.span));
@@ -337,6 +341,7 @@ Status emit_columns(Plan& plan, const Problem& problem, const Caps& caps) {
     variant.chunk = 1;
   }
   const std::uint64_t columns = kept.shape[inner] / variant.chunk;
+  const std::uint32_t group_size = workgroup_width(caps);
   variant.lanes = narrow(std::min<std::uint64_t>(group_size / most_rows, std::bit_ceil(columns)));
   const std::uint64_t rows_at_once = group_size / variant.lanes;
   params.rows = narrow(columns);
@@ -344,8 +349,8 @@ Status emit_columns(Plan& plan, const Problem& problem, const Caps& caps) {
   params.count = narrow(elements);
   const std::uint64_t groups = outer * params.blocks;
   std::uint64_t parts = 1;
-  if (groups < many_groups / 2) {
-    parts = std::min(ceil_div(many_groups / 2, groups), elements / (rows_at_once * 8));
+  if (groups < many_groups(caps) / 2) {
+    parts = std::min(ceil_div(many_groups(caps) / 2, groups), elements / (rows_at_once * 8));
     const std::uint64_t room = caps.max_binding / 2 / (kept.count() * 4);
     parts = std::max<std::uint64_t>(1, std::min(parts, room));
   }

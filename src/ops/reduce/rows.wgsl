@@ -6,7 +6,7 @@
 #let KEPT_USED = KEPT_RANK
 #let STEP = CHUNK
 #include "reduce/combine.wgsl"
-#let ALL = LANES == 256
+#let ALL = LANES == WORKGROUP
 #let IN_SUBGROUP = SHUFFLE && !ALL
 
 #if LANES > 1 && !IN_SUBGROUP

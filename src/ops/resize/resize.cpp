@@ -9,6 +9,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::resize {
 namespace {
@@ -133,9 +134,9 @@ Status launch_part(Plan& plan, const Args& args, const Part& part, const Caps& c
       access = Access::atomic;
     }
   }
-  // Small images need all invocations to fill a device, and software adapters compile long texts slowly.
+  // Small images need all invocations to fill a device.
   const bool large = y.count() >= (1ULL << 20) && y.shape[2] >= 32;
-  if (y.shape[2] >= 4) variant.items = caps.software ? 4 : large ? 8 : 1;
+  if (y.shape[2] >= 4) variant.items = caps.traits.items > 1 ? caps.traits.items : large ? 8 : 1;
   params.total =
       narrow(y.shape[0] * y.shape[1] * ceil_div<std::uint64_t>(y.shape[2], variant.items) *
              y.shape[3] / variant.chunk);
@@ -145,7 +146,7 @@ Status launch_part(Plan& plan, const Args& args, const Part& part, const Caps& c
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   launch.operands = {{"x", part.x}, {"y", y, access}};
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, workgroup_width(caps)), caps);
   return plan.add(make_dispatch(std::move(launch), caps));
 }
 

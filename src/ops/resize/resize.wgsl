@@ -53,10 +53,10 @@ fn area(start: u32, h: u32, w: u32) -> f32 {
 }
 #endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let g = group_index(group, groups) * 256u + lane;
+  let g = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (g >= p.total) { return; }
   let width = p.out_3 / {{CHUNK}}u;
   let height = (p.out_2 + {{ITEMS - 1}}u) / {{ITEMS}}u;

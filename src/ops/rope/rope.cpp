@@ -10,6 +10,7 @@
 #include "ops/aligned.hpp"
 #include "ops/iterate.hpp"
 #include "ops/rope/check.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::rope {
 namespace {
@@ -152,7 +153,7 @@ void add_stream(Launch& out, Params& params, bool vec, std::uint32_t s, const Ar
   params.heads[s] = narrow(args.x.shape[2]);
   // Heads of a token turn by the same angles, so one invocation takes several where there are plenty.
   const std::uint64_t rows = args.x.shape[0] * args.x.shape[1] * args.x.shape[2];
-  const std::uint64_t plenty = caps.software ? 256 : 65536;
+  const std::uint64_t plenty = caps.traits.fill(8) * 64;
   params.heads_each[s] = narrow(std::clamp<std::uint64_t>(rows * params.items[s] / plenty, 1, 8));
   params.head_blocks[s] = ceil_div(params.heads[s], params.heads_each[s]);
   params.jobs[s] =
@@ -204,7 +205,7 @@ Result<Dispatch> launch(std::span<const Args> streams, const Caps& caps) {
   }
   if (variant.positions) out.operands.push_back({.name = "positions", .view = args.positions});
   if (variant.factors) out.operands.push_back({.name = "factors", .view = args.factors});
-  out.grid = grid_1d(ceil_div<std::uint64_t>(jobs, 256), caps);
+  out.grid = grid_1d(ceil_div<std::uint64_t>(jobs, workgroup_width(caps)), caps);
   return make_dispatch(std::move(out), caps);
 }
 

@@ -130,10 +130,10 @@ fn stream{{s}}(n: u32) {
 }
 #endfor
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  var n = group_index(group, groups) * 256u + lane;
+  var n = group_index(group, groups) * {{WORKGROUP}}u + lane;
 #for s in 0..STREAMS
   if (n < p.jobs_{{s}}) {
     stream{{s}}(n);

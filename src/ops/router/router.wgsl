@@ -5,14 +5,14 @@
 var<workgroup> scores: array<f32, 1024>;
 var<workgroup> keys: array<f32, 1024>;
 var<workgroup> chosen: array<f32, 1024>;
-var<workgroup> parts: array<f32, 256>;
+var<workgroup> parts: array<f32, {{WORKGROUP}}>;
 
 const lowest = -3.4028234e38;
 
 fn max_of_all(v: f32, lane: u32) -> f32 {
   parts[lane] = v;
   workgroupBarrier();
-  for (var step = 128u; step > 0u; step /= 2u) {
+  for (var step = {{WORKGROUP / 2}}u; step > 0u; step /= 2u) {
     if (lane < step) { parts[lane] = max(parts[lane], parts[lane + step]); }
     workgroupBarrier();
   }
@@ -24,7 +24,7 @@ fn max_of_all(v: f32, lane: u32) -> f32 {
 fn sum_of_all(v: f32, lane: u32) -> f32 {
   parts[lane] = v;
   workgroupBarrier();
-  for (var step = 128u; step > 0u; step /= 2u) {
+  for (var step = {{WORKGROUP / 2}}u; step > 0u; step /= 2u) {
     if (lane < step) { parts[lane] += parts[lane + step]; }
     workgroupBarrier();
   }
@@ -39,13 +39,13 @@ fn score_of(v: f32) -> f32 {
   return v;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let token = group_index(group, groups);
   if (token >= p.tokens) { return; }
   var most = lowest;
-  for (var e = lane; e < p.experts; e += 256u) {
+  for (var e = lane; e < p.experts; e += {{WORKGROUP}}u) {
     let v = logits_at(p.logits_off + token * p.logits_t + e * p.logits_e);
     scores[e] = score_of(v);
     most = max(most, v);
@@ -53,20 +53,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   if (p.score == 0u) {
     let top = max_of_all(most, lane);
     var total = 0.0;
-    for (var e = lane; e < p.experts; e += 256u) {
+    for (var e = lane; e < p.experts; e += {{WORKGROUP}}u) {
       let v = exp(scores[e] - top);
       scores[e] = v;
       total += v;
     }
     let factor = 1.0 / sum_of_all(total, lane);
-    for (var e = lane; e < p.experts; e += 256u) { scores[e] *= factor; }
+    for (var e = lane; e < p.experts; e += {{WORKGROUP}}u) { scores[e] *= factor; }
   }
-  for (var e = lane; e < p.experts; e += 256u) {
+  for (var e = lane; e < p.experts; e += {{WORKGROUP}}u) {
     let key = scores[e]{{BIAS ? " + bias_at(p.bias_off + e * p.bias_e)" : ""}};
     keys[e] = select(lowest, key, key > lowest);  // NaN comes last.
   }
   workgroupBarrier();
-  for (var e = lane; e < p.experts; e += 256u) {
+  for (var e = lane; e < p.experts; e += {{WORKGROUP}}u) {
     let mine = keys[e];
     var rank = 0u;
     for (var other = 0u; other < e; other++) { rank += u32(keys[other] >= mine); }
@@ -79,24 +79,24 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   workgroupBarrier();
   if (p.softmax_chosen != 0u) {
     var best = lowest;
-    for (var k = lane; k < p.chosen; k += 256u) { best = max(best, chosen[k]); }
+    for (var k = lane; k < p.chosen; k += {{WORKGROUP}}u) { best = max(best, chosen[k]); }
     let top = max_of_all(best, lane);
     var total = 0.0;
-    for (var k = lane; k < p.chosen; k += 256u) {
+    for (var k = lane; k < p.chosen; k += {{WORKGROUP}}u) {
       let v = exp(chosen[k] - top);
       chosen[k] = v;
       total += v;
     }
     let factor = 1.0 / sum_of_all(total, lane);
-    for (var k = lane; k < p.chosen; k += 256u) { chosen[k] *= factor; }
+    for (var k = lane; k < p.chosen; k += {{WORKGROUP}}u) { chosen[k] *= factor; }
   }
   var divisor = 1.0;
   if (p.normalize != 0u) {
     var total = 0.0;
-    for (var k = lane; k < p.chosen; k += 256u) { total += chosen[k]; }
+    for (var k = lane; k < p.chosen; k += {{WORKGROUP}}u) { total += chosen[k]; }
     divisor = max(sum_of_all(total, lane), p.least);
   }
-  for (var k = lane; k < p.chosen; k += 256u) {
+  for (var k = lane; k < p.chosen; k += {{WORKGROUP}}u) {
     weights_put(p.weights_off + token * p.weights_t + k * p.weights_k, chosen[k] / divisor * p.scale);
   }
 }

@@ -9,11 +9,10 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::rows {
 namespace {
-
-constexpr std::uint32_t group_size = 256;
 
 struct Variant {
   bool set = false;
@@ -157,8 +156,8 @@ Status launch_job(Plan& plan, Job job, const Caps& caps) {
   }
   const std::uint64_t row_chunks = job.columns / variant.chunk;
   const std::uint64_t chunks = job.flat().count() * row_chunks;
-  // Software adapters find a row slowly: once for several chunks of it.
-  variant.along = caps.software && row_chunks % 4 == 0;
+  // Where finding a row is slow, it is found once for several chunks of it.
+  variant.along = caps.traits.items > 1 && row_chunks % 4 == 0;
   variant.items = variant.along ? 4 : chunks >= (1U << 17) ? 2 : 1;
   const auto u32 = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
   Params params{.chunks = u32(chunks),
@@ -195,7 +194,8 @@ Status launch_job(Plan& plan, Job job, const Caps& caps) {
   if (variant.has_status)
     launch.operands.push_back({.name = "status", .view = job.status, .access = Access::atomic});
   if (variant.plus) launch.operands.push_back({.name = "plus", .view = plus, .unit = words(plus)});
-  launch.grid = grid_1d(ceil_div(chunks, std::uint64_t{group_size} * variant.items), caps);
+  launch.grid =
+      grid_1d(ceil_div(chunks, std::uint64_t{workgroup_width(caps)} * variant.items), caps);
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   return plan.add(make_dispatch(std::move(launch), caps));

@@ -26,19 +26,19 @@ fn find_row(number: u32) -> Row {
   return row;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
 #if ALONG
-  let first = (group_index(group, groups) * 256u + lane) * {{ITEMS}}u;
+  let first = (group_index(group, groups) * {{WORKGROUP}}u + lane) * {{ITEMS}}u;
   let number = min(first, p.chunks - 1u) / p.row_chunks;
   let row = find_row(number);
 #else
-  let first = group_index(group, groups) * {{256 * ITEMS}}u + lane;
+  let first = group_index(group, groups) * {{WORKGROUP * ITEMS}}u + lane;
 #endif
   // All loads first, so that they are in flight together.
 #for k in 0..ITEMS
-  let chunk{{k}} = first + {{ALONG ? k : k * 256}}u;
+  let chunk{{k}} = first + {{ALONG ? k : k * WORKGROUP}}u;
   var live{{k}} = false;
   var to{{k}} = 0u;
 #for h in 0..HALVES

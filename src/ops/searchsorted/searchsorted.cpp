@@ -9,6 +9,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::searchsorted {
 namespace {
@@ -105,7 +106,7 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
   launch.operands = {{.name = "sorted", .view = args.sorted},
                      {.name = "values", .view = values},
                      {.name = "y", .view = args.y, .access = Access::write}};
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, workgroup_width(caps)), caps);
   return plan.add(make_dispatch(std::move(launch), caps));
 }
 

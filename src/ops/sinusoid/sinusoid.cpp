@@ -8,6 +8,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::sinusoid {
 namespace {
@@ -85,7 +86,7 @@ Status split(Plan& plan, const Args& args, const Caps& caps) {
   launch.params = block_of(params);
   launch.operands = {{"x", args.x},
                      {"y", y, size_of(y.dtype) < 4 ? Access::atomic : Access::write}};
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, workgroup_width(caps)), caps);
   return plan.add(make_dispatch(std::move(launch), caps));
 }
 

@@ -7,10 +7,10 @@ fn reduced(angle: f32) -> f32 {
   return ((angle - turns * 6.28125) - turns * 0.0019350051879882812) - turns * 3.0199159819e-07;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let g = group_index(group, groups) * 256u + lane;
+  let g = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (g >= p.total) { return; }
   let n = g / p.columns;
   let column = g % p.columns;

@@ -73,11 +73,11 @@ Variant choose_tile(const Params& params, const View& y, const Caps& caps) {
     most = std::min(256U, limit);
   }
   Variant tile;
-  // Software adapters join invocations slowly: each takes all of its columns where there are enough of them.
-  if (caps.software && quads >= 128)
+  // Where invocations are joined slowly, each takes all of its columns where there are enough of them.
+  if (caps.traits.slow_barriers && quads >= 128)
     return {.across = 32, .down = 1, .depth = std::min(depth, params.length)};
   tile.down = std::min(std::bit_ceil(ceil_div(params.length, depth)), most / line);
-  tile.across = std::clamp(256 / tile.down, line, std::max(line, quads));
+  tile.across = std::clamp(std::min(256U, limit) / tile.down, line, std::max(line, quads));
   tile.depth = std::min(depth, ceil_div(params.length, tile.down));
   return tile;
 }
@@ -96,8 +96,9 @@ std::optional<Result<Plan>> plan_columns(const Args& args, const Caps& caps) {
   const View& x = views[1];
   if (y.rank != 3 || y.shape[2] == 1 || !in_fours(x) || !in_fours(y)) return std::nullopt;
   const std::uint64_t budget = binding_budget(caps);
-  // Single elements of 32 bits do well on software adapters, where invocations are lanes of vectors already.
-  if (caps.software && y.shape[1] >= 512 && size_of(x.dtype) == 4 && size_of(y.dtype) == 4)
+  // Single elements of 32 bits do well where invocations are lanes of vectors already.
+  if (caps.traits.slow_barriers && y.shape[1] >= 512 && size_of(x.dtype) == 4 &&
+      size_of(y.dtype) == 4)
     return std::nullopt;
   if (x.bytes().size() > budget || y.bytes().size() > budget || y.count() >= (1ULL << 31))
     return std::nullopt;

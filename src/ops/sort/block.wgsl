@@ -10,7 +10,7 @@
 
 var<workgroup> shared_places: array<u32, {{TILE}}>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let g = group_index(group, groups);
@@ -20,7 +20,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 
 #for e in 0..EACH
   {
-    let t = {{e}}u * 256u + lane;
+    let t = {{e}}u * {{WORKGROUP}}u + lane;
     let row = first_row + t / p.segment;
     let column = tile * {{TILE}}u + t % p.segment;
     var key = 0xffffffffu;
@@ -92,7 +92,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   workgroupBarrier();
 #for e in 0..EACH
   {
-    let t = {{e}}u * 256u + lane;
+    let t = {{e}}u * {{WORKGROUP}}u + lane;
     let row = first_row + t / p.segment;
     let rank = t % p.segment;
     if (row < p.rows && rank < p.keep && tile * {{TILE}}u + rank < p.count) {

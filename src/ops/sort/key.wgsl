@@ -1,6 +1,6 @@
 // Keys: u32 whose order is the order of the elements. Included by the kernels of this folder.
 #let TILE = 2048
-#let EACH = 8
+#let EACH = TILE / WORKGROUP
 
 #if KIND == "f32"
 fn order_key(v: f32) -> u32 {

@@ -5,11 +5,11 @@
 // invocation merges 8 elements of the result. Workgroup memory: 8 KiB and 16 bytes.
 // Assumes that p.run is a multiple of 2048. TO as in block.wgsl.
 #include "sort/key.wgsl"
-#let WAYS = 128
+#let WAYS = WORKGROUP / 2
 
 var<workgroup> found: array<atomic<u32>, 2>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let g = group_index(group, groups);
@@ -52,7 +52,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let b_here = d_end - a_end - b_first;
 #for e in 0..EACH
   {
-    let t = {{e}}u * 256u + lane;
+    let t = {{e}}u * {{WORKGROUP}}u + lane;
     if (t < a_here) {
       shared_keys[t] = keys_at(keys_a + a_first + t);
     } else if (t < a_here + b_here) {
@@ -81,7 +81,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   workgroupBarrier();
 #for e in 0..EACH
   {
-    let t = {{e}}u * 256u + lane;
+    let t = {{e}}u * {{WORKGROUP}}u + lane;
     if (t < live && first + t < p.keep) {
       let place = shared_keys[t];
       let source = start + select(a_count + b_first + place - a_here, a_first + place, place < a_here);

@@ -13,12 +13,12 @@
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
 #include "ops/overlap.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::sort {
 namespace {
 
 constexpr std::uint64_t tile = 2048;  // as in key.wgsl
-constexpr std::uint64_t ways = 128;   // as in merge.wgsl
 
 struct Variant {
   std::string_view kind;  // what elements are in registers: f32, i32, u32, or none
@@ -131,7 +131,8 @@ struct Sorter {
 
   /// Sorts tiles; `first` is the index of the first column, `keep` how many elements of each are written.
   Status sort_tiles(const End& from, const End& to, std::uint64_t first, std::uint64_t keep) {
-    const std::uint64_t segment = std::clamp<std::uint64_t>(std::bit_ceil(from.count()), 8, tile);
+    const std::uint64_t segment =
+        std::clamp<std::uint64_t>(std::bit_ceil(from.count()), tile / workgroup_width(caps), tile);
     const std::uint64_t tiles = ceil_div(from.count(), segment);
     Params params;
     params.tiles = narrow(tiles);
@@ -148,6 +149,7 @@ struct Sorter {
     params.tiles = narrow(ceil_div(to.count(), tile));
     params.groups = narrow(from.rows() * params.tiles);
     params.run = narrow(run);
+    const std::uint64_t ways = workgroup_width(caps) / 2;  // as in merge.wgsl
     for (std::uint64_t left = run; left > 0; left = ceil_div(left, ways) - 1) ++params.rounds;
     return launch("sort/merge.wgsl", params, from, to);
   }

@@ -9,6 +9,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/row_kernel.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::ssm_conv {
 namespace {
@@ -142,7 +143,7 @@ Status emit(Plan& plan, const Args& args, const Caps& caps) {
                      {.name = "weight", .view = args.weight},
                      {.name = "y", .view = args.y, .access = Access::write}};
   if (args.bias.given()) launch.operands.push_back({.name = "bias", .view = args.bias});
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.count, 256), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.count, workgroup_width(caps)), caps);
   launch.label = "ssm_conv";
   return plan.add(make_dispatch(std::move(launch), caps));
 }

@@ -1,10 +1,10 @@
 // The causal convolution of ssm_conv.hpp. Each invocation goes along p.block tokens of one channel of one sequence;
 // neighbouring invocations are neighbouring channels, which lie side by side in y.
 // Tile: 256 invocations. No workgroup memory.
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let n = group_index(group, groups) * 256u + lane;
+  let n = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (n >= p.count) { return; }
   let channel = n % p.channels;
   let block = (n / p.channels) % p.blocks;

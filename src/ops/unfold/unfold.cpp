@@ -11,12 +11,12 @@
 #include "ops/map/map.hpp"
 #include "ops/overlap.hpp"
 #include "ops/unfold/windows.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::unfold {
 namespace {
 
-constexpr std::uint32_t group_size = 256;  // as in the kernels
-constexpr std::uint32_t each = 8;          // as in unfold.wgsl
+constexpr std::uint32_t each = 8;  // as in unfold.wgsl
 
 struct Variant {
   std::string_view inner = "element";
@@ -77,7 +77,7 @@ Status emit(Plan& plan, std::string_view source, const Variant& variant, const P
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   launch.operands = {from, to};
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, group_size), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, workgroup_width(caps)), caps);
   return plan.add(make_dispatch(std::move(launch), caps));
 }
 

@@ -60,10 +60,10 @@ fn value(a: Place, b: Place) -> f32 {
   return image_at(p.image_off + u32(a.image + b.image + steps.x + steps.y + steps.z));
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let n = group_index(group, groups) * 256u + lane;
+  let n = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (n >= p.total) { return; }
   let chunk = n % p.inner_chunks;
   let first = (n / p.inner_chunks) * {{EACH}}u;

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "device/caps.hpp"
+
+namespace weft {
+
+/// A known kind of device: how its adapters are recognised, what they offer, and what they are good at.
+struct Profile {
+  std::string_view name;  ///< As in WEFT_CAPS=profile=NAME.
+  /// What the adapter reports, in lower case; an empty one is not looked at. `kind` and `vendor` are whole words,
+  /// `architecture` is how the reported one begins, `device` a part of the reported name.
+  std::string_view kind;
+  std::string_view vendor;
+  std::string_view architecture;
+  std::string_view device;
+  std::string_view why;  ///< Where the traits come from.
+  /// What such devices offer at most, with their traits. Of an adapter that is really there the traits are used and the rest is
+  /// what it reports.
+  Caps caps;
+};
+
+/// All known devices: the first row that fits an adapter is its own.
+std::span<const Profile> profiles();
+
+/// What is known about an adapter besides its traits, to find those.
+struct AdapterFacts {
+  std::string_view kind;  ///< "discrete", "integrated", "software" or "unknown".
+  std::string_view vendor;
+  std::string_view architecture;
+  std::string_view device;
+};
+
+/// The row for an adapter, or null.
+const Profile* find_profile(const AdapterFacts& facts);
+
+/// The traits of an adapter: those of its row, or an estimate from its kind.
+Traits traits_for(const AdapterFacts& facts);
+
+/// What is left of `caps` on a device like that of a profile: what both have, and the profile's traits.
+Result<Caps> restrict_to_profile(Caps caps, std::string_view name);
+
+}  // namespace weft

@@ -1,0 +1,105 @@
+#include "device/traits_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <variant>
+
+#include "base/format.hpp"
+
+namespace weft {
+namespace {
+
+using Member = std::variant<bool Traits::*, std::uint32_t Traits::*, std::uint64_t Traits::*,
+                            double Traits::*>;
+
+struct Row {
+  std::string_view name;
+  Member member;
+};
+
+constexpr std::array<Row, 12> rows{{
+    {"processors", &Traits::processors},
+    {"overlaps", &Traits::overlaps},
+    {"slow_barriers", &Traits::slow_barriers},
+    {"slow_compile", &Traits::slow_compile},
+    {"slow_scatter", &Traits::slow_scatter},
+    {"near_memory", &Traits::near_memory},
+    {"matrix_units", &Traits::matrix_units},
+    {"items", &Traits::items},
+    {"launch_bytes", &Traits::launch_bytes},
+    {"memory_rate", &Traits::memory_rate},
+    {"cache_bytes", &Traits::cache_bytes},
+    {"f16_rate", &Traits::f16_rate},
+}};
+
+/// Sets a member if `value` is a number that it can hold.
+struct Set {
+  Traits& traits;
+  double value;
+  bool operator()(bool Traits::* member) const {
+    traits.*member = value != 0;
+    return value == 0 || value == 1;
+  }
+  bool operator()(double Traits::* member) const {
+    traits.*member = value;
+    return std::isfinite(value) && value > 0;
+  }
+  template <class T>
+  bool operator()(T Traits::* member) const {
+    if (!(value >= 0 && value < 0x1p53 &&
+          value <= static_cast<double>(std::numeric_limits<T>::max())))
+      return false;
+    traits.*member = static_cast<T>(value);
+    return static_cast<double>(traits.*member) == value;
+  }
+};
+
+}  // namespace
+
+std::string text_of(const Traits& traits) {
+  std::string text;
+  for (const auto& [name, member] : rows) {
+    const double value =
+        std::visit([&traits](auto m) { return static_cast<double>(traits.*m); }, member);
+    text += formatted("{}{}={}", text.empty() ? "" : " ", name, value);
+  }
+  return text;
+}
+
+Result<Traits> parse_traits(std::string_view text, Traits traits) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n"), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty()) continue;
+    const std::size_t equals = std::min(word.find('='), word.size());
+    double value = 0;
+    const char* last = word.data() + word.size();
+    const auto [rest, error] =
+        std::from_chars(word.data() + std::min(equals + 1, word.size()), last, value);
+    bool known = false;
+    bool good = equals < word.size() && error == std::errc{} && rest == last;
+    for (const auto& [name, member] : rows) {
+      if (name != word.substr(0, equals)) continue;
+      known = true;
+      good = good && std::visit(Set{traits, value}, member);
+    }
+    if (!known || !good) {
+      return fail(ErrorCode::invalid_argument,
+                  "\"{}\" is no trait of a device with its value, as in \"{}\".", word,
+                  text_of(Traits{}));
+    }
+  }
+  if (traits.processors == 0 || traits.items == 0) {
+    return fail(ErrorCode::invalid_argument,
+                "A device has at least one processor and one item per invocation; given were {} "
+                "and {}.",
+                traits.processors, traits.items);
+  }
+  return traits;
+}
+
+}  // namespace weft

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "device/traits.hpp"
+
+namespace weft {
+
+/// "processors=132 overlaps=1 …", with every trait.
+std::string text_of(const Traits& traits);
+
+/// `traits` with what such a text says about some or all of them. Unknown names and impossible values are errors.
+Result<Traits> parse_traits(std::string_view text, Traits traits);
+
+}  // namespace weft

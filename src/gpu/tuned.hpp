@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "gpu/gpu.hpp"
+
+namespace weft::gpu {
+
+/// What `weft tune` has found out about devices: a file for each device, driver and version of Weft, which holds their names and
+/// the traits. A file that cannot be read, or that is about something else, is as good as none.
+
+/// Where the traits of an adapter are kept; empty where nothing is kept on disk.
+std::filesystem::path tuned_file(const AdapterInfo& info, const std::filesystem::path& cache);
+
+Status store_tuned(const AdapterInfo& info, const Traits& traits,
+                   const std::filesystem::path& file);
+
+/// The traits that an adapter has been tuned to, if any. `setting` is WEFT_TUNE: empty, "off", or the file to read, which
+/// must be there and right then, whatever device it was made on.
+Result<std::optional<Traits>> load_tuned(const AdapterInfo& info, const std::string& setting,
+                                         const std::filesystem::path& cache);
+
+}  // namespace weft::gpu

@@ -1,0 +1,95 @@
+// The table of known devices: which row an adapter gets, and what a row leaves of another device.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "device/profiles.hpp"
+
+namespace weft {
+namespace {
+
+const Profile& row(std::string_view name) {
+  return *std::ranges::find(profiles(), name, &Profile::name);
+}
+
+std::string_view found(const AdapterFacts& facts) {
+  const Profile* profile = find_profile(facts);
+  return profile == nullptr ? "none" : profile->name;
+}
+
+TEST(Profiles, AdaptersFindTheirRows) {
+  EXPECT_EQ(found({"software", "mesa", "software", "llvmpipe (LLVM 21.1.8, 256 bits)"}),
+            "software");
+  EXPECT_EQ(found({"software", "google", "swiftshader", "SwiftShader Device"}), "software");
+  EXPECT_EQ(found({"discrete", "nvidia", "hopper", "NVIDIA H200"}), "h200");
+  EXPECT_EQ(found({"discrete", "nvidia", "hopper", "NVIDIA H100 PCIe"}), "hopper");
+  EXPECT_EQ(found({"discrete", "nvidia", "ampere", "NVIDIA GeForce RTX 3070"}), "geforce");
+  EXPECT_EQ(found({"integrated", "apple", "metal-3", "Apple M2"}), "apple");
+  EXPECT_EQ(found({"integrated", "apple", "metal-3", "Apple M3 Max"}), "apple-max");
+  EXPECT_EQ(found({"discrete", "amd", "rdna-3", "AMD Radeon RX 7800 XT"}), "rdna3");
+  EXPECT_EQ(found({"discrete", "amd", "rdna-2", "AMD Radeon RX 6700"}), "amd");
+  EXPECT_EQ(found({"discrete", "intel", "xe-2hpg", "Intel(R) Arc(tm) B580"}), "xe2");
+  EXPECT_EQ(found({"integrated", "intel", "gen-12lp", "Intel(R) Xe"}), "intel");
+  EXPECT_EQ(found({"integrated", "qualcomm", "adreno-7xx", "Adreno (TM) 740"}), "adreno");
+  EXPECT_EQ(found({"integrated", "arm", "valhall", "Mali-G715"}), "mali");
+  // A browser may tell nothing but a vendor.
+  EXPECT_EQ(found({"unknown", "Apple", "", ""}), "apple");
+  EXPECT_EQ(found({"discrete", "imagination", "", "some card"}), "none");
+}
+
+TEST(Profiles, UnknownDevicesAreEstimatedByTheirKind) {
+  const Traits card = traits_for({"discrete", "nobody", "", "card"});
+  const Traits chip = traits_for({"integrated", "nobody", "", "chip"});
+  EXPECT_GT(card.processors, chip.processors);
+  EXPECT_FALSE(card.slow_barriers);
+  EXPECT_EQ(traits_for({"discrete", "nvidia", "hopper", "NVIDIA H200"}), row("h200").caps.traits);
+}
+
+TEST(Profiles, NumbersOfWorkgroupsFollowTheProcessors) {
+  const Traits& large = row("h200").caps.traits;
+  EXPECT_EQ(large.groups(2), 264U);
+  EXPECT_EQ(large.fill(2), 256U);
+  EXPECT_EQ(large.fill(16), 2048U);
+  EXPECT_EQ(row("software").caps.traits.fill(16), 4U);  // one workgroup at a time on each core
+}
+
+TEST(Profiles, RowsHaveNamesReasonsAndCapsThatAgree) {
+  std::set<std::string_view> names;
+  for (const Profile& profile : profiles()) {
+    EXPECT_TRUE(names.insert(profile.name).second) << profile.name;
+    EXPECT_FALSE(profile.why.empty()) << profile.name;
+    const Caps& caps = profile.caps;
+    EXPECT_EQ(caps.subgroup_matrix, !caps.matrix_configs.empty()) << profile.name;
+    EXPECT_EQ(caps.subgroups, caps.subgroup_min > 0) << profile.name;
+    EXPECT_LE(caps.subgroup_min, caps.subgroup_max) << profile.name;
+    EXPECT_LE(caps.max_binding, caps.max_buffer) << profile.name;
+    EXPECT_GE(caps.workgroup_invocations, 128U) << profile.name;
+    EXPECT_GT(caps.traits.processors, 0U) << profile.name;
+  }
+}
+
+TEST(Profiles, AProfileOnlyTakesAway) {
+  const Caps software = row("software").caps;
+  const Result<Caps> rdna = apply_caps_mask(software, "profile=rdna3");
+  ASSERT_TRUE(rdna);
+  EXPECT_EQ(rdna->traits, row("rdna3").caps.traits);
+  EXPECT_TRUE(rdna->f16);
+  EXPECT_EQ(rdna->subgroup_min, 8U);    // what the device has …
+  EXPECT_FALSE(rdna->subgroup_matrix);  // … and not what it has otherwise
+  EXPECT_EQ(rdna->max_binding, software.max_binding);
+  const Result<Caps> small = apply_caps_mask(software, "profile=compatibility");
+  ASSERT_TRUE(small);
+  EXPECT_FALSE(small->f16);
+  EXPECT_FALSE(small->subgroups);
+  EXPECT_EQ(small->workgroup_invocations, 128U);
+  EXPECT_EQ(small->workgroup_bytes, 16U << 10);
+  const Result<Caps> unknown = apply_caps_mask(software, "profile=voodoo2");
+  ASSERT_FALSE(unknown);
+  EXPECT_TRUE(unknown.error().message.contains("voodoo2")) << unknown.error().message;
+  EXPECT_TRUE(unknown.error().message.contains("rdna3")) << unknown.error().message;
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,95 @@
+// Traits as text, and the files that `weft tune` keeps.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/format.hpp"
+#include "device/traits_text.hpp"
+#include "gpu/tuned.hpp"
+
+namespace weft {
+namespace {
+
+class TunedFiles : public testing::Test {
+ protected:
+  ~TunedFiles() override { std::filesystem::remove_all(folder_); }
+
+  gpu::AdapterInfo adapter(std::string name) const {
+    gpu::AdapterInfo info;
+    info.name = std::move(name);
+    info.driver = "driver 1";
+    info.backend = "Vulkan";
+    return info;
+  }
+
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / formatted("weft_tuned_{}", ::getpid());
+};
+
+TEST(Traits, TextAndBack) {
+  Traits traits;
+  traits.processors = 132;
+  traits.slow_compile = true;
+  traits.launch_bytes = (1ULL << 40) + 1;
+  traits.memory_rate = 0.5;
+  const auto read = parse_traits(text_of(traits), Traits{});
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, traits);
+  const auto some = parse_traits("items=4\n overlaps=0 ", traits);
+  ASSERT_TRUE(some);
+  EXPECT_EQ(some->items, 4U);
+  EXPECT_FALSE(some->overlaps);
+  EXPECT_EQ(some->processors, 132U);
+}
+
+TEST(Traits, WrongTextsAreErrorsWithTheWord) {
+  for (const std::string_view text :
+       {"speed=9", "items", "items=", "items=x", "items=-1", "items=0", "items=1.5", "processors=0",
+        "processors=5e9", "overlaps=2", "memory_rate=nan", "memory_rate=0", "=3"}) {
+    const auto read = parse_traits(text, Traits{});
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().code, ErrorCode::invalid_argument) << text;
+  }
+  EXPECT_TRUE(parse_traits("speed=9", {}).error().message.starts_with("\"speed=9\" is no trait"));
+}
+
+TEST_F(TunedFiles, AreFoundForTheirDeviceAlone) {
+  Traits traits;
+  traits.processors = 7;
+  const gpu::AdapterInfo mine = adapter("one");
+  const gpu::AdapterInfo other = adapter("two");
+  gpu::AdapterInfo updated = mine;
+  updated.driver = "driver 2";
+  const auto file = gpu::tuned_file(mine, folder_);
+  EXPECT_NE(file, gpu::tuned_file(other, folder_));
+  ASSERT_TRUE(gpu::store_tuned(mine, traits, file));
+  const auto found = [&](const gpu::AdapterInfo& info, const std::string& setting) {
+    const auto loaded = gpu::load_tuned(info, setting, folder_);
+    return loaded && *loaded ? (*loaded)->processors : 0;
+  };
+  EXPECT_EQ(found(mine, ""), 7U);
+  EXPECT_EQ(found(mine, "off"), 0U);
+  EXPECT_EQ(found(other, ""), 0U);
+  EXPECT_EQ(found(updated, ""), 0U);
+  EXPECT_EQ(found(other, file.string()), 7U);  // a file that is named counts anywhere
+  EXPECT_TRUE(gpu::tuned_file(mine, {}).empty());
+}
+
+TEST_F(TunedFiles, DamagedOnesAreIgnoredUnlessTheyAreNamed) {
+  const gpu::AdapterInfo mine = adapter("one");
+  const auto file = gpu::tuned_file(mine, folder_);
+  ASSERT_TRUE(gpu::store_tuned(mine, Traits{}, file));
+  std::ofstream(file, std::ios::app) << "nonsense\n";
+  const auto loaded = gpu::load_tuned(mine, "", folder_);
+  ASSERT_TRUE(loaded);
+  EXPECT_FALSE(loaded->has_value());
+  const auto named = gpu::load_tuned(mine, file.string(), folder_);
+  ASSERT_FALSE(named);
+  EXPECT_TRUE(named.error().message.contains("nonsense")) << named.error().message;
+  EXPECT_FALSE(gpu::load_tuned(mine, (folder_ / "missing").string(), folder_));
+}
+
+}  // namespace
+}  // namespace weft
