@@ -179,11 +179,11 @@ void run_tune(const Options& options) {
                                          : std::filesystem::path(options.file);
   if (options.show) {  // as a row of src/device/profiles.cpp needs it
     const gpu::AdapterInfo& info = device.info();
-    std::fputs(formatted("kind \"{}\", vendor \"{}\", architecture \"{}\", device \"{}\"\n{}\n",
-                         info.kind, info.vendor, info.architecture, info.name,
-                         text_of(device.caps().traits))
-                   .c_str(),
-               stdout);
+    std::fputs(
+        formatted("kind \"{}\", vendor \"{}\", architecture \"{}\", device \"{}\"\n{}\n", info.kind,
+                  info.vendor, info.architecture, info.name, text_of(device.caps().traits))
+            .c_str(),
+        stdout);
     return;
   }
   if (file.empty())

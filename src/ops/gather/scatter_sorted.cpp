@@ -39,7 +39,7 @@ Result<bool> launch_sorted(Plan& plan, const ScatterJob& job, ScatterVariant var
     launch.label = formatted("scatter_add {}", pass);
     stages.add(make_dispatch(std::move(launch), caps));
   };
-  const std::uint64_t all = ceil_div<std::uint64_t>(slots, 256);
+  const std::uint64_t all = ceil_div<std::uint64_t>(slots, workgroup_width(caps));
   const Operand atomic_counts{.name = "counts", .view = counts, .access = Access::atomic};
   stages.add(map::plan({.function = "fill", .y = counts}, caps));
   add("count", {index, atomic_counts}, all);
