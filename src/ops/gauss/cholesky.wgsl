@@ -1,6 +1,6 @@
 // The lower triangle L with L · Lᵀ = A, column by column, in place of the result.
-// Tile: 256 invocations, one matrix. No workgroup memory.
-@compute @workgroup_size(256)
+// Tile: WORKGROUP invocations, one matrix. No workgroup memory.
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let g = group_index(group, groups);
@@ -18,7 +18,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   }
 #endfor
   let n = p.n;
-  for (var e = lane; e < n * n; e += 256u) {
+  for (var e = lane; e < n * n; e += {{WORKGROUP}}u) {
     let i = e / n;
     let j = e % n;
     var v = 0.0;
@@ -36,14 +36,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     storageBarrier();
     workgroupBarrier();
     if (lane == 0u) { y_put(at, root); }
-    for (var i = c + 1u + lane; i < n; i += 256u) {
+    for (var i = c + 1u + lane; i < n; i += {{WORKGROUP}}u) {
       let place = y + i * p.y_row + c * p.y_column;
       y_put(place, y_at(place) / root);
     }
     storageBarrier();
     workgroupBarrier();
     let left = n - c - 1u;
-    for (var e = lane; e < left * left; e += 256u) {
+    for (var e = lane; e < left * left; e += {{WORKGROUP}}u) {
       let i = c + 1u + e / left;
       let j = c + 1u + e % left;
       if (j <= i) {

@@ -1,9 +1,9 @@
 // X with A · X = B, and det A, by elimination with row pivots (Gauss and Jordan), in a copy [A | B] in memory.
-// Tile: 256 invocations, one matrix. Workgroup memory: 2 KiB for the search of pivots.
-var<workgroup> sizes: array<f32, 256>;
-var<workgroup> rows: array<u32, 256>;
+// Tile: WORKGROUP invocations, one matrix. Workgroup memory: at most 2 KiB for the search of pivots.
+var<workgroup> sizes: array<f32, {{WORKGROUP}}>;
+var<workgroup> rows: array<u32, {{WORKGROUP}}>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let g = group_index(group, groups);
@@ -35,7 +35,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let n = p.n;
   let width = n + p.k;
   let w = p.w_off + g * n * width;
-  for (var e = lane; e < n * width; e += 256u) {
+  for (var e = lane; e < n * width; e += {{WORKGROUP}}u) {
     let i = e / width;
     let j = e % width;
     if (j < n) {
@@ -53,7 +53,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     // The largest element of the column, the first of equals. NaN counts as the largest.
     var size = -1.0;
     var row = c;
-    for (var i = c + lane; i < n; i += 256u) {
+    for (var i = c + lane; i < n; i += {{WORKGROUP}}u) {
       let bits = bitcast<u32>(w_at(w + i * width + c)) & 0x7fffffffu;
       let here = bitcast<f32>(min(bits, 0x7f7fffffu));
       if (here > size) {
@@ -64,7 +64,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     sizes[lane] = size;
     rows[lane] = row;
     workgroupBarrier();
-    for (var half = 128u; half > 0u; half /= 2u) {
+    for (var half = {{WORKGROUP / 2}}u; half > 0u; half /= 2u) {
       if (lane < half) {
         let other = sizes[lane + half];
         if (other > sizes[lane] || (other == sizes[lane] && rows[lane + half] < rows[lane])) {
@@ -76,7 +76,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     let pivot = rows[0];
     if (pivot != c) {
-      for (var j = c + lane; j < width; j += 256u) {
+      for (var j = c + lane; j < width; j += {{WORKGROUP}}u) {
         let upper = w_at(w + c * width + j);
         w_put(w + c * width + j, w_at(w + pivot * width + j));
         w_put(w + pivot * width + j, upper);
@@ -88,7 +88,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let diagonal = w_at(w + c * width + c);
     product *= diagonal;
     let columns = width - c - 1u;
-    for (var e = lane; e < n * columns; e += 256u) {
+    for (var e = lane; e < n * columns; e += {{WORKGROUP}}u) {
       let i = e / columns;
       let j = c + 1u + e % columns;
       // Without a solution to find, rows above the pivot are done.
@@ -101,7 +101,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     workgroupBarrier();
   }
 #if SOLVE
-  for (var e = lane; e < n * p.k; e += 256u) {
+  for (var e = lane; e < n * p.k; e += {{WORKGROUP}}u) {
     let i = e / p.k;
     let j = e % p.k;
     x_put(x + i * p.x_row + j * p.x_column, w_at(w + i * width + n + j) / w_at(w + i * width + i));

@@ -9,6 +9,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::integer_gemm {
 namespace {
@@ -141,7 +142,8 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
   params.m = narrow(y.shape[outer]);
   params.n = narrow(y.shape[outer + 1]);
   params.k = narrow(args.a.shape[outer + 1]);
-  params.tiles_m = narrow(ceil_div<std::uint64_t>(params.m, tile));
+  params.tiles_m = narrow(
+      ceil_div<std::uint64_t>(params.m, workgroup_width(caps) / 4));  // as in integer_gemm.wgsl
   params.tiles_n = narrow(ceil_div<std::uint64_t>(params.n, tile));
   params.a_row = narrow(args.a.stride[outer]);
   params.a_k = narrow(args.a.stride[outer + 1]);

@@ -7,6 +7,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::segments {
 namespace {
@@ -112,7 +113,7 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
                                           .function = name_of(args.function),
                                           .weighted = args.weights.given()});
   launch.params = block_of(params);
-  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, 256), caps);
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, workgroup_width(caps)), caps);
   return plan.add(make_dispatch(std::move(launch), caps));
 }
 

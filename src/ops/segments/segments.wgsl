@@ -1,5 +1,5 @@
 // y[s, c] = Σ weights[i] · x[places[i], c] over the places of segment s, or their mean or extremes.
-// Tile: 256 invocations, one result each, neighbours along a row. No workgroup memory.
+// Tile: WORKGROUP invocations, one result each, neighbours along a row. No workgroup memory.
 alias T = {{DOMAIN}};
 
 fn is_nan(v: T) -> bool {
@@ -20,10 +20,10 @@ fn term(i: u32, c: u32) -> T {
   return v;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let g = group_index(group, groups) * 256u + lane;
+  let g = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (g >= p.total) { return; }
   let c = g % p.columns;
   let s = g / p.columns;
