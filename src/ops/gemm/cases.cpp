@@ -134,6 +134,8 @@ Case make_case(const Spec& spec) {
     if (spec.kernel == "matrix" && !choose_matrix(spec.m, spec.n, spec.k, 1, caps))
       args.kernel = {};
     if (!spec.bench && args.matrix_tile && !args.matrix_tile->valid(caps)) args.matrix_tile = {};
+    if (args.register_tile && !args.register_tile->valid(caps)) args.register_tile = {};
+    if (args.vector_tile && !args.vector_tile->valid(caps)) args.vector_tile = {};
     return plan(args, caps);
   };
   test.reference = [spec](std::span<HostTensor> tensors) { reference(spec, tensors); };

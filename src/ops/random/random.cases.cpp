@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/random/host.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::random {
 namespace {
@@ -103,7 +104,7 @@ std::vector<Case> cases(std::uint64_t seed) {
                           {.shape = {41, 1001}});
   folded.plan = [given = folded.plan](std::span<const View> v, const Caps& caps) {
     Caps small = caps;
-    small.max_workgroups = 13;
+    small.max_workgroups = 13 * 256 / workgroup_width(caps);
     return given(v, small);
   };
   out.push_back(std::move(folded));
