@@ -103,7 +103,10 @@ class Contraction {
       }
     }
     if (gone.empty()) return term;
-    return {left, sum(In(term.tensor, where_), gone)};
+    // Sums on the way are kept in f32; those of integers go round the range of their type, as products do.
+    const DType type = term.tensor.dtype();
+    if (is_float(type)) return {left, sum(In(term.tensor.to(DType::f32, where_), where_), gone)};
+    return {left, sum(In(term.tensor, where_), gone).to(type, where_)};
   }
 
   [[nodiscard]] std::uint64_t extent_of(std::string_view letters) const {
@@ -130,7 +133,10 @@ class Contraction {
     return reorder(term.tensor, order, where_).reshape(shape, where_);
   }
 
-  [[nodiscard]] Term multiply(const Term& a, const Term& b, std::string_view needed) const {
+  [[nodiscard]] Term multiply(Term a, Term b, std::string_view needed) const {
+    const DType common = promote(a.tensor.dtype(), b.tensor.dtype());
+    a.tensor = a.tensor.to(common, where_);
+    b.tensor = b.tensor.to(common, where_);
     std::string shared;
     std::string summed;
     std::string rows;
@@ -252,15 +258,20 @@ Tensor contract(std::string_view function, std::vector<std::string> terms,
     refuse(function, where,
            formatted("{} takes at most 60 tensors; {} were given.", function, tensors.size()));
   }
+  DType common = DType::boolean;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     need(function, formatted("tensor {}", i), tensors[i], where);
-    if (tensors[i].dtype() != tensors[0].dtype()) {
+    if (is_quantized(tensors[i].dtype())) {
       refuse(function, where,
-             formatted("{} needs tensors of one type; {} and {} were given.", function,
-                       describe(tensors[0]), describe(tensors[i])));
+             formatted("{} takes no quantized tensors; tensor {} is {}. matmul and linear do.",
+                       function, i, describe(tensors[i])));
     }
+    common = i == 0 ? tensors[0].dtype() : promote(common, tensors[i].dtype());
   }
-  return Contraction(function, output, where).run(std::move(terms), std::move(tensors));
+  for (Tensor& tensor : tensors) tensor = tensor.to(common, where);
+  return Contraction(function, output, where)
+      .run(std::move(terms), std::move(tensors))
+      .to(common, where);
 }
 
 }  // namespace weft

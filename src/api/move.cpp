@@ -215,7 +215,15 @@ Tensor argsort(In x, int axis, bool descending) {
 }
 
 Sorted top_k(In x, std::uint64_t count, int axis, bool largest) {
-  return sorted(x, count, axis_of("top_k", x, axis), largest);
+  const std::uint32_t number = axis_of("top_k", x, axis);
+  if (count > x.tensor.shape()[number]) {
+    throw Error(ErrorCode::invalid_argument,
+                formatted("top_k cannot take {} elements along axis {} of a tensor of shape {} "
+                          "({}).",
+                          count, axis, ops::describe(x.tensor.shape()),
+                          graph::describe_place("top_k", x.where)));
+  }
+  return sorted(x, count, number, largest);
 }
 
 }  // namespace weft

@@ -214,9 +214,9 @@ Tensor quantile_of(std::string_view function, In x, double q, int axis, bool kee
   const Where& at = x.where;
   const std::uint32_t number = axis_in(function, axis, x.tensor.shape(), at);
   const std::uint64_t n = x.tensor.shape()[number];
-  if (!is_float(x.tensor.dtype()) || n == 0 || !(q >= 0) || q > 1) {
+  if (n == 0 || !(q >= 0) || q > 1) {
     refuse(function, at,
-           formatted("{} needs floats, at least one along the axis, and a share from 0 to 1; it "
+           formatted("{} needs at least one element along the axis and a share from 0 to 1; it "
                      "was given {} and {}.",
                      function, describe(x.tensor), q));
   }
@@ -233,7 +233,8 @@ Tensor quantile_of(std::string_view function, In x, double q, int axis, bool kee
   // NaN is sorted behind all numbers.
   const Tensor last = sorted.slice(along, static_cast<std::int64_t>(n) - 1, 1, 1, at);
   y = where(In(isnan(In(last, at)), at), last, y);
-  return no_axis(y, number, keep_dims, at).to(x.tensor.dtype(), at);
+  const Tensor result = no_axis(y, number, keep_dims, at);
+  return is_float(x.tensor.dtype()) ? result.to(x.tensor.dtype(), at) : result;
 }
 
 }  // namespace

@@ -125,7 +125,9 @@ Tensor reduce(std::string_view function, In x, const Dims& dims, bool keep_dims)
     for (std::uint32_t i = 0; i < shape.size(); ++i) {
       if ((axes >> i & 1U) != 0) numbers.push_back(i);
     }
-    if (numbers.empty()) return Tensor(input);  // a scalar
+    if (numbers.empty()) {  // a scalar is a row of one
+      return reduce_wide(function, {input.reshape({1}, x.where), x.where}, {0}, false);
+    }
     return reduce_wide(function, {input, x.where}, numbers, keep_dims);
   }
   return make(kinds::reduce, graph::ReduceAttributes{*found, axes, keep_dims}, {input}, x.where);

@@ -6,8 +6,10 @@
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
+#include "weft/create.hpp"
 #include "weft/device.hpp"
 #include "weft/ops.hpp"
+#include "weft/shape.hpp"
 
 namespace weft {
 
@@ -17,13 +19,43 @@ using Scan = ops::cumsum::Function;
 
 namespace {
 
+/// How two results are joined.
+std::string_view joined(Scan function) {
+  switch (function) {
+    case Scan::prod: return "mul";
+    case Scan::max: return "maximum";
+    case Scan::min: return "minimum";
+    default: return "add";
+  }
+}
+
+/// Of i64, whose kernels take two words: each step joins what lies twice as far apart.
+Tensor scan_wide(const graph::CumsumAttributes& attributes, In x) {
+  const int axis = static_cast<int>(attributes.axis);
+  const std::uint64_t n = x.tensor.shape()[attributes.axis];
+  const auto at = [&](const Tensor& t) { return In(t, x.where); };
+  const auto part = [&](const Tensor& t, std::uint64_t first, std::uint64_t count) {
+    return t.slice(axis, static_cast<std::int64_t>(first), count, 1, x.where);
+  };
+  Tensor y = attributes.reverse ? flip(x, {axis}) : x.tensor;
+  for (std::uint64_t distance = 1; distance < n; distance *= 2) {
+    const Tensor later =
+        map(joined(attributes.function),
+            {part(y, distance, n - distance), part(y, 0, n - distance)}, {}, x.where);
+    y = concat({part(y, 0, distance), later}, axis, x.where);
+  }
+  if (attributes.exclusive && n > 0) {
+    const Tensor none = zeros_like(at(part(y, 0, 1)));
+    y = concat({none, part(y, 0, n - 1)}, axis, x.where);
+  }
+  return attributes.reverse ? flip(at(y), {axis}) : y;
+}
+
 /// Running sums and products of narrow integers and booleans have the room of 32 bits; extremes keep their type.
-Tensor scan(const graph::CumsumAttributes& attributes, In x, std::string_view name) {
+Tensor scan(const graph::CumsumAttributes& attributes, In x) {
   const DType dtype = x.tensor.dtype();
-  if (dtype == DType::i64) {
-    throw Error(ErrorCode::unsupported,
-                formatted("There is no {} of i64; the tensor has shape {} ({}).", name,
-                          ops::describe(x.tensor.shape()), graph::describe_place(name, x.where)));
+  if (dtype == DType::i64 && attributes.function != Scan::logsumexp) {
+    return scan_wide(attributes, x);
   }
   const bool real = is_float(dtype) || is_quantized(dtype);
   if (!real && attributes.function == Scan::logsumexp) {
@@ -37,8 +69,7 @@ Tensor scan(const graph::CumsumAttributes& attributes, In x, std::string_view na
 }
 
 Tensor scan(std::string_view name, Scan function, In x, int axis, bool exclusive, bool reverse) {
-  return scan(graph::CumsumAttributes{axis_of(name, x, axis), exclusive, reverse, function}, x,
-              name);
+  return scan(graph::CumsumAttributes{axis_of(name, x, axis), exclusive, reverse, function}, x);
 }
 
 Tensor transform(In x, bool inverse, double scale) {

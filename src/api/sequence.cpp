@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
+#include "ops/view.hpp"
 
 namespace weft {
 
@@ -14,6 +15,22 @@ Tensor linear(In x, const Tensor& weight, const Tensor& bias, const LinearOption
     throw Error(ErrorCode::invalid_argument,
                 formatted("The weight is empty: it was never given a value ({}).",
                           graph::describe_place("linear", x.where)));
+  }
+  const Shape& rows = x.tensor.shape();
+  const Shape& shape = weight.shape();
+  if (rows.empty() || shape.size() < 2 || rows.back() != shape.back()) {
+    throw Error(ErrorCode::invalid_argument,
+                formatted("linear needs x […, K] and a weight […, M, K]; the shapes are {} and {} "
+                          "({}).",
+                          ops::describe(rows), ops::describe(shape),
+                          graph::describe_place("linear", x.where)));
+  }
+  if (rows.size() == 1) {  // one row
+    const Tensor y =
+        linear({x.tensor.reshape({1, rows[0]}, x.where), x.where}, weight, bias, options);
+    Shape flat = y.shape();
+    flat.erase(flat.end() - 2);
+    return y.reshape(flat, x.where);
   }
   const Tensor y = is_quantized(weight.dtype())
                        ? make(kinds::linear, graph::LinearAttributes{options.allow_q8},

@@ -81,6 +81,10 @@ Tensor std(In x, const std::vector<int>& axes, const VarOptions& options) {
 Tensor logsumexp(In x, const std::vector<int>& axes, bool keep_dims) {
   const Dims dims = all_or("logsumexp", axes, x.tensor, x.where);
   const Tensor values = wide(x.tensor, x.where);
+  if (count_along(values, dims) == 0) {  // the logarithm of a sum of nothing
+    const Tensor none = reduced("sum", values, dims, keep_dims, x.where);
+    return narrow(In(none, x.where) - std::numeric_limits<double>::infinity(), x.tensor, x.where);
+  }
   // Finite, so that infinite elements leave no difference of two infinities; constant, since it cancels.
   constexpr double largest = std::numeric_limits<float>::max();
   const Tensor top = clamp(In(reduced("max", values.detach(x.where), dims, true, x.where), x.where),
@@ -99,7 +103,9 @@ Tensor norm(In x, double p, const std::vector<int>& axes, bool keep_dims) {
   if (std::isinf(p)) {
     return finish(reduced(p > 0 ? "max" : "min", sizes, dims, keep_dims, x.where));
   }
-  if (p == 1) return finish(reduced("sum", sizes, dims, keep_dims, x.where));
+  if (p == 1 || count_along(sizes, dims) == 0) {
+    return finish(reduced("sum", sizes, dims, keep_dims, x.where));
+  }
   const Tensor zero = x.tensor.device().full({}, 0, DType::f32, x.where);
   const Tensor one = x.tensor.device().full({}, 1, DType::f32, x.where);
   if (p == 0) {

@@ -51,7 +51,7 @@ std::vector<Tensor> fitted(std::string_view function, const std::vector<Tensor>&
     const DType dtype = inputs[i].dtype();
     const bool lost = dtype == DType::i64 && is_float(common);
     if (!found->integers ? !is_float(dtype) && !is_quantized(dtype) : lost)
-      out[i] = inputs[i].to(DType::f32, where);
+      out[i] = inputs[i].to(is_float(common) ? common : DType::f32, where);
   }
   if (first == 1 && is_float(inputs[0].dtype()) && !is_float(common)) {
     out[0] = map("not_equal", {inputs[0], zero_like({inputs[0], where})}, {}, where);

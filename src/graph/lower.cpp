@@ -60,8 +60,11 @@ class Aliases {
   std::map<Edge, int> last_;
 };
 
-bool may_replace(const Rule& rule, std::size_t output, std::size_t input) {
-  return std::ranges::any_of(rule.in_place, [&](const InPlace& allowed) {
+bool may_replace(const Operation& operation, std::size_t output, std::size_t input) {
+  // A chain that ends with a reduction may repeat an input that has the very shape of its result.
+  const auto* chain = std::get_if<FusedTailAttributes>(&operation.attributes);
+  if (chain != nullptr && std::holds_alternative<ReduceAttributes>(chain->tail)) return false;
+  return std::ranges::any_of(operation.rule->in_place, [&](const InPlace& allowed) {
     return allowed.output == output && allowed.input == input;
   });
 }
@@ -82,7 +85,7 @@ std::map<Edge, int> homes_of(const Graph& graph, const Aliases& aliases) {
     for (std::size_t i = 0; i < maker.inputs.size() && last == update.value.node; ++i) {
       const Edge input = maker.inputs[i];
       if (!input.given() || aliases.base(input) != old) continue;
-      safe = safe && input == old && may_replace(*maker.rule, update.value.output, i);
+      safe = safe && input == old && may_replace(maker, update.value.output, i);
     }
     if (safe && std::ranges::find(graph.outputs, update.value) == graph.outputs.end()) {
       homes.emplace(update.value, update.variable);
@@ -203,7 +206,7 @@ class Lowering {
     const Type& type = operation.types[output];
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const ops::View& input = inputs[i];
-      if (!input.given() || !may_replace(*operation.rule, output, i)) continue;
+      if (!input.given() || !may_replace(operation, output, i)) continue;
       if (block(input).place != Block::Place::arena || input.dtype != type.dtype ||
           !std::ranges::equal(input.extents(), type.shape) || !input.is_dense() ||
           input.bytes() != ops::ByteRange{0, block(input).bytes} || taken_.contains(input.slot) ||

@@ -35,11 +35,10 @@ Result<std::vector<Type>> infer_reduce(const Signature& s) {
   const bool extreme =
       a.function == Function::max || a.function == Function::min || picks(a.function);
   std::uint64_t count = 1;
-  std::uint64_t results = 1;
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
-    ((a.axes >> i & 1U) != 0 ? count : results) *= x.shape[i];
+    if ((a.axes >> i & 1U) != 0) count *= x.shape[i];
   }
-  if (extreme && count == 0 && results > 0) {
+  if (extreme && count == 0) {
     return fail(ErrorCode::invalid_argument, "`{}` of no elements has no result; the tensor is {}.",
                 name(a.function), describe(x));
   }

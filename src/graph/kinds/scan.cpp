@@ -2,6 +2,7 @@
 #include "graph/kinds.hpp"
 #include "ops/cumsum/cumsum.hpp"
 #include "ops/fft/fft.hpp"
+#include "weft/shape.hpp"
 
 namespace weft::graph::kinds {
 namespace {
@@ -54,6 +55,37 @@ Tensor extreme_gradient(const GradientArgs& g) {
   return weft::scatter_add(zeros, last.to(DType::i32), g.dy[0], static_cast<int>(a.axis));
 }
 
+/// dx[i] = Π x[k] before i · s[i], where s[i] = dy[i] + x[i + 1] · s[i + 1]: nothing is divided, so that zeros have derivatives
+/// too. The recurrence is solved by joining what lies twice as far apart, again and again.
+Tensor product_gradient(const GradientArgs& g) {
+  const auto& a = as<CumsumAttributes>(g.attributes);
+  const Shape& shape = g.inputs[0].shape();
+  const auto axis = static_cast<int>(a.axis);
+  const std::uint64_t n = shape[a.axis];
+  if (n == 0) return g.dy[0];
+  const auto turned = [&](const Tensor& t) {
+    return a.reverse ? weft::flip(t.to(DType::f32), {axis}) : t.to(DType::f32);
+  };
+  const Shape none(shape.size(), 0);
+  // t[i + places], and 0 behind the end.
+  const auto ahead = [&](const Tensor& t, std::uint64_t places) {
+    Shape high = none;
+    high[a.axis] = places;
+    return weft::pad(t.slice(axis, static_cast<std::int64_t>(places), n - places), none, high);
+  };
+  Tensor sums = turned(g.dy[0]);
+  Tensor factors = ahead(turned(g.inputs[0]), 1);
+  for (std::uint64_t distance = 1; distance < n; distance *= 2) {
+    sums = sums + factors * ahead(sums, distance);
+    factors = factors * ahead(factors, distance);
+  }
+  Shape low = none;
+  low[a.axis] = 1;
+  const Tensor before = weft::pad(turned(g.outputs[0]).slice(axis, 0, n - 1), low, none, 1);
+  const Tensor dx = before * sums;
+  return (a.reverse ? weft::flip(dx, {axis}) : dx).to(g.inputs[0].dtype());
+}
+
 /// exp(x) · Σ dy · exp(-y) behind each element, with positive and negative dy apart, as logarithms: neither overflows.
 Tensor logarithm_gradient(const GradientArgs& g) {
   const Tensor x = g.inputs[0].to(DType::f32);
@@ -75,8 +107,7 @@ std::vector<Tensor> gradient_cumsum(const GradientArgs& g) {
   }
   switch (a.function) {
     case Function::sum: return {scan(g, g.dy[0], Function::sum, true)};
-    case Function::prod:
-      return {scan(g, g.dy[0] * g.outputs[0], Function::sum, true) / g.inputs[0]};
+    case Function::prod: return {product_gradient(g)};
     case Function::max:
     case Function::min: return {extreme_gradient(g)};
     case Function::logsumexp: return {logarithm_gradient(g)};

@@ -4,6 +4,10 @@
 fn nan_if(outside: vec4<bool>, result: V) -> V {
   return select(result, bitcast<V>(bitcast<vec4<u32>>(result) | vec4<u32>(0x7fc00000u)), outside);
 }
+// A size with the sign of x, that of -0 too.
+fn signed_as(x: V, size: V) -> V {
+  return bitcast<V>(bitcast<vec4<u32>>(size) | (bitcast<vec4<u32>>(x) & vec4<u32>(0x80000000u)));
+}
 // atan of numbers from 0 to 1; above tan(pi / 8) the angle is taken from pi / 4 on.
 fn unit_atan(x: V) -> V {
   let upper = x > V(0.41421357);
@@ -15,7 +19,7 @@ fn unit_atan(x: V) -> V {
 fn atan4(x: V) -> V {
   let a = abs(x);
   let angle = select(unit_atan(min(a, V(1.0))), V(1.5707963267948966) - unit_atan(V(1.0) / max(a, V(1.0))), a > V(1.0));
-  return or_nan(x, select(angle, -angle, x < V(0.0)));
+  return or_nan(x, signed_as(x, angle));
 }
 fn atan24(y: V, x: V) -> V {
   let top = max(abs(x), abs(y));
@@ -25,8 +29,8 @@ fn atan24(y: V, x: V) -> V {
   let first = unit_atan(share);
   let quarter = select(first, V(1.5707963267948966) - first, abs(y) > abs(x));
   let back = (bitcast<vec4<u32>>(x) >> vec4<u32>(31u)) == vec4<u32>(1u);
-  let half = select(quarter, V(3.141592653589793) - quarter, back & ((x != V(0.0)) | (y != V(0.0))));
-  return or_nan(x, or_nan(y, select(half, -half, y < V(0.0))));
+  let half = select(quarter, V(3.141592653589793) - quarter, back);
+  return or_nan(x, or_nan(y, signed_as(y, half)));
 }
 // asin of numbers from 0 to 0.5.
 fn near_asin(x: V) -> V {
@@ -37,7 +41,7 @@ fn asin4(x: V) -> V {
   let a = abs(x);
   let far = V(1.5707963267948966) - 2.0 * near_asin(sqrt(max(0.5 - 0.5 * a, V(0.0))));
   let angle = select(near_asin(a), far, a > V(0.5));
-  return or_nan(x, nan_if(a > V(1.0), select(angle, -angle, x < V(0.0))));
+  return or_nan(x, nan_if(a > V(1.0), signed_as(x, angle)));
 }
 fn acos4(x: V) -> V {
   let a = abs(x);

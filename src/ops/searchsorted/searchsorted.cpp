@@ -63,11 +63,10 @@ Status check(const Args& args) {
                 describe(args.sorted), describe(values), describe(args.y));
   }
   const DType type = values.dtype;
-  const bool known = is_float(type) || type == DType::i32 || type == DType::u32;
-  if (!known || args.sorted.dtype != type || args.y.dtype != DType::i32) {
+  if (is_quantized(type) || args.sorted.dtype != type || args.y.dtype != DType::i32) {
     return fail(ErrorCode::unsupported,
-                "searchsorted takes two tensors of one type, f32, f16, bf16, i32 or u32, and gives "
-                "i32; the tensors are {}, {} and {}.",
+                "searchsorted takes two tensors of one plain type and gives i32; the tensors are "
+                "{}, {} and {}.",
                 describe(args.sorted), describe(values), describe(args.y));
   }
   if (const Status ok = check_distinct(args.y, "y"); !ok) return ok;
@@ -77,6 +76,13 @@ Status check(const Args& args) {
                 describe(args.sorted), describe(values));
   }
   return {};
+}
+
+/// The type in which a shader compares elements.
+std::string_view domain_of(DType type) {
+  if (is_float(type)) return "f32";
+  if (type == DType::i64) return "i64";
+  return type == DType::u32 || type == DType::u8 || type == DType::boolean ? "u32" : "i32";
 }
 
 Status launch(Plan& plan, const Args& args, const Caps& caps) {
@@ -99,9 +105,7 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
   launch.source = "searchsorted/searchsorted.wgsl";
   launch.label = formatted("searchsorted {}", name(values.dtype));
   launch.constants =
-      constants_of(Variant{.domain = is_float(values.dtype) ? "f32" : name(values.dtype),
-                           .right = args.right,
-                           .rank = last});
+      constants_of(Variant{.domain = domain_of(values.dtype), .right = args.right, .rank = last});
   launch.params = block_of(params);
   launch.operands = {{.name = "sorted", .view = args.sorted},
                      {.name = "values", .view = values},
