@@ -90,6 +90,10 @@ Tensor tensor_of(nb::handle value, Place place) {
   if (Array* array = nullptr; nb::try_cast(value, array, false) && array != nullptr)
     return array->now;
   if (value.is_none()) raise_type(name_of(place) + " is None; a tensor is needed.");
+  if (nb::isinstance<nb::str>(value) || nb::isinstance<nb::bytes>(value)) {
+    raise_type(name_of(place) + " is " + shown(value) +
+               "; a tensor is needed, or numbers that one can be made of.");
+  }
   const nb::object made = hooks().array(value);
   return nb::cast<Array&>(made).now;
 }
@@ -246,13 +250,21 @@ int choice_of(nb::handle value, Place place, std::initializer_list<const char*> 
   raise_value(name_of(place) + " is '" + given + "'; there are " + all + ".");
 }
 
+double float_beside(nb::handle value, const char* function) {
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    raise_overflow(text(function) + "(): a whole number is too large for every float.");
+  }
+  return number;
+}
+
 Tensor number_beside(nb::handle value, const Device& device, DType beside, Place place) {
   if (PyBool_Check(value.ptr())) {
     return device.full({}, value.ptr() == Py_True ? 1 : 0, beside, nowhere);
   }
   if (PyFloat_Check(value.ptr()) || is_float(beside) || is_quantized(beside)) {
-    double number = PyFloat_AsDouble(value.ptr());
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();  // an int that no float holds
+    double number = float_beside(value, place.function);
     const DType type = is_float(beside) ? beside : DType::f32;
     if (std::isfinite(number) && std::abs(number) > most_of(type)) {
       number = std::copysign(std::numeric_limits<double>::infinity(), number);

@@ -56,6 +56,9 @@ std::array<std::uint32_t, 4> words4_of(nb::handle value, Place place);
 /// An enumerator by its name; `names` in the order of the enum.
 int choice_of(nb::handle value, Place place, std::initializer_list<const char*> names);
 
+/// A number of Python as a float; one that no float holds is an error in the words of `function`.
+double float_beside(nb::handle value, const char* function);
+
 /// A number as a tensor without dimensions, in the type it has beside elements of `beside` (docs/types.md).
 Tensor number_beside(nb::handle value, const Device& device, DType beside, Place place);
 

@@ -60,7 +60,7 @@ Tensor power_of(const Tensor& a, nb::handle exponent) {
   if (rest < 0 || overflow < 0) {
     raise_value("Integers have no powers with negative exponents; make floats of them first.");
   }
-  if (overflow > 0) raise_overflow("__pow__(): the exponent is larger than an int64.");
+  if (overflow > 0) raise_overflow("pow(): the exponent is larger than an int64.");
   const Tensor base = a.dtype() == DType::boolean ? a.to(DType::i32, nowhere) : a;
   Tensor square = base;
   Tensor result;
@@ -91,8 +91,7 @@ Tensor calculate(const char* name, const Tensor& self, nb::handle other, bool re
   }
   if constexpr (function == add || function == sub || function == mul) {
     if (is_float(self.dtype()) && is_number(other)) {
-      const double number = PyFloat_AsDouble(other.ptr());
-      if (PyErr_Occurred() != nullptr) throw nb::python_error();
+      const double number = float_beside(other, name);
       return with_number<function>(self, number, reflected);
     }
   }
@@ -101,8 +100,7 @@ Tensor calculate(const char* name, const Tensor& self, nb::handle other, bool re
       return power_of(self, other);
     }
     if (!reflected && is_number(other) && is_float(self.dtype())) {  // exact where it can be
-      const double exponent = PyFloat_AsDouble(other.ptr());
-      if (PyErr_Occurred() != nullptr) throw nb::python_error();
+      const double exponent = float_beside(other, name);
       if (exponent == 2) return square({self, nowhere});
       if (exponent == 3) return square({self, nowhere}) * In(self, nowhere);
       if (exponent == 0.5) return sqrt({self, nowhere});
@@ -118,7 +116,7 @@ Tensor calculate(const char* name, const Tensor& self, nb::handle other, bool re
 template <Binary function>
 void add_operator(nb::class_<Array>& tensor, const std::string& name) {
   const auto text = [&](const char* before) { return "__" + std::string(before) + name + "__"; };
-  static const std::string plain_name = text("");
+  static const std::string plain_name = name;
   static const std::string in_place = text("i");
   tensor.def(
       text("").c_str(),

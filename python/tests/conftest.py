@@ -15,6 +15,17 @@ settings.load_profile("weft")
 counts = {"passed": 0, "failed": 0}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--programs", type=int, default=40, help="how many random programs run against numpy; a third as many random gradients")
+    parser.addoption("--first-program", type=int, default=0, help="the seed of the first")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        first, count = metafunc.config.getoption("--first-program"), metafunc.config.getoption("--programs")
+        metafunc.parametrize("seed", range(first, first + (count if "programs" in metafunc.module.__name__ else -(-count // 3))))
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.failed:
         counts["failed"] += 1

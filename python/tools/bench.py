@@ -1,11 +1,24 @@
 #!/usr/bin/env python3
-"""What calls from Python cost the host: python/tools/bench.py. Needs the package (PYTHONPATH=build/release/python)."""
+"""What calls from Python cost the host: python/tools/bench.py [PROGRAM]. Needs the package (PYTHONPATH=build/release/python).
+
+PROGRAM is the program weft (build/release/cli/weft where that is there): its `bench` runs a compiled training step in C++, which is held against
+the same step from Python.
+"""
 from __future__ import annotations
 
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import weft as wt
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+STEPS, FIRST_STEPS = 60, 5  # as cli/bench_eager.cpp
 
 
 def microseconds(call: Callable[[], object], count: int = 2000, rounds: int = 7) -> float:
@@ -19,7 +32,46 @@ def microseconds(call: Callable[[], object], count: int = 2000, rounds: int = 7)
     return best * 1e6
 
 
+def training_step() -> float:
+    """The median host time of a compiled step of a small network, the same as in cli/bench_eager.cpp."""
+    wt.random.seed(1)
+    weights = []
+    for rows, columns in ((64, 128), (128, 128), (128, 10)):
+        weights += [wt.variable(wt.random.normal((rows, columns)) * 0.1), wt.variable(wt.zeros(columns))]
+    x, labels = wt.random.normal((64, 64)).eval(), wt.random.randint(0, 10, (64,)).eval()
+
+    @wt.compile
+    def step(x: wt.Tensor, labels: wt.Tensor) -> wt.Tensor:
+        def loss_of(weights: list[wt.Tensor]) -> wt.Tensor:
+            h = x
+            for i in range(0, len(weights), 2):
+                h = h @ weights[i] + weights[i + 1]
+                h = wt.relu(h) if i + 2 < len(weights) else h
+            return wt.cross_entropy(h, labels)
+
+        loss, slopes = wt.value_and_grad(loss_of)(weights)
+        wt.assign(weights, [w - 0.1 * g for w, g in zip(weights, slopes, strict=True)])
+        return loss  # type: ignore[no-any-return]
+
+    times = []
+    for _ in range(STEPS):
+        start = time.perf_counter()
+        step(x, labels)
+        times.append(time.perf_counter() - start)
+        wt.synchronize()
+    return statistics.median(times[FIRST_STEPS:]) * 1e6
+
+
+def step_in_cpp(program: Path) -> float:
+    """The same in C++."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder) / "bench.json"
+        subprocess.run([program, "bench", "fill", "--seconds", "0.001", "--json", found], check=True, capture_output=True)
+        return float(json.loads(found.read_text())["step"]["compiled"]) * 1e6
+
+
 def main() -> None:
+    program = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/release/cli/weft"
     a, b = wt.ones((4, 4)).eval(), wt.ones((4, 4)).eval()
     i = wt.arange(4).eval()
 
@@ -36,6 +88,11 @@ def main() -> None:
     print(f"weft {wt.__version__} on {wt.default_device().name}: microseconds per call")
     for name, call in rows.items():
         print(f"  {name:20}{microseconds(call):8.2f}")
+    times = []
+    for _ in range(3):  # in turn, because machines are not always equally busy
+        times.append((training_step(), step_in_cpp(program) if program.exists() else float("nan")))
+    mine, theirs = (min(column) for column in zip(*times, strict=True))
+    print(f"  a compiled training step {mine:.0f}, from C++ {theirs:.0f}: {mine / theirs:.2f} times")
 
 
 if __name__ == "__main__":

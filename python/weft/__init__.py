@@ -49,6 +49,7 @@ topk = top_k
 bool = _boolean
 
 from . import data as data  # noqa: E402
+from . import linalg as linalg  # noqa: E402
 from . import nn as nn  # noqa: E402
 from . import onnx as onnx  # noqa: E402
 from . import optim as optim  # noqa: E402

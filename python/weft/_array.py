@@ -44,7 +44,14 @@ def _from_numpy(values: np.ndarray[Any, Any], kind: dtype | None, device: Device
 def _from_python(values: Any, kind: dtype | None) -> np.ndarray[Any, Any]:
     """Numbers and nested lists. Python's own integers become int32 where they fit."""
     target = numpy_type(kind) if kind is not None else None
-    made = np.array(values, dtype=target if target is not None and target.kind in "iu" and _is_whole(values) else None)
+    try:
+        made = np.array(values, dtype=target if target is not None and target.kind in "iu" and _is_whole(values) else None)
+    except OverflowError:
+        assert kind is not None and target is not None
+        limits = np.iinfo(target)
+        raise OverflowError(f"array(): {_shown(values)} is not within the range of {name_of(kind)}, {limits.min} to {limits.max}.") from None
+    except ValueError:
+        raise ValueError(f"array(): the lists in {_shown(values)} have different lengths; a tensor needs equal ones.") from None
     if kind is None and made.dtype == np.int64 and not _holds_arrays(values):
         limits = np.iinfo(np.int32)
         if made.size == 0 or (made.min() >= limits.min and made.max() <= limits.max):
@@ -55,6 +62,11 @@ def _from_python(values: Any, kind: dtype | None) -> np.ndarray[Any, Any]:
         if made.dtype == np.uint64:
             raise OverflowError("A number is too large for int64, the widest integer type.")
     return made
+
+
+def _shown(values: Any) -> str:
+    text = repr(values)
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def _is_whole(values: Any) -> bool:
@@ -83,7 +95,7 @@ def array(obj: Any, dtype: Any = None, *, device: Device | None = None, copy: bo
         return +moved if kind is None else _core.functions.cast(moved, kind)
     on = device if device is not None else default_device()
     if isinstance(obj, (str, bytes)) or obj is None:
-        raise TypeError(f"{obj!r} is nothing that a tensor can hold.")
+        raise TypeError(f"array(): {obj!r} is nothing that a tensor can hold.")
     if isinstance(obj, (np.ndarray, np.generic)):
         values = np.asarray(obj)
     elif hasattr(obj, "__array__"):
@@ -97,7 +109,7 @@ def array(obj: Any, dtype: Any = None, *, device: Device | None = None, copy: bo
     else:
         values = np.asarray(obj)
         if values.dtype == object:
-            raise TypeError(f"A {type(obj).__name__} is nothing that a tensor can hold.")
+            raise TypeError(f"array(): an object of type {type(obj).__name__} is nothing that a tensor can hold.")
     return _from_numpy(values, kind, on)
 
 

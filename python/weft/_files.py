@@ -23,6 +23,8 @@ def load(path: str | os.PathLike[str], *, with_texts: Literal[False] = ..., devi
 def load(path: str | os.PathLike[str], *, with_texts: Literal[True], device: Device | None = None) -> tuple[dict[str, Tensor], dict[str, str]]: ...
 def load(path: str | os.PathLike[str], *, with_texts: bool = False, device: Device | None = None) -> Any:
     """Reads the tensors of a safetensors or GGUF file by name; quantized ones stay as they are. With `with_texts` its texts too."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"load(): there is no file {os.fspath(path)}.")
     found, texts = _core.load(device or default_device(), os.fspath(path))
     return (found, texts) if with_texts else found
 

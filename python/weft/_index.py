@@ -7,7 +7,7 @@ are looked up on the device, where an index outside gives zeros.
 from __future__ import annotations
 
 import operator
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -117,7 +117,10 @@ def _rows(x: Tensor, items: list[Any]) -> tuple[list[Any], tuple[int, ...], tupl
 def _positions(extents: tuple[int, ...], items: list[Any]) -> np.ndarray[Any, Any]:
     """The numbers of the rows that numpy would take."""
     count = prod(extents)
-    return np.asarray(np.arange(count, dtype=np.int32 if count < 2**31 else np.int64).reshape(extents)[tuple(items)])
+    try:
+        return np.asarray(np.arange(count, dtype=np.int32 if count < 2**31 else np.int64).reshape(extents)[tuple(items)])
+    except IndexError as error:
+        raise IndexError(f"x[…] of dimensions {extents}: {error}.") from None
 
 
 def _take_rows(x: Tensor, items: list[Any]) -> Tensor:
@@ -233,10 +236,10 @@ def _put_rows(x: Tensor, items: list[Any], value: Tensor) -> Tensor:
 def _assignable(x: Tensor, value: Any) -> Tensor:
     """A value as elements of x: as numpy, floats lose their fraction in integers."""
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
-        if x.dtype.is_integer and isinstance(value, float) and value != value:
-            raise ValueError("nan cannot be assigned to integers.")
-        if x.dtype.is_integer and not isinstance(value, float):
-            return array(value, x.dtype, device=x.device)  # says so where it does not fit
+        if x.dtype.is_integer and not isfinite(value):
+            raise ValueError(f"{value} cannot be assigned to integers.")
+        if x.dtype.is_integer:
+            return array(int(value), x.dtype, device=x.device)  # says so where it does not fit
     return functions.cast(asarray(value) if isinstance(value, Tensor) else array(value, device=x.device), x.dtype)
 
 

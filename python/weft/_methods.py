@@ -207,8 +207,21 @@ METHODS: dict[str, Any] = {name: _reduction(name) for name in ("sum", "mean", "m
 }
 
 
+# What others have, and what is there instead.
+HINTS = {"backward": "wt.grad and wt.value_and_grad make functions that compute gradients", "requires_grad": "wt.grad says by what gradients are taken",
+         "requires_grad_": "wt.grad says by what gradients are taken", "cuda": "tensors are on a device when they are made; wt.Device opens another one",
+         "cpu": "numpy() gives the elements", "size_": "size and shape are attributes", "unsqueeze_": "x[None] and unsqueeze() give new tensors",
+         "at": "x[index] = value changes elements", "block_until_ready": "eval() computes, and numpy() waits", "data": "numpy() gives the elements"}
+
+
+def _missing(self: Tensor, name: str) -> Any:
+    hint = f"; {HINTS[name]}" if name in HINTS else ""
+    raise AttributeError(f"A tensor has no attribute '{name}'{hint}.", name=name, obj=self)
+
+
 def install() -> None:
     """Gives the class its methods: the compiled part has only what must be quick."""
+    Tensor.__getattr__ = _missing  # type: ignore[attr-defined]
     for name, method in METHODS.items():
         if callable(method) and not isinstance(method, type):
             method.__name__ = name

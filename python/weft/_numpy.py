@@ -10,7 +10,7 @@ import numpy as np
 from ._array import array, asarray, to_numpy
 from ._core import Device, Tensor, functions
 from ._shapes import Axis, axis_of, concat, full, reshape
-from ._types import boolean, int64, result_type
+from ._types import boolean, result_type
 
 __all__ = ["allclose", "argmax", "argmin", "argsort", "array_equal", "astype", "clip", "conj", "cummax", "cummin", "cumprod", "cumsum",
            "cumulative_prod", "cumulative_sum", "diff", "divide", "dot", "einsum", "hypot", "imag", "isin", "matmul", "nonzero", "positive",
@@ -53,31 +53,13 @@ def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Ten
     return functions.argmin(x, axis if axis is None else operator.index(axis), keepdims)
 
 
-def _by_doubling(join: Any, x: Tensor, axis: int) -> Tensor:
-    """Running results of 64-bit integers: each step joins what lies twice as far apart."""
-    place, distance = axis_of(axis, x.ndim, "cumsum"), 1
-    extent = x.shape[place]
-    while distance < extent:
-        head = functions.slice(x, place, 0, distance)
-        later, earlier = functions.slice(x, place, distance, extent - distance), functions.slice(x, place, 0, extent - distance)
-        x = functions.concat([head, join(later, earlier)], place)
-        distance *= 2
-    return x
-
-
 def _running(name: str) -> Any:
     described = getattr(functions, name)
-    join = {"cumsum": functions.add, "cumprod": functions.mul, "cummax": functions.maximum, "cummin": functions.minimum}[name]
-
-    def function(x: Tensor, axis: int, **choices: Any) -> Tensor:
-        if x.dtype == int64 and not choices:
-            return _by_doubling(join, x, axis)
-        made: Tensor = described(x, axis, **choices)
-        return made
 
     def run(x: Any, /, axis: int | None = None, **choices: Any) -> Tensor:
         x = asarray(x)
-        return function(reshape(x, -1), 0, **choices) if axis is None or x.ndim == 0 else function(x, axis, **choices)
+        made: Tensor = described(reshape(x, -1), 0, **choices) if axis is None or x.ndim == 0 else described(x, axis, **choices)
+        return made
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = str(described.__doc__) + "\n\nWithout an axis, along all elements in a row."
@@ -122,6 +104,8 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted(): `side` is {side!r}; there are 'left' and 'right'.")
     base, values = asarray(x1), asarray(x2)
+    kind = result_type(base, values)
+    base, values = functions.cast(base, kind), functions.cast(values, kind)
     if sorter is not None:
         base = functions.take(base, asarray(sorter), 0)
     if values.ndim == 0:

@@ -36,6 +36,8 @@ def _default(value: Any) -> Any:
 
 def full(shape: int | Sequence[int], fill_value: float | bool, dtype: Any = None, *, device: Device | None = None) -> Tensor:
     """A tensor of equal elements, in the type of the value unless another one is given."""
+    if not isinstance(fill_value, (bool, int, float, np.generic)):
+        raise TypeError(f"full(): the value is {fill_value!r}; a number is needed.")
     kind = to_dtype(dtype) if dtype is not None else _default(fill_value)
     if kind == int64 or (kind == int32 and not isinstance(fill_value, float) and abs(int(fill_value)) >= 2**31):
         one = array(int(fill_value), kind if dtype is not None else None, device=device)
@@ -58,6 +60,9 @@ def arange(start: float, /, stop: float | None = None, step: float = 1, *, dtype
     """start, start + step, … before stop; with one number, 0, 1, … before it."""
     if stop is None:
         start, stop = 0, start
+    for value in (start, stop, step):
+        if not isinstance(value, (int, float, np.integer, np.floating)):
+            raise TypeError(f"arange(): {value!r} is no number.")
     if step == 0:
         raise ValueError("arange(): the step is 0.")
     whole = all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
@@ -206,6 +211,8 @@ def repeat(x: Any, repeats: int | Sequence[int], /, axis: int | None = None) -> 
         x, axis = reshape(x, -1), 0
     if isinstance(repeats, (Tensor, np.ndarray)):
         repeats = np.asarray(repeats).tolist()
+    if any(r < 0 for r in ([repeats] if isinstance(repeats, int) else repeats)):
+        raise ValueError(f"repeat(): repetitions must be at least 0; they are {repeats}.")
     if isinstance(repeats, int):
         return functions.repeat_interleave(x, repeats, axis)
     if len(repeats) == 1:

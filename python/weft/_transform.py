@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from . import _core
+from ._array import array
 from ._core import Tensor, functions
 from ._tree import Structure, flatten, unflatten
 
@@ -46,12 +47,18 @@ def _scalar(value: Any, function: str) -> Tensor:
     return value
 
 
+def _callable(function: Any, name: str) -> None:
+    if not callable(function):
+        raise TypeError(f"{name}() needs a function; it was given {function!r}.")
+
+
 def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False) -> Callable[..., Any]:
     """A function that gives what `function` gives, one element, and its derivatives by some of its arguments.
 
     Arguments may be tensors or trees of them (dict, list, tuple, dataclass); derivatives have the same structure. With `argnums` a
     sequence there is a tuple of them. With `has_aux` the function gives a pair: the value, and anything else.
     """
+    _callable(function, "value_and_grad")
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
     @functools.wraps(function)
@@ -62,7 +69,9 @@ def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 
         for number in numbers:
             if not -len(args) <= number < len(args):
                 raise ValueError(f"value_and_grad(): there is no argument {number}; {len(args)} were given.")
-            leaves, structure = flatten(args[number])
+            leaves, structure = flatten(array(args[number]) if isinstance(args[number], float) else args[number])
+            if not leaves:
+                raise TypeError(f"value_and_grad(): argument {number} is {args[number]!r}; a tensor, a float or a tree of tensors is needed.")
             for leaf in leaves:
                 if not leaf.dtype.is_floating:
                     raise TypeError(f"value_and_grad(): argument {number} holds {leaf.dtype.name}; gradients are by floats.")
@@ -87,6 +96,7 @@ def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 
 
 def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False) -> Callable[..., Any]:
     """A function that gives the derivatives of what `function` gives, one element, by some of its arguments: see value_and_grad()."""
+    _callable(function, "grad")
     both = value_and_grad(function, argnums, has_aux=has_aux)
 
     @functools.wraps(function)
@@ -179,12 +189,14 @@ def compile(function: Callable[P, R] | None = None, *, without: str = "", most_v
     """
     if function is None:
         return lambda f: compile(f, without=without, most_variants=most_variants)
+    _callable(function, "compile")
     return Function(function, without, most_variants)
 
 
 def checkpoint(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function for which gradients keep nothing but the inputs: the rest is computed a second time on the way back. Gradients flow
     to tensors among the arguments only."""
+    _callable(function, "checkpoint")
 
     @functools.wraps(function)
     def run(*args: Any) -> Tensor:

@@ -26,6 +26,7 @@ def _named(short: str) -> dtype:
 float32, float16, bfloat16 = _named("f32"), _named("f16"), _named("bf16")
 int64, int32, int16, int8 = _named("i64"), _named("i32"), _named("i16"), _named("i8")
 uint32, uint8, boolean = _named("u32"), _named("u8"), _named("bool")
+NEAREST = {"float64": "float32", "uint16": "int32", "uint64": "int64", "complex64": "a pair of float32", "complex128": "a pair of float32"}
 PYTHON: dict[Any, dtype] = {float: float32, int: int32, bool: boolean}
 ALL = (float32, float16, bfloat16, int64, int32, int16, int8, uint32, uint8, boolean)
 
@@ -47,6 +48,8 @@ def to_dtype(value: Any) -> dtype:
     if name in SHORT:
         return _named(SHORT[name])
     known = ", ".join(SHORT)
+    if name in NEAREST:
+        raise TypeError(f"The device has no type {name}; {NEAREST[name]} is nearest.")
     raise TypeError(f"{value!r} is no type of elements; there are {known}, and the quantized types of GGUF files ('q4_0', …).")
 
 

@@ -128,11 +128,19 @@ def _uniform(shape: Sequence[int], bound: float) -> Tensor:
     return _core.variable(random.uniform(-bound, bound, shape))
 
 
+def _counts(module: Module, **given: Any) -> None:
+    """Extents must be whole numbers of at least 1."""
+    for name, value in given.items():
+        if not isinstance(value, int) or value < 1:
+            raise TypeError(f"{type(module).__name__}(): `{name}` is {value!r}; a whole number of at least 1 is needed.")
+
+
 class Linear(Module):
     """x · weightᵀ + bias for x […, in_features]."""
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
-        bound = 1 / math.sqrt(max(in_features, 1))
+        _counts(self, in_features=in_features, out_features=out_features)
+        bound = 1 / math.sqrt(in_features)
         self.weight = _uniform((out_features, in_features), bound)
         self.bias = _uniform((out_features,), bound) if bias else None
 
@@ -144,6 +152,7 @@ class Embedding(Module):
     """Rows of a table by indices."""
 
     def __init__(self, count: int, width: int) -> None:
+        _counts(self, count=count, width=width)
         self.weight = _core.variable(random.normal((count, width)))
 
     def forward(self, indices: Tensor) -> Tensor:
@@ -160,6 +169,7 @@ class _Conv(Module):
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
                  padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True) -> None:
+        _counts(self, in_channels=in_channels, out_channels=out_channels, groups=groups)
         kernel = [kernel_size] * self.rank if isinstance(kernel_size, int) else list(kernel_size)
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         bound = 1 / math.sqrt(max(1, in_channels // groups * math.prod(kernel)))
@@ -220,6 +230,7 @@ class GroupNorm(Module):
     """Groups of channels of [N, C, …], each with mean 0 and variance 1."""
 
     def __init__(self, groups: int, channels: int, eps: float = 1e-5) -> None:
+        _counts(self, groups=groups, channels=channels)
         self.weight, self.bias = parameter(F.ones(channels)), parameter(F.zeros(channels))
         self.groups, self.eps = groups, eps
 
@@ -353,7 +364,7 @@ class TransformerBlock(Module):
         return made
 
 
-def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+def cross_entropy(logits: Tensor, labels: Any) -> Tensor:
     """The mean of -log(softmax(logits)[label]) over all rows."""
-    kind = labels.dtype
-    return F.cross_entropy(F.cast(logits, float32), labels if kind.is_floating else F.cast(labels, "int32"))
+    labels = array(labels)
+    return F.cross_entropy(F.cast(logits, float32), labels if labels.dtype.is_floating else F.cast(labels, "int32"))

@@ -56,4 +56,6 @@ def load(source: str | os.PathLike[str] | bytes, *, device: Device | None = None
     on = device or default_device()
     if isinstance(source, bytes):
         return Model(_core.load_onnx_bytes(on, source))
+    if not os.path.exists(source):
+        raise FileNotFoundError(f"onnx.load(): there is no file {os.fspath(source)}.")
     return Model(_core.load_onnx(on, os.fspath(source)))
