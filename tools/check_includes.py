@@ -24,6 +24,7 @@ LAYERS = {
     "cli": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "api", "formats", "nn", "llm", "onnx"],
     "src/llm": ["base", "formats"],
     "plugins/ggml": ["base", "wgsl", "device", "ops", "gpu", "graph", "rows", "fuse"],
+    "plugins/onnxruntime": ["weft", "base", "onnx"],
     "web": ["weft", "base", "llm", "nn"],
     "include/weft": [],
     "examples": ["weft"],

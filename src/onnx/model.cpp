@@ -75,12 +75,10 @@ void count(ModelData& data, const std::vector<Node>& nodes) {
   }
 }
 
-Model opened(const Device& device, std::span<const std::byte> bytes,
-             std::shared_ptr<const void> keep, OpenExternal open, std::string_view doing) {
-  Result<ModelProto> proto = read_model(bytes);
-  if (!proto) raise(proto.error(), doing);
+Model put_together(const Device& device, ModelProto proto, std::shared_ptr<const void> keep,
+                   OpenExternal open) {
   auto data = std::make_shared<ModelData>(device);
-  data->proto = std::move(*proto);
+  data->proto = std::move(proto);
   Context& context = data->context;
   context.model = &data->proto;
   context.keep = std::move(keep);
@@ -100,6 +98,13 @@ Model opened(const Device& device, std::span<const std::byte> bytes,
   Model out;
   ModelAccess::set(out, std::move(data));
   return out;
+}
+
+Model opened(const Device& device, std::span<const std::byte> bytes,
+             std::shared_ptr<const void> keep, OpenExternal open, std::string_view doing) {
+  Result<ModelProto> proto = read_model(bytes);
+  if (!proto) raise(proto.error(), doing);
+  return put_together(device, std::move(*proto), std::move(keep), std::move(open));
 }
 
 /// Values for the inputs, in their order; an error where one is missing, unknown or of another type or shape.
@@ -248,9 +253,38 @@ std::map<std::string, Value> ModelAccess::run(const Model& model,
   return out;
 }
 
+Model ModelAccess::made(const Device& device, ModelProto proto, std::shared_ptr<const void> keep) {
+  return put_together(device, std::move(proto), std::move(keep), {});
+}
+
+std::map<std::string, Value> ModelAccess::replay(const Model& model,
+                                                 const std::map<std::string, Value>& inputs) {
+  ModelData& data = *model.data_;
+  const std::lock_guard lock(data.mutex);
+  const Values given = ordered(data, inputs);
+  std::optional<Values> results = replayed(data, given);
+  if (!results) {
+    data.report = {
+        .replayed = false,
+        .why = data.not_compiled.empty() ? "All inputs count like shapes." : data.not_compiled,
+        .dispatches = 0};
+    data.context.drawn = 0;
+    results = run_graph(data.context, data.proto.graph, nullptr, given);
+  }
+  std::map<std::string, Value> out;
+  for (std::size_t i = 0; i < results->size(); ++i) {
+    const Value& value = (*results)[i];
+    if (!value.exists() || value.is_sequence()) {
+      throw Error(ErrorCode::unsupported, formatted("The result '{}' is {}, not a tensor.",
+                                                    data.outputs[i].name, describe(value)));
+    }
+    out[data.outputs[i].name] = value;
+  }
+  return out;
+}
+
 std::map<std::string, Tensor> Model::run(const std::map<std::string, Tensor>& inputs) const {
   if (!data_) throw Error(ErrorCode::invalid_argument, "The model is empty.");
-  const std::lock_guard lock(data_->mutex);
   std::map<std::string, Value> values;
   for (const auto& [name, tensor] : inputs) {
     if (!tensor)
@@ -258,25 +292,9 @@ std::map<std::string, Tensor> Model::run(const std::map<std::string, Tensor>& in
                   formatted("The tensor for input '{}' is empty.", name));
     values.emplace(name, Value(tensor));
   }
-  const Values given = ordered(*data_, values);
-  std::optional<Values> results = replayed(*data_, given);
-  if (!results) {
-    data_->report = {
-        .replayed = false,
-        .why = data_->not_compiled.empty() ? "All inputs count like shapes." : data_->not_compiled,
-        .dispatches = 0};
-    data_->context.drawn = 0;
-    results = run_graph(data_->context, data_->proto.graph, nullptr, given);
-  }
   std::map<std::string, Tensor> out;
-  for (std::size_t i = 0; i < results->size(); ++i) {
-    const Value& value = (*results)[i];
-    if (!value.exists() || value.is_sequence()) {
-      throw Error(ErrorCode::unsupported, formatted("The result '{}' is {}, not a tensor.",
-                                                    data_->outputs[i].name, describe(value)));
-    }
-    out[data_->outputs[i].name] = value.on(data_->context.device);
-  }
+  for (const auto& [name, value] : ModelAccess::replay(*this, values))
+    out[name] = value.on(data_->context.device);
   return out;
 }
 

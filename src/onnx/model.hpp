@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "onnx/call.hpp"
@@ -12,6 +13,11 @@ namespace weft::onnx {
 struct ModelAccess {
   static void set(Model& model, std::shared_ptr<ModelData> data);
   static const ModelProto& proto(const Model& model);
+  /// A model of parts that somebody else read; `keep` owns the bytes of its tensors.
+  static Model made(const Device& device, ModelProto proto, std::shared_ptr<const void> keep);
+  /// As Model::run(), with values of any kind: what is known on the host is not brought to the device to be read again.
+  static std::map<std::string, Value> replay(const Model& model,
+                                             const std::map<std::string, Value>& inputs);
   /// Runs the graph node by node, with values of any kind.
   static std::map<std::string, Value> run(const Model& model,
                                           const std::map<std::string, Value>& inputs);

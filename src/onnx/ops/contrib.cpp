@@ -197,8 +197,8 @@ Values group_query(Call& c) {
   const Tensor place = c.device().arange(keys, 0, 1, DType::i32).reshape({1, 1, 1, keys});
   const Tensor query = positions.reshape({batch, 1, length, 1});
   Tensor seen = less_equal(place, query);
-  if (const I window = c.i("local_window_size", -1); window > 0)
-    seen = logical_and(seen, greater(place, query - static_cast<double>(window)));
+  if (const I window = c.i("local_window_size", -1); window >= 0)  // besides the query's own place
+    seen = logical_and(seen, greater_equal(place, query - static_cast<double>(window)));
   const Tensor y = attend(q, k, v, seen_mask(seen), scale_of(c, q), c.f("softcap", 0), -1).y;
   return {joined_heads(y), k, v};
 }
