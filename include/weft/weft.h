@@ -15,6 +15,7 @@
 #include "weft/c/device.h"
 #include "weft/c/graph.h"
 #include "weft/c/kernel.h"
+#include "weft/c/onnx.h"
 #include "weft/c/ops.h"
 #include "weft/c/recover.h"
 #include "weft/c/status.h"

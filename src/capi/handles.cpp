@@ -30,6 +30,7 @@ std::string_view name(Kind kind) {
     case Kind::tensor: return "tensor";
     case Kind::kernel: return "kernel";
     case Kind::compiled: return "compiled function";
+    case Kind::model: return "model";
   }
   return "unknown";
 }
@@ -59,7 +60,7 @@ Status HandleTable::check(Handle handle, Kind kind, std::string_view argument) c
   }
   const Handle index = index_of(handle);
   const bool possible = index < places_.size() && kind_of(handle) != 0 &&
-                        kind_of(handle) <= std::to_underlying(Kind::compiled) &&
+                        kind_of(handle) <= std::to_underlying(Kind::model) &&
                         generation_of(handle) != 0 &&
                         generation_of(handle) <= places_[index].generation;
   if (!possible) {

@@ -11,7 +11,7 @@
 namespace weft::capi {
 
 /// What a handle stands for.
-enum class Kind : std::uint8_t { none, device, buffer, tensor, kernel, compiled };
+enum class Kind : std::uint8_t { none, device, buffer, tensor, kernel, compiled, model };
 
 /// "device", "buffer", …
 std::string_view name(Kind kind);

@@ -13,7 +13,7 @@ GENERATED = Path(os.environ["WEFT_LIBRARY"]).resolve().parent / "generated/inclu
 HEADERS = sorted([*(ROOT / "include/weft/c").glob("*.h"), *GENERATED.glob("*.h")])
 # Not called at random: they wait on the driver, or need texts that make sense.
 SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile", "weft_save", "weft_load",
-        "weft_save_with_texts", "weft_load_with_texts", "weft_tensor_checkpoint"}
+        "weft_save_with_texts", "weft_load_with_texts", "weft_tensor_checkpoint", "weft_model_load", "weft_model_load_bytes"}
 
 
 def declared() -> dict[str, list[str]]:
@@ -36,7 +36,7 @@ C_TYPES = {"bool": weft.Bool, "int64_t": weft.I64, "uint64_t": weft.U64, "uint32
 C_TYPES |= {"weft_part": weft.Part, "weft_text_receiver": weft.TextReceiver, "int32_t": weft.I32, "weft_elements_source": weft.ElementsSource}
 C_TYPES |= {operation.options.__name__: operation.options for operation in weft.OPERATIONS.values() if operation.options}
 C_TYPES |= {f"weft_{kind}": weft.I32 for kind in ("interpolation", "edge", "reduction", "rope_mode", "expert_score")}
-C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel", "compiled")}
+C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel", "compiled", "model")}
 
 
 def as_ctypes(text: str):
@@ -189,6 +189,8 @@ class CApiFuzz(Case):
                 return (target * 8)(*[self.structure(target) for _ in range(8)])
             if target is weft.Handle:
                 return (target * 8)(*[self.handle() for _ in range(8)])
+            if target is weft.Text:
+                return (target * 8)(*[self.random.choice(self.names) for _ in range(8)])
             return (target * 8)(*[self.number(target) for _ in range(8)])
         return self.number(kind)
 

@@ -18,9 +18,9 @@ def text_of(headers) -> str:
 
 # Functions of weft::random are weft_tensor_random_… in C; its classes are ways of writing C++.
 RANDOM = text_of([INCLUDE / "random.hpp"])
-# What C does not have: models of ONNX, and modules, optimizers and loaders, which a program in C writes with operations. A
-# profile is a part of a device there (weft_device_options, weft_device_profile).
-WITHOUT_C = {"data.hpp", "onnx.hpp", "optim.hpp", "profile.hpp"}
+# What C does not have: modules, optimizers and loaders, which a program in C writes with operations. A profile is a part of a
+# device there (weft_device_options, weft_device_profile).
+WITHOUT_C = {"data.hpp", "optim.hpp", "profile.hpp"}
 BY_HAND = text_of(h for h in INCLUDE.glob("*.hpp") if h.name not in WITHOUT_C | {"random.hpp"})
 CPP = BY_HAND + text_of(GENERATED.glob("*.hpp"))
 C = text_of([*(INCLUDE / "c").glob("*.h"), *(GENERATED / "c").glob("*.h")])
@@ -44,6 +44,8 @@ MEMBERS = {
     "Kernel": {"run": "weft_kernel_run_tensors"},
     "Compiled": {"operator()": "weft_compiled_run", "one": "weft_compiled_run", "report": "weft_compiled_get_report",
                  "text": "weft_compiled_to_text", "dot": "weft_compiled_to_text"},
+    "Model": {"run": "weft_model_run"} | dict.fromkeys(["inputs", "outputs", "opsets", "operations", "unsupported", "report", "dot", "to_json"],
+                                                       "weft_model_to_text"),
     "Error": {"code": None},  # the status of a call
 }
 # Structures that are no options: where C has their members (a structure, or the parameters of a function), and those with
@@ -64,7 +66,8 @@ STRUCTURES = {
     "Update": ("weft_tensor_update", {"variable": "variables", "value": "values"}),
 }
 # Ways of writing C++, and results, which C gives one by one.
-UNNEEDED = {"In", "Index", "Slice", "EllipsisIndex", "NewAxisIndex", "Outputs", "DTypeFacts", "AdamWStep", "SgdStep", "Clip", "Sorted", "Scanned", "Routed", "Recurrent", "Quantized", "Neighbours", "Runs", "Csr",
+UNNEEDED = {"Port", "Extent", "RunReport",  # of weft_model_to_text
+            "In", "Index", "Slice", "EllipsisIndex", "NewAxisIndex", "Outputs", "DTypeFacts", "AdamWStep", "SgdStep", "Clip", "Sorted", "Scanned", "Routed", "Recurrent", "Quantized", "Neighbours", "Runs", "Csr",
             "BatchNorm"}
 
 
@@ -100,7 +103,7 @@ def parameters(name: str) -> list[str]:
 
 def methods(body: str) -> set[str]:
     public = body.split("private:")[0]
-    return set(re.findall(r"^  (?:\[\[nodiscard\]\] )?(?! |explicit|friend)[\w:<>& ]+? (operator\(\)|\w+)\(", public, re.M))
+    return set(re.findall(r"^  (?:\[\[nodiscard\]\] )?(?! |explicit|friend)[\w:<>&, ]+? (operator\(\)|\w+)\(", public, re.M))
 
 
 class CApiParity(Case):
