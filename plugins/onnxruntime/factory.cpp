@@ -1,6 +1,6 @@
 #include <map>
+#include <memory>
 #include <mutex>
-#include <new>
 #include <utility>
 
 #include "base/format.hpp"
@@ -85,7 +85,9 @@ class Factory : public OrtEpFactory {
     Factory& me = *static_cast<Factory*>(self);
     return me.api_.guarded([&] {
       const Options options = me.options_of(session);
-      *out = new Provider(me.api_, me.memory_, me.accelerator(options), logger, options.profile);
+      *out = std::make_unique<Provider>(me.api_, me.memory_, me.accelerator(options), logger,
+                                        options.profile)
+                 .release();
     });
   }
 
@@ -94,15 +96,18 @@ class Factory : public OrtEpFactory {
                                                   OrtAllocator** out) noexcept {
     Factory& me = *static_cast<Factory*>(self);
     *out = nullptr;
-    return me.api_.guarded(
-        [&] { *out = new Allocator(me.memory_, info == nullptr ? me.memory_info_ : info); });
+    return me.api_.guarded([&] {
+      *out = std::make_unique<Allocator>(me.memory_, info == nullptr ? me.memory_info_ : info)
+                 .release();
+    });
   }
 
   static OrtStatus* ORT_API_CALL create_transfer(OrtEpFactory* self,
                                                  OrtDataTransferImpl** out) noexcept {
     Factory& me = *static_cast<Factory*>(self);
     *out = nullptr;
-    return me.api_.guarded([&] { *out = new Transfer(me.api_, me.memory_); });
+    return me.api_.guarded(
+        [&] { *out = std::make_unique<Transfer>(me.api_, me.memory_).release(); });
   }
 
   Options options_of(const OrtSessionOptions* session) const {
@@ -161,6 +166,7 @@ class Factory : public OrtEpFactory {
 
 extern "C" {
 
+// NOLINTBEGIN(readability-identifier-naming): ONNX Runtime looks for these names.
 __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(
     const char* /*registered_name*/, const OrtApiBase* base, const OrtLogger* /*logger*/,
     OrtEpFactory** factories, std::size_t most, std::size_t* made) {
@@ -179,7 +185,7 @@ __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(
   return api.guarded([&] {
     if (most == 0)
       throw weft::Error(weft::ErrorCode::invalid_argument, "There is no room for a factory.");
-    factories[0] = new weft::ort::Factory(api);
+    factories[0] = std::make_unique<weft::ort::Factory>(api).release();
     *made = 1;
   });
 }
@@ -188,4 +194,5 @@ __attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory*
   delete static_cast<weft::ort::Factory*>(factory);
   return nullptr;
 }
+// NOLINTEND(readability-identifier-naming)
 }

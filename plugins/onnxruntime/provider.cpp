@@ -73,7 +73,8 @@ OrtStatus* Provider::compile(OrtEp* self, const OrtGraph** graphs, const OrtNode
   return me.api_->guarded([&] {
     me.has_compiled_ = true;
     for (std::size_t i = 0; i < count; ++i)  // Those that were made are released by ONNX Runtime.
-      infos[i] = new Subgraph(*me.api_, *me.memory_, me.where_, graphs[i], fused[i]);
+      infos[i] = std::make_unique<Subgraph>(*me.api_, *me.memory_, me.where_, graphs[i], fused[i])
+                     .release();
   });
 }
 

@@ -51,7 +51,9 @@ std::optional<Value> stand_in(Context& context, const Expected& input, std::uint
     guessed = guessed || extent < 0;
     shape.push_back(extent < 0 ? any_extent : static_cast<std::uint64_t>(extent));
   }
-  Value value(context.device.full(shape, 0, *dtype_of(input.type)));
+  const std::optional<DType> dtype = dtype_of(input.type);
+  if (!dtype) return std::nullopt;
+  Value value(context.device.full(shape, 0, *dtype));
   value.set_sources({place});
   return value;
 }

@@ -1,4 +1,4 @@
-"""ONNX's own tests of operations (Debian's libonnx-testdata) through ONNX Runtime, with every node on Weft."""
+"""ONNX's own tests of operations and small models (Debian's libonnx-testdata) through ONNX Runtime, with every node on Weft."""
 from __future__ import annotations
 
 import random
@@ -10,6 +10,7 @@ import onnxruntime as ort
 import wire
 
 DATA = Path("/usr/share/libonnx-testdata/data")
+SUITES = ("node", "pytorch-converted", "pytorch-operator", "simple")
 # The types of Weft that numpy has.
 OURS = {1, 2, 3, 6, 7, 9, 10, 12}
 TOLERANCE = {np.dtype(np.float16): 2e-3}
@@ -39,7 +40,7 @@ def in_scope(folder: Path) -> bool:
 
 
 def folders(sample: int, seed: int) -> list[Path]:
-    found = sorted(path for path in (DATA / "node").iterdir() if in_scope(path))
+    found = sorted(path for suite in SUITES for path in (DATA / suite).iterdir() if (path / "model.onnx").exists() and in_scope(path))
     if sample and sample < len(found):
         found = sorted(random.Random(seed).sample(found, sample))
     return found
@@ -67,7 +68,7 @@ def loads(folder: Path) -> str:
 
 
 def run(folder: Path, options: ort.SessionOptions) -> Outcome:
-    name = f"node/{folder.name}"
+    name = f"{folder.parent.name}/{folder.name}"
     try:
         session = ort.InferenceSession(folder / "model.onnx", options)
     except Exception as error:

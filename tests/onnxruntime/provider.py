@@ -16,6 +16,7 @@ import wire
 from wire import attribute, graph, model, node, port, tensor
 
 LIBRARY = os.environ["WEFT_PROVIDER"]
+ROOT = Path(__file__).resolve().parent.parent.parent
 NAME = "WeftExecutionProvider"
 VENDOR = 0x5745
 FLOAT, INT64, BOOL, DOUBLE, HALF = 1, 7, 9, 11, 10
@@ -73,10 +74,9 @@ def test_is_listed() -> None:
 
 
 def test_example() -> None:
-    root = Path(__file__).resolve().parent.parent.parent
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "model.onnx").write_bytes(layers(np.ones((5, 3), np.float32), np.ones(3, np.float32)))
-        command = [sys.executable, root / "examples/onnxruntime/run.py", LIBRARY, f"{folder}/model.onnx"]
+        command = [sys.executable, ROOT / "examples/onnxruntime/run.py", LIBRARY, f"{folder}/model.onnx"]
         ran = subprocess.run(command, capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (0, "y [1, 3]: sum 18\n"), ran
 
@@ -230,6 +230,24 @@ def test_half_sums() -> None:
     x = np.full(20_000, 0.125, np.float16)
     total, mean = on_weft(whole).run(None, {"x": x})
     assert float(total) == 2500 and float(mean) == 0.125, (total, mean)
+
+
+def test_large() -> None:
+    """Tensors of 4 MB, which are past one binding where test_small_bindings calls it."""
+    nodes = [node("Softmax", ["x"], ["s"], attribute("axis", -1)), node("LayerNormalization", ["x", "w"], ["n"], attribute("axis", -1)),
+             node("Add", ["s", "n"], ["y"])]
+    whole = model(graph(nodes, [port("x", FLOAT, ["r", 500_000])], [port("y", FLOAT, ["r", 500_000])], [tensor("w", np.ones(500_000, np.float32))]))
+    x = floats(2, 500_000)
+    exact = x.astype(np.float64)
+    powers = np.exp(exact)
+    must = powers / powers.sum(-1, keepdims=True) + (exact - exact.mean(-1, keepdims=True)) / np.sqrt(exact.var(-1, keepdims=True) + 1e-5)
+    same(on_weft(whole).run(None, {"x": x})[0], must.astype(np.float32), 1e-4)
+
+
+def test_small_bindings() -> None:
+    command = [sys.executable, ROOT / "tools/test_onnxruntime", "--library", LIBRARY, "provider/test_large"]
+    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"WEFT_CAPS": "binding=1M,alignment=256"})
+    assert ran.stdout.endswith("1 passed, 0 failed\n"), ran.stdout
 
 
 def test_weights_in_a_file() -> None:
