@@ -153,7 +153,7 @@ def binary(name: str, result: str | None = None, loose: float = 0.0) -> staticme
 
     def run(a: Any, b: Any) -> Ref:
         kind = kind_of(a, b)
-        if name in ("true_divide", "arctan2", "logaddexp") and not is_float(kind):
+        if name in ("true_divide", "arctan2", "logaddexp", "copysign") and not is_float(kind):
             kind = "float32"
         if name == "subtract" and kind == "bool":
             raise TypeError("booleans have no difference")
@@ -202,7 +202,7 @@ class Space:
     less_equal, greater, greater_equal = binary("less_equal", "bool"), binary("greater", "bool"), binary("greater_equal", "bool")
     logical_and, logical_or, logical_xor = binary("logical_and", "bool"), binary("logical_or", "bool"), binary("logical_xor", "bool")
     bitwise_and, bitwise_or, bitwise_xor = binary("bitwise_and"), binary("bitwise_or"), binary("bitwise_xor")
-    left_shift, right_shift = binary("left_shift"), binary("right_shift")
+    left_shift, right_shift, copysign = binary("left_shift"), binary("right_shift"), binary("copysign")
     logical_not, isnan, isinf, isfinite = (unary(n, floats=False, result="bool") for n in ("logical_not", "isnan", "isinf", "isfinite"))
     abs, negative, square = unary("abs", floats=False), unary("negative", floats=False), unary("square", floats=False)
     sign, floor, ceil, trunc, round = (unary(n, floats=False) for n in ("sign", "floor", "ceil", "trunc", "round"))
@@ -294,7 +294,15 @@ class Space:
         with np.errstate(all="ignore"):
             return Ref(np.logaddexp.reduce(x.v.astype(np.float64), axis=axis, keepdims=keepdims), _mean_kind(x.kind), 1e-5)
 
-    def median(self, x: Ref, axis: int = -1, keepdims: bool = False) -> Ref:
+    def quantile(self, x: Ref, q: float, axis: Any = None, keepdims: bool = False) -> Ref:
+        with np.errstate(all="ignore"):
+            made = np.quantile(x.v.astype(np.float64), q, axis=axis, keepdims=keepdims)
+            return Ref(made, _mean_kind(x.kind), 1e-5 * (1 + np.abs(x.v.astype(np.float64)).max(initial=0)))
+
+    def signbit(self, x: Ref) -> Ref:
+        return Ref(np.signbit(x.v.astype(np.float64)), "bool")
+
+    def median(self, x: Ref, axis: Any = None, keepdims: bool = False) -> Ref:
         with np.errstate(all="ignore"):
             return Ref(np.median(x.v.astype(np.float64), axis=axis, keepdims=keepdims), _mean_kind(x.kind), 1e-6)
 

@@ -118,6 +118,14 @@ def cast(p: Program) -> None:
     p.run(f"xp.astype({a}, {target!r})")
 
 
+def signs(p: Program) -> None:
+    a = p.pick(lambda x: not np.any(np.isnan(x.v)))
+    if p.chance(0.5):
+        p.run(f"xp.signbit({a})")
+    else:
+        p.run(f"xp.copysign({a}, {p.beside(a, lambda x: not np.any(np.isnan(x.v)))})")
+
+
 def isclose(p: Program) -> None:
     a = p.pick()
     p.run(f"xp.isclose({a}, {p.beside(a)}, equal_nan={p.chance(0.5)})")
@@ -174,7 +182,11 @@ def steps(p: Program) -> None:
 
 def median(p: Program) -> None:
     a = p.pick(lambda x: x.ndim > 0 and moderate(x) and not np.any(np.isnan(x.v) | np.isinf(x.v)) and x.kind != "bool" and x.v.size > 0)
-    p.run(f"xp.median({a}, axis={p.axis(a)}, keepdims={p.chance(0.4)})")
+    axes = p.axes(a)
+    if p.chance(0.5):
+        p.run(f"xp.median({a}, axis={axes}, keepdims={p.chance(0.4)})")
+    else:
+        p.run(f"xp.quantile({a}, {p.one_of((0.0, 0.25, 0.5, 0.9, 1.0))}, axis={axes}, keepdims={p.chance(0.4)})")
 
 
 # Products.
@@ -363,5 +375,6 @@ def wrong(p: Program) -> None:
 
 STEPS: list[Callable[[Program], None]] = [
     arithmetic, arithmetic, arithmetic, division, comparison, bits, shift, plain, plain, invert, function, function, two_floats, choose, clip, cast,
+    isclose, signs,
     reduction, reduction, reduction, running, running, order, largest, search, sets, nonzero, steps, median, product, product, outer, tensordot, einsum,
     view, view, view, moved, moved, joined, parted, take, indexed, indexed, indexed, masked, assigned, assigned, in_place, wrong]

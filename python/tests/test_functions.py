@@ -242,3 +242,61 @@ def run_step(step: str, x: Any, p: Any) -> tuple[Any, Any]:
         case "mean": return (x.astype(np.float32).mean(axis=0), wt.mean(p, axis=0)) if x.ndim and x.shape[0] else (x, p)
         case "index": return (x[[0, -1, 0]], p[[0, -1, 0]]) if x.ndim and x.shape[0] else (x, p)
         case _: return x > np.array(1, x.dtype), p > 1
+
+
+def test_medians_and_quantiles() -> None:
+    x = np.array([[7, 1, 4, 2], [9, 3, 3, 8], [0, 5, 6, 6]])
+    same(wt.median(wt.array(x)), np.float32(np.median(x)))
+    same(wt.median(wt.array(x), axis=(0, 1), keepdims=True), np.median(x, axis=(0, 1), keepdims=True))
+    same(wt.quantile(wt.array(x), [0.1, 0.75], axis=0), np.quantile(x, [0.1, 0.75], axis=0))
+    same(wt.percentile(wt.array(x), 30), np.float32(np.percentile(x, 30)))
+    for wrong in (2.0, -0.1):
+        with pytest.raises(ValueError, match="quantile"):
+            wt.quantile(wt.array(x), wrong)
+
+
+def test_functions_of_models(rng: np.random.Generator) -> None:
+    x = values(rng, (2, 3, 4))
+    first = wt.group_norm(wt.array(np.moveaxis(x, -1, 1)), 2)
+    same(wt.group_norm(wt.array(x), 2, axis=-1), np.moveaxis(first.numpy(), 1, -1))
+    same(wt.nn.GroupNorm(2, 4, axis=-1)(wt.array(x)), np.moveaxis(first.numpy(), 1, -1))
+    with pytest.raises(ValueError, match="batch"):
+        wt.group_norm(wt.array(x), 2, axis=0)
+    logits = values(rng, (4, 3))
+    labels = [2, 0, -1, 1]
+    logs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    rows = np.array([-0.8 * logs[i, max(label, 0)] - 0.2 * logs[i].mean() for i, label in enumerate(labels)])
+    counted = np.array([0, 1, 3])
+    same(wt.cross_entropy(logits, labels, label_smoothing=0.2), np.float32(rows[counted].mean()))
+    same(wt.nn.cross_entropy(wt.array(logits), labels, label_smoothing=0.2), np.float32(rows[counted].mean()))
+    assert wt.one_hot([1, 3, -1], 3).tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    a, b = np.arange(4), np.arange(4, 8)
+    for name in ("hstack", "vstack"):
+        same(getattr(wt, name)([a, b]), getattr(np, name)([a, b]))
+        same(getattr(wt, name)([a[None], b[None]]), getattr(np, name)([a[None], b[None]]))
+    same(wt.ravel(x), x.ravel())
+    assert wt.allclose([1.0, np.nan], [1.0, np.nan], equal_nan=True) and not wt.allclose([1.0, np.nan], [1.0, np.nan])
+
+
+def test_linalg(rng: np.random.Generator) -> None:
+    a = values(rng, (2, 3, 3)) + 3 * np.eye(3, dtype=np.float32)
+    b = values(rng, (2, 3, 2))
+    p = wt.array(a)
+    near = {"rtol": 1e-4, "atol": 1e-4}
+    same(wt.linalg.inv(p), np.linalg.inv(a), **near)
+    same(wt.linalg.det(p), np.linalg.det(a), **near)
+    same(wt.linalg.solve(p, wt.array(b)), np.linalg.solve(a, b), **near)
+    same(wt.linalg.solve(p[0], wt.array(b[0, :, 0])), np.linalg.solve(a[0], b[0, :, 0]), **near)
+    same(wt.linalg.trace(p), np.trace(a, axis1=1, axis2=2), **near)
+    same(wt.linalg.diagonal(p, offset=1), np.diagonal(a, 1, 1, 2))
+    square = a @ a.swapaxes(-1, -2)
+    same(wt.linalg.cholesky(wt.array(square)), np.linalg.cholesky(square), rtol=1e-3, atol=1e-3)
+    same(wt.linalg.cholesky(wt.array(square), upper=True), np.linalg.cholesky(square).swapaxes(-1, -2), rtol=1e-3, atol=1e-3)
+    for ord in ("fro", 1, -1, np.inf, -np.inf):
+        same(wt.linalg.matrix_norm(p, ord=ord), np.linalg.norm(a, ord, (-2, -1)), **near)
+        same(wt.linalg.matrix_norm(p, ord=ord, keepdims=True), np.linalg.norm(a, ord, (-2, -1), keepdims=True), **near)
+    same(wt.linalg.vector_norm(p, axis=(0, 2), ord=3), (np.abs(a) ** 3).sum((0, 2)) ** (1 / 3), **near)
+    for n in (-2, 0, 1, 5):
+        same(wt.linalg.matrix_power(p * 0.3, n), np.linalg.matrix_power(a * np.float32(0.3), n), rtol=1e-3, atol=1e-3)
+    with pytest.raises(NotImplementedError, match="matrix_norm"):
+        wt.linalg.matrix_norm(p, ord=2)

@@ -24,6 +24,7 @@ from ._described import *
 from ._device import *
 from ._files import *
 from ._methods import install as _install
+from ._model import *
 from ._numpy import *
 from ._profile import *
 from ._shapes import *

@@ -12,9 +12,9 @@ from ._core import Device, Tensor, functions
 from ._shapes import Axis, axis_of, concat, full, reshape
 from ._types import boolean, result_type
 
-__all__ = ["allclose", "argmax", "argmin", "argsort", "array_equal", "astype", "clip", "conj", "cummax", "cummin", "cumprod", "cumsum",
-           "cumulative_prod", "cumulative_sum", "diff", "divide", "dot", "einsum", "hypot", "imag", "isin", "matmul", "nonzero", "positive",
-           "pow", "prod", "real", "searchsorted", "sort", "std", "sum", "take", "take_along_axis", "tensordot", "unique_all",
+__all__ = ["allclose", "argmax", "argmin", "argsort", "array_equal", "astype", "clip", "conj", "copysign", "cummax", "cummin", "cumprod", "cumsum",
+           "cumulative_prod", "cumulative_sum", "diff", "divide", "dot", "einsum", "hypot", "imag", "isclose", "isin", "matmul", "nonzero", "positive",
+           "pow", "prod", "real", "searchsorted", "signbit", "sort", "std", "sum", "take", "take_along_axis", "tensordot", "unique_all",
            "unique_counts", "unique_inverse", "unique_values", "var", "vecdot", "where"]
 
 
@@ -244,9 +244,15 @@ def std(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool =
     return functions.std(x, axis, correction=correction, keepdims=keepdims)
 
 
-def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """Whether |a - b| <= atol + rtol * |b|. What is infinite is close to itself alone, and NaN to nothing, or with `equal_nan` to NaN."""
+    close = functions.isclose(a, b, rtol, atol)
+    return functions.logical_or(close, functions.logical_and(functions.isnan(a), functions.isnan(b))) if equal_nan else close
+
+
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether all elements of two tensors are close to each other. Waits for the device."""
-    return bool(functions.all(functions.isclose(a, b, rtol, atol)))
+    return bool(functions.all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a: Any, b: Any) -> bool:
@@ -272,6 +278,19 @@ def hypot(x1: Any, x2: Any, /) -> Tensor:
     ratio = functions.where(large == 0, 0.0, small / functions.where(large == 0, 1.0, large))
     length = large * functions.sqrt(1.0 + ratio * ratio)
     return functions.where(functions.isinf(large), float("inf"), length)
+
+
+def signbit(x: Any, /) -> Tensor:
+    """Whether the sign is a minus, that of -0 too; of NaN it is none."""
+    return functions.less(functions.atan2(x, -1.0), 0.0)  # the angle knows the sign of a zero
+
+
+def copysign(x1: Any, x2: Any, /) -> Tensor:
+    """The size of x1 with the sign of x2, that of -0 too."""
+    a, b = asarray(x1), asarray(x2)
+    kind = result_type(a, b, 0.5)
+    size = functions.abs(functions.cast(a, kind))
+    return functions.where(signbit(b), functions.neg(size), size)
 
 
 def real(x: Any, /) -> Tensor:

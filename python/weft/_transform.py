@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from . import _core
 from ._array import array
 from ._core import Tensor, functions
-from ._tree import Structure, flatten, unflatten
+from ._tree import LEAF, Structure, flatten, unflatten
 
 __all__ = ["assign", "checkpoint", "compile", "eval", "grad", "synchronize", "value_and_grad", "variable", "vjp"]
 
@@ -118,7 +118,7 @@ def vjp(function: Callable[..., Tensor], *args: Tensor) -> tuple[Tensor, Callabl
     return value, lambda weights: tuple(_core.weighted_grad(value, weights, by))
 
 
-def _shapes(tensors: list[Tensor]) -> tuple[Any, ...]:
+def _shapes(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
     return tuple((t.shape, t.dtype.short_name) for t in tensors)
 
 
@@ -128,6 +128,7 @@ class Function(Generic[P, R]):
     def __init__(self, function: Callable[P, R], without: str, most_variants: int) -> None:
         self._function, self._without, self._most = function, without, most_variants
         self._made: dict[Structure, tuple[_core.Compiled, dict[Any, Structure]]] = {}
+        self._plain: dict[tuple[type, ...], tuple[_core.Compiled, dict[Any, Structure]]] = {}  # calls with tensors alone, by how many
         self._last: _core.Compiled | None = None
         functools.update_wrapper(self, function)
 
@@ -137,10 +138,17 @@ class Function(Generic[P, R]):
     def __call__(self, *args: P.args, **named: P.kwargs) -> R:
         if _state.gradients or _core.tracing():
             return self._function(*args, **named)
-        leaves, structure = flatten((args, named))
-        found = self._made.get(structure)
-        if found is None:
-            found = self._made[structure] = self._prepare(structure)
+        leaves: Sequence[Tensor]
+        found = None if named else self._plain.get(kinds := tuple(map(type, args)))
+        if found is not None:
+            leaves = args  # type: ignore[assignment]
+        else:
+            leaves, structure = flatten((args, named))
+            found = self._made.get(structure)
+            if found is None:
+                found = self._made[structure] = self._prepare(structure)
+            if args and not named and all(kind is Tensor for kind in kinds):
+                self._plain[kinds] = found
         compiled, results = found
         self._last = compiled
         if not leaves:
@@ -148,6 +156,8 @@ class Function(Generic[P, R]):
         values = compiled(leaves)
         # Nearly always all shapes give trees of one structure.
         shape = next(iter(results.values())) if len(results) == 1 else results[_shapes(leaves)]
+        if shape is LEAF:
+            return values[0]  # type: ignore[return-value]
         made: R = unflatten(shape, iter(values))
         return made
 

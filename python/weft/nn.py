@@ -11,6 +11,8 @@ from typing import Any
 from . import _core, random
 from ._array import array
 from ._core import Tensor, functions
+from ._model import cross_entropy as _cross_entropy
+from ._model import group_norm
 from ._transform import _scalar
 from ._transform import _state as _gradients
 from ._types import float32
@@ -227,15 +229,15 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Groups of channels of [N, C, …], each with mean 0 and variance 1."""
+    """Groups of channels of [N, C, …], each with mean 0 and variance 1; the channels may lie along another axis (-1: [N, …, C])."""
 
-    def __init__(self, groups: int, channels: int, eps: float = 1e-5) -> None:
+    def __init__(self, groups: int, channels: int, eps: float = 1e-5, axis: int = 1) -> None:
         _counts(self, groups=groups, channels=channels)
         self.weight, self.bias = parameter(F.ones(channels)), parameter(F.zeros(channels))
-        self.groups, self.eps = groups, eps
+        self.groups, self.eps, self.axis = groups, eps, axis
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.group_norm(x, self.groups, self.weight, self.bias, self.eps)
+        return group_norm(x, self.groups, self.weight, self.bias, self.eps, self.axis)
 
 
 class BatchNorm(Module):
@@ -364,7 +366,6 @@ class TransformerBlock(Module):
         return made
 
 
-def cross_entropy(logits: Tensor, labels: Any) -> Tensor:
-    """The mean of -log(softmax(logits)[label]) over all rows."""
-    labels = array(labels)
-    return F.cross_entropy(F.cast(logits, float32), labels if labels.dtype.is_floating else F.cast(labels, "int32"))
+def cross_entropy(logits: Tensor, labels: Any, label_smoothing: float = 0.0) -> Tensor:
+    """The mean of -log(softmax(logits)[label]) over all rows, computed in float32."""
+    return _cross_entropy(F.cast(logits, float32), labels, label_smoothing=label_smoothing)
