@@ -1,13 +1,13 @@
 #include "gpu/profile.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/format.hpp"
+#include "base/text_file.hpp"
 
 namespace weft::gpu {
 namespace {
@@ -91,9 +91,7 @@ std::string profile_trace(const Profile& profile) {
 }
 
 Status write_trace(const Profile& profile, const std::filesystem::path& file) {
-  std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  out << profile_trace(profile) << '\n';
-  if (!out.flush()) {
+  if (!write_text_file(file, profile_trace(profile) + '\n')) {
     return fail(ErrorCode::io, "The trace could not be written to \"{}\".", file.string());
   }
   return {};

@@ -1,13 +1,13 @@
 #include "gpu/tuned.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/format.hpp"
 #include "base/hash.hpp"
+#include "base/text_file.hpp"
 #include "device/traits_text.hpp"
 
 namespace weft::gpu {
@@ -26,17 +26,9 @@ std::string head_of(const AdapterInfo& info) {
 }
 
 Result<std::string> read(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text;
-  if (stream) {
-    text.resize(longest_file);
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(stream.gcount()));
-  }
-  if (!stream.eof() || stream.bad()) {
-    return fail(ErrorCode::io, "The traits of a device cannot be read from {}.", file.string());
-  }
-  return text;
+  auto text = read_text_file(file, longest_file);
+  if (text) return std::move(*text);
+  return fail(ErrorCode::io, "The traits of a device cannot be read from {}.", file.string());
 }
 
 /// Behind the first line of a file.
@@ -58,11 +50,9 @@ Status store_tuned(const AdapterInfo& info, const Traits& traits,
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);
   const std::filesystem::path fresh = file.string() + ".new";
-  std::ofstream stream(fresh, std::ios::binary);
-  stream << head_of(info) << '\n' << text_of(traits) << '\n';
-  stream.close();
-  if (stream) std::filesystem::rename(fresh, file, error);
-  if (!stream || error) {
+  const bool written = write_text_file(fresh, head_of(info) + '\n' + text_of(traits) + '\n');
+  if (written) std::filesystem::rename(fresh, file, error);
+  if (!written || error) {
     return fail(ErrorCode::io, "What was found out cannot be written to {}{}{}.", file.string(),
                 error ? ": " : "", error ? error.message() : "");
   }

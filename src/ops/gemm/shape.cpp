@@ -1,8 +1,9 @@
 #include "ops/gemm/shape.hpp"
 
 #include <algorithm>
-#include <format>
+#include <utility>
 
+#include "base/format.hpp"
 #include "ops/iterate.hpp"
 
 namespace weft::ops::gemm {
@@ -226,7 +227,7 @@ Result<std::vector<Problem>> normalize(const Args& args) {
       return std::unexpected(ok.error());
     }
     auto whole = view.broadcast_to(args.c.extents());
-    if (!whole) return wrap(whole.error(), std::format("broadcasting the {} to the output", label));
+    if (!whole) return wrap(whole.error(), formatted("broadcasting the {} to the output", label));
     view = *whole;
   }
   std::vector<Problem> out;

@@ -1,0 +1,181 @@
+#include "base/small_format.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <type_traits>
+
+namespace weft {
+namespace {
+
+/// What stands behind the colon.
+struct Spec {
+  char fill = ' ';
+  char align = 0;  ///< '<', '>', '^', or 0: texts to the left, numbers to the right.
+  bool prefix = false;
+  bool zeros = false;
+  std::size_t width = 0;
+  int precision = -1;
+  char type = 0;
+};
+
+std::size_t take_number(std::string_view& text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+Spec parse(std::string_view text) {
+  Spec spec;
+  const auto is_align = [](char c) { return c == '<' || c == '>' || c == '^'; };
+  const auto take = [&](char c) {
+    const bool found = !text.empty() && text.front() == c;
+    if (found) text.remove_prefix(1);
+    return found;
+  };
+  if (text.size() > 1 && is_align(text[1])) {
+    spec.fill = text[0];
+    text.remove_prefix(1);
+  }
+  if (!text.empty() && is_align(text[0])) {
+    spec.align = text[0];
+    text.remove_prefix(1);
+  }
+  spec.prefix = take('#');
+  spec.zeros = take('0');
+  spec.width = take_number(text);
+  if (take('.')) spec.precision = static_cast<int>(take_number(text));
+  if (!text.empty()) spec.type = text.front();
+  return spec;
+}
+
+/// The fewest digits that give the number back, as "d.ddde±xx".
+template <std::floating_point T>
+std::array<char, 64> shortest(T value) {
+  std::array<char, 64> text{};
+  for (int digits = 0; digits < 17; ++digits) {
+    std::snprintf(text.data(), text.size(), "%.*e", digits, static_cast<double>(value));
+    const double back = std::strtod(text.data(), nullptr);
+    if (static_cast<T>(back) == value) break;
+  }
+  return text;
+}
+
+/// As std::to_chars writes it: with an exponent only where that is shorter.
+template <std::floating_point T>
+std::string plain(T value) {
+  if (!std::isfinite(value)) {
+    return std::string(std::signbit(value) ? "-" : "") + (std::isnan(value) ? "nan" : "inf");
+  }
+  const std::array<char, 64> text = shortest(value);
+  const std::string_view all = text.data();
+  const std::size_t e = all.find('e');
+  const int exponent = std::atoi(text.data() + e + 1);
+  const int digits = static_cast<int>(e) - (all[0] == '-' ? 1 : 0) - (all.contains('.') ? 1 : 0);
+  const int decimals = std::max(0, digits - 1 - exponent);
+  std::array<char, 512> fixed{};
+  const int size = std::snprintf(fixed.data(), fixed.size(), "%.*f", std::min(decimals, 400),
+                                 static_cast<double>(value));
+  return static_cast<std::size_t>(size) <= all.size() ? std::string(fixed.data())
+                                                      : std::string(all);
+}
+
+template <std::floating_point T>
+std::string number_text(T value, const Spec& spec) {
+  if (spec.type == 0 && spec.precision < 0) return plain(value);
+  const std::array<char, 5> pattern{'%', '.', '*', spec.type != 0 ? spec.type : 'g', 0};
+  std::array<char, 512> text{};
+  std::snprintf(text.data(), text.size(), pattern.data(), spec.precision < 0 ? 6 : spec.precision,
+                static_cast<double>(value));
+  return text.data();
+}
+
+template <std::integral T>
+std::string number_text(T value, const Spec& spec) {
+  std::array<char, 72> digits{};
+  const bool hex = spec.type == 'x' || spec.type == 'X';
+  const auto [end, error] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
+  std::string text(digits.data(), end);
+  if (hex && spec.prefix) text.insert(text.starts_with('-') ? 1 : 0, "0x");
+  if (spec.type == 'X') {
+    for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return text;
+}
+
+/// Fills a text up to its width; characters of UTF-8 count as one.
+std::string fill(std::string text, const Spec& spec, bool number) {
+  std::size_t length = 0;
+  for (const char c : text) length += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
+  if (length >= spec.width) return text;
+  const std::size_t missing = spec.width - length;
+  if (number && spec.zeros && spec.align == 0) {
+    std::size_t at = text.starts_with('-') ? 1 : 0;
+    if (text.substr(at).starts_with("0x") || text.substr(at).starts_with("0X")) at += 2;
+    return text.insert(at, missing, '0');
+  }
+  const char align = spec.align != 0 ? spec.align : number ? '>' : '<';
+  const std::size_t before = align == '>' ? missing : align == '^' ? missing / 2 : 0;
+  return std::string(before, spec.fill) + text + std::string(missing - before, spec.fill);
+}
+
+template <class T>
+std::string one_value(const T& value, const Spec& spec) {
+  if constexpr (std::same_as<T, bool>) {
+    if (spec.type == 0 || spec.type == 's') return fill(value ? "true" : "false", spec, false);
+    return fill(number_text(static_cast<int>(value), spec), spec, true);
+  } else if constexpr (std::same_as<T, char>) {
+    if (spec.type == 0 || spec.type == 'c') return fill(std::string(1, value), spec, false);
+    return fill(number_text(static_cast<int>(value), spec), spec, true);
+  } else if constexpr (std::same_as<T, long double>) {
+    return fill(number_text(static_cast<double>(value), spec), spec, true);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return fill(number_text(value, spec), spec, true);
+  } else if constexpr (std::convertible_to<T, std::string_view>) {
+    std::string_view text = value;
+    if (spec.precision >= 0) text = text.substr(0, static_cast<std::size_t>(spec.precision));
+    return fill(std::string(text), spec, false);
+  } else if constexpr (std::convertible_to<T, const void*>) {
+    const Spec hex{.prefix = true, .type = 'x'};
+    return fill(number_text(reinterpret_cast<std::uintptr_t>(value), hex), spec, true);
+  } else {
+    return "?";  // Of a type that has a formatter of its own: the library has none.
+  }
+}
+
+}  // namespace
+
+std::string small_format(std::string_view text, std::format_args values) {
+  std::string out;
+  std::size_t next = 0;
+  while (!text.empty()) {
+    const std::size_t brace = std::min(text.find_first_of("{}"), text.size());
+    out += text.substr(0, brace);
+    text.remove_prefix(brace);
+    if (text.empty()) break;
+    if (text.size() > 1 && text[1] == text[0]) {  // A brace.
+      out += text[0];
+      text.remove_prefix(2);
+      continue;
+    }
+    const std::size_t end = text.find('}');
+    std::string_view field = text.substr(1, end - 1);
+    text.remove_prefix(end + 1);
+    const std::size_t colon = std::min(field.find(':'), field.size());
+    std::string_view index = field.substr(0, colon);
+    const Spec spec = parse(field.substr(std::min(colon + 1, field.size())));
+    const std::size_t which = index.empty() ? next++ : take_number(index);
+    out += std::visit_format_arg([&](const auto& value) { return one_value(value, spec); },
+                                 values.get(which));
+  }
+  return out;
+}
+
+}  // namespace weft
