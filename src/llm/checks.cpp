@@ -46,7 +46,10 @@ Status check_layers(const gguf::File& file) {
   const std::string key = *architecture + ".block_count";
   const gguf::Value* value = gguf::find(file.metadata(), key);
   if (value == nullptr) return {};  // llama.cpp says what is missing.
-  const auto layers = integer(*value);
+  return check_layers(key, integer(*value));
+}
+
+Status check_layers(const std::string& key, std::optional<std::int64_t> layers) {
   if (layers && *layers >= 1 && *layers <= most_layers) return {};
   return fail(ErrorCode::invalid_argument,
               "The model says that it has {} layers ('{}'); llama.cpp takes 1 to {}.",

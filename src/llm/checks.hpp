@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,7 +14,9 @@ namespace weft::llm {
 /// Types that keys and values can have.
 Status check_cache_type(std::string_view type);
 
-/// The number of layers that the file names.
+/// The number of layers that a file names under `key`; without one it names something else there.
+Status check_layers(const std::string& key, std::optional<std::int64_t> layers);
+/// The same of a file.
 Status check_layers(const gguf::File& file);
 
 /// Whether somebody answers at "host:port".

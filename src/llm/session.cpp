@@ -12,6 +12,7 @@
 #include "formats/ggml_type.hpp"
 #include "formats/gguf.hpp"
 #include "llm/checks.hpp"
+#include "llm/conversations.hpp"
 #include "llm/llama_api.hpp"
 #include "llm/sampler.hpp"
 #include "llm/state.hpp"
@@ -58,10 +59,13 @@ Status Session::State::load(const ModelOptions& options, Devices devices) {
 }
 
 Status Session::State::make_context(const ModelOptions& options, bool on_device) {
-  llama_context_params params = api->llama_context_default_params();
+  llama_context_params& params = settings;
+  params = api->llama_context_default_params();
   const auto trained = static_cast<std::uint32_t>(api->llama_model_n_ctx_train(model));
   const std::uint32_t wanted = options.context > 0 ? options.context : trained;
   params.n_ctx = trained > 0 ? std::min(wanted, trained) : wanted;
+  params.n_seq_max = std::max(1U, options.conversations);
+  params.kv_unified = params.n_seq_max > 1;  // Each may have all of the context that others leave.
   params.type_k = params.type_v = static_cast<ggml_type>(gguf::find_type(options.cache_type)->id);
   params.offload_kqv = on_device;
   const auto cores = static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()));
@@ -75,6 +79,10 @@ Status Session::State::make_context(const ModelOptions& options, bool on_device)
                    formatted("No context of {} tokens with {} keys and values for this model",
                              params.n_ctx, options.cache_type));
   }
+  if (api->llama_get_memory(context) != nullptr) {
+    conversations = std::make_unique<Conversations>(api, context, params.n_seq_max);
+  }
+  shifts = options.shift;
   return {};
 }
 
@@ -93,31 +101,14 @@ Result<std::vector<llama_token>> Session::State::tokenize(std::string_view text)
   return tokens;
 }
 
-/// Leaves in the context what the prompt starts with, without the last token, whose logits are needed.
-void Session::State::keep_common(std::span<const llama_token> prompt) {
-  const auto most = std::min(past.size(), prompt.size() - 1);
-  const auto [end, ignored] = std::ranges::mismatch(std::span(past).first(most), prompt);
-  past.erase(end - std::span(past).begin() + past.begin(), past.end());
-  llama_memory_t memory = api->llama_get_memory(context);
-  // Models with a recurrent state cannot go back to any place.
-  if (past.empty() ||
-      !api->llama_memory_seq_rm(memory, 0, static_cast<llama_pos>(past.size()), -1)) {
-    api->llama_memory_clear(memory, true);
-    past.clear();
-  }
-}
-
 Status Session::State::decode(std::span<const llama_token> tokens, const std::atomic<bool>& stop) {
   const std::size_t batch = std::min(512U, api->llama_n_batch(context));
   constexpr int aborted = 2;
   for (std::size_t at = 0; at < tokens.size() && !stop; at += batch) {
-    const auto part = tokens.subspan(at, std::min(batch, tokens.size() - at));
-    std::vector<llama_token> copy(part.begin(), part.end());
-    const int status = api->llama_decode(
-        context, api->llama_batch_get_one(copy.data(), static_cast<std::int32_t>(copy.size())));
+    const int status =
+        conversations->decode(tokens.subspan(at, std::min(batch, tokens.size() - at)));
     if (status == aborted) return {};
     if (status != 0) return failure(ErrorCode::internal, "Computing the next token failed");
-    past.insert(past.end(), part.begin(), part.end());
   }
   return {};
 }
@@ -168,7 +159,7 @@ std::string Session::describe() const {
   state_->api->llama_model_desc(state_->model, text.data(), text.size());
   return formatted("{}, {:.2f} GiB, context of {} tokens, on {}", text.data(),
                    static_cast<double>(state_->api->llama_model_size(state_->model)) / 0x1p30,
-                   state_->api->llama_n_ctx(state_->context), state_->device_name);
+                   context(), state_->device_name);
 }
 
 bool Session::has_chat_template() const { return !format({{.role = "user", .text = "?"}}).empty(); }
@@ -193,14 +184,24 @@ std::string Session::format(const std::vector<Message>& conversation) const {
   }
 }
 
+Result<std::size_t> Session::count_tokens(std::string_view text) const {
+  return state_->tokenize(text).transform([](const auto& tokens) { return tokens.size(); });
+}
+
+std::size_t Session::context() const { return state_->api->llama_n_ctx(state_->context); }
+
 Result<Timing> Session::generate(std::string_view text, std::size_t tokens,
                                  const std::function<void(std::string_view)>& out,
                                  const std::atomic<bool>& stop) {
   const LlamaApi& api = *state_->api;
+  if (!state_->conversations) {
+    return fail(ErrorCode::unsupported, "This model generates no text; it has embeddings.");
+  }
+  Conversations& conversations = *state_->conversations;
   const llama_vocab* vocabulary = api.llama_model_get_vocab(state_->model);
   auto prompt = state_->tokenize(text);
   if (!prompt) return std::unexpected(prompt.error());
-  const std::size_t room = api.llama_n_ctx(state_->context);
+  const std::size_t room = context();
   if (prompt->empty() || prompt->size() >= room) {
     return fail(ErrorCode::invalid_argument,
                 "The prompt has {} tokens; a context of {} takes 1 to {} (--context makes it "
@@ -209,19 +210,20 @@ Result<Timing> Session::generate(std::string_view text, std::size_t tokens,
   }
   api.llama_set_abort_callback(state_->context, is_set, const_cast<std::atomic<bool>*>(&stop));
   state_->log->take();
-  state_->keep_common(*prompt);
+  conversations.turn_to(*prompt);
   state_->sampler->start(*prompt);
   Timing timing;
-  timing.prompt_tokens = prompt->size() - state_->past.size();
+  timing.cached_tokens = conversations.past().size();
+  timing.prompt_tokens = prompt->size() - timing.cached_tokens;
   auto start = std::chrono::steady_clock::now();
-  const auto unread = std::span(*prompt).subspan(state_->past.size());
+  const auto unread = std::span(*prompt).subspan(timing.cached_tokens);
   if (Status ok = state_->decode(unread, stop); !ok) return std::unexpected(ok.error());
   api.llama_synchronize(state_->context);
   timing.prompt_seconds = seconds_since(start);
 
   start = std::chrono::steady_clock::now();
   std::array<char, 256> piece{};
-  while (!stop && timing.generated_tokens < tokens && state_->past.size() < room) {
+  while (!stop && timing.generated_tokens < tokens) {
     const llama_token next = state_->sampler->next(state_->context);
     // Reading the logits returns nothing, so that a lost device only shows here: they are those of another token.
     if (state_->log->has_error()) {
@@ -232,7 +234,13 @@ Result<Timing> Session::generate(std::string_view text, std::size_t tokens,
         vocabulary, next, piece.data(), static_cast<std::int32_t>(piece.size()), 0, false);
     if (size > 0) out({piece.data(), static_cast<std::size_t>(size)});
     ++timing.generated_tokens;
-    if (timing.generated_tokens == tokens || state_->past.size() + 1 >= room) break;
+    if (timing.generated_tokens == tokens) break;
+    if (conversations.past().size() + 1 >= room) {
+      // The beginning says what this is about.
+      timing.full = !state_->shifts || !conversations.shift(std::min(prompt->size(), room / 4));
+      if (timing.full) break;
+      ++timing.shifts;
+    }
     if (Status ok = state_->decode(std::span(&next, 1), stop); !ok) {
       return std::unexpected(ok.error());
     }

@@ -36,14 +36,20 @@ struct ModelOptions {
   bool verbose = false;       ///< Show llama.cpp's own log.
   /// Whether the file may be mapped. Otherwise it is read piece by piece, and what is wrong with it is found on the way.
   bool map_file = true;
+  std::uint32_t conversations =
+      1;  ///< So many are kept, in one context, and are not read again when they go on.
+  /// Whether a full context loses its middle, so that generation goes on, instead of ending there.
+  bool shift = false;
   std::function<bool(float)> progress;  ///< Called with 0 to 1 while the model loads; false stops.
 };
 
 /// What one answer took.
 struct Timing {
-  std::size_t prompt_tokens =
-      0;  ///< Without those that are the same as in the last text, which are not read again.
+  std::size_t prompt_tokens = 0;  ///< Those that were read:
+  std::size_t cached_tokens = 0;  ///< without those that a kept conversation begins with, too.
   std::size_t generated_tokens = 0;
+  std::size_t shifts = 0;  ///< How often the context was full and lost its middle.
+  bool full = false;       ///< It ended because the context was full.
   double prompt_seconds = 0;
   double generation_seconds = 0;
 };
@@ -70,8 +76,14 @@ class Session {
   [[nodiscard]] std::string format(const std::vector<Message>& conversation) const;
   /// Chooses tokens in this way from now on.
   Status sample_with(const SamplingOptions& sampling);
+  /// Tokens of a text as a prompt.
+  [[nodiscard]] Result<std::size_t> count_tokens(std::string_view text) const;
+  /// Tokens of the context.
+  [[nodiscard]] std::size_t context() const;
+  /// What the text means as a vector of length 1: as the model computes it, or the mean over the tokens.
+  Result<std::vector<float>> embed(std::string_view text);
   /// Continues a text by up to `tokens` tokens; `out` gets the pieces. Ends early, with what there is, at the model's end
-  /// of text, when the context is full, or once `stop` is true.
+  /// of text, when the context is full (unless it shifts), or once `stop` is true.
   Result<Timing> generate(std::string_view text, std::size_t tokens,
                           const std::function<void(std::string_view)>& out,
                           const std::atomic<bool>& stop);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "llm/conversations.hpp"
 #include "llm/llama_api.hpp"
 #include "llm/sampler.hpp"
 #include "llm/session.hpp"
@@ -63,14 +64,18 @@ struct Session::State {
   std::string chat_template;
   llama_model* model = nullptr;
   llama_context* context = nullptr;
+  llama_context* embedder = nullptr;  ///< For embeddings; made when the first one is wanted.
+  llama_context_params settings{};    ///< Of `context`.
   std::unique_ptr<Sampler> sampler;
-  std::vector<llama_token> past;  ///< What the context has computed.
+  std::unique_ptr<Conversations> conversations;  ///< None in a model that only has embeddings.
+  bool shifts = false;
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
     sampler.reset();
+    if (embedder != nullptr) api->llama_free(embedder);
     if (context != nullptr) api->llama_free(context);
     if (model != nullptr) api->llama_model_free(model);
     if (api) api->llama_log_set(nullptr, nullptr);
@@ -90,8 +95,8 @@ struct Session::State {
   Status load(const ModelOptions& options, Devices devices);
   Status make_context(const ModelOptions& options, bool on_device);
   [[nodiscard]] Result<std::vector<llama_token>> tokenize(std::string_view text) const;
-  void keep_common(std::span<const llama_token> prompt);
   Status decode(std::span<const llama_token> tokens, const std::atomic<bool>& stop);
+  Status make_embedder();
 };
 
 }  // namespace weft::llm
