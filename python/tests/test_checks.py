@@ -32,3 +32,11 @@ def test_style() -> None:
 def test_list_of_gaps() -> None:
     done = subprocess.run(["python3", str(PYTHON / "tools/array_api.py")], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_completion_shows_own_names() -> None:
+    for module in (weft.nn, weft.optim, weft.data, weft.random, weft.linalg, weft.onnx):
+        names = dir(module)
+        assert names and not {"Any", "Sequence", "annotations", "math", "np", "os", "functions"} & set(names), (module.__name__, names)
+    assert {"Linear", "Sequential", "value_and_grad", "cross_entropy"} <= set(dir(weft.nn))
+    assert {"normal", "uniform", "seed"} <= set(dir(weft.random)) and {"AdamW", "SGD"} <= set(dir(weft.optim))

@@ -55,3 +55,15 @@ from . import nn as nn  # noqa: E402
 from . import onnx as onnx  # noqa: E402
 from . import optim as optim  # noqa: E402
 from . import random as random  # noqa: E402
+
+
+def _show_own_names() -> None:
+    """What completion and dir() show of the modules below: their own names, not those that they import."""
+    for module in (data, linalg, nn, onnx, optim, random):
+        listed = getattr(module, "__all__", None)
+        own = [n for n, v in vars(module).items() if not n.startswith("_") and getattr(v, "__module__", "") == module.__name__]
+        names = sorted(listed or own)
+        module.__dir__ = lambda names=names: list(names)  # type: ignore[method-assign,assignment,misc]
+
+
+_show_own_names()

@@ -148,6 +148,21 @@ TEST(DeviceRules, ASumDoesNotOverwriteWhatItsChainRepeats) {
             (Floats{1.5F * 3 * 5, 1.5F * 6 * 9, 1.5F * 9 * 13}));
 }
 
+TEST(DeviceRules, OptimizersTakeGradientsThatAreViews) {
+  const Device device = api_device();
+  const Tensor weights = device.tensor({2, 3}, Floats{1, 2, 3, 4, 5, 6});
+  const Tensor turned = device.tensor({3, 2}, Floats{1, 4, 2, 5, 3, 6}).transpose();
+  EXPECT_EQ(sgd(weights, turned, {}, {.lr = 0.5F}).weights.to_vector(),
+            (Floats{0.5F, 1, 1.5F, 2, 2.5F, 3}));
+  const Tensor repeated = device.full({1, 1}, 2).broadcast_to({2, 3});
+  EXPECT_EQ(sgd(weights, repeated, {}, {.lr = 0.5F}).weights.to_vector(),
+            (Floats{0, 1, 2, 3, 4, 5}));
+  const Tensor zeros = device.full({2, 3}, 0);
+  const Tensor first = device.full({1}, 1);
+  EXPECT_EQ(adamw(weights, turned, zeros, zeros, first).weights.to_vector(),
+            adamw(weights, weights, zeros, zeros, first).weights.to_vector());
+}
+
 TEST(DeviceRules, SentencesNameTheFunctionThatWasCalled) {
   const Tensor x = api_device().full({2, 3}, 1);
   EXPECT_TRUE(sentence_of([&] {

@@ -1,7 +1,9 @@
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/dropout/dropout.hpp"
+#include "ops/map/map.hpp"
 #include "ops/optimizer/optimizer.hpp"
+#include "ops/stages.hpp"
 
 namespace weft::graph::kinds {
 namespace {
@@ -33,6 +35,19 @@ Result<ops::Plan> lower_dropout(const LowerArgs& l) {
 
 std::vector<Tensor> gradient_dropout(const GradientArgs& g) {
   return {make(dropout, g.attributes, {g.dy[0], g.inputs[1]}, Where::current())};
+}
+
+/// A step by gradients that may be any view; the kernels take them dense.
+template <class Args>
+Result<ops::Plan> step_of(Args args, const Caps& caps) {
+  const ops::View gradients = args.tensors.gradients;
+  if (gradients.is_dense()) return ops::optimizer::plan(args, caps);
+  ops::Stages stages({});
+  args.tensors.gradients = stages.scratch(gradients.dtype, gradients.extents());
+  stages.add(ops::map::plan(
+      {.function = "copy", .inputs = {gradients}, .y = args.tensors.gradients}, caps));
+  stages.add(ops::optimizer::plan(args, caps));
+  return std::move(stages).finish();
 }
 
 // adam: weights, gradients, m, v, numbers, scale (optional) → weights, m, v and the working copy
@@ -68,7 +83,7 @@ Result<ops::Plan> lower_adam(const LowerArgs& l) {
   args.v = l.outputs[2];
   args.numbers = l.inputs[4];
   args.coupled = a.coupled;
-  return ops::optimizer::plan(args, l.caps);
+  return step_of(args, l.caps);
 }
 
 // sgd: weights, gradients, momentum (optional), numbers, scale (optional) → weights, then momentum and the working copy
@@ -106,7 +121,7 @@ Result<ops::Plan> lower_sgd(const LowerArgs& l) {
   if (moving) args.momentum = l.outputs[1];
   args.numbers = l.inputs[3];
   args.coupled = as<AdamAttributes>(l.attributes).coupled;
-  return ops::optimizer::plan(args, l.caps);
+  return step_of(args, l.caps);
 }
 
 // clip: gradients, loss scale (optional) → scale, norm
