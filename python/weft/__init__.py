@@ -63,7 +63,7 @@ def _show_own_names() -> None:
         listed = getattr(module, "__all__", None)
         own = [n for n, v in vars(module).items() if not n.startswith("_") and getattr(v, "__module__", "") == module.__name__]
         names = sorted(listed or own)
-        module.__dir__ = lambda names=names: list(names)  # type: ignore[method-assign,assignment,misc]
+        setattr(module, "__dir__", lambda names=names: list(names))
 
 
 _show_own_names()
