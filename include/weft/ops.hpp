@@ -55,7 +55,7 @@ Tensor cummin(In x, int axis, bool reverse = false);
 Tensor logcumsumexp(In x, int axis, bool reverse = false);
 
 /// The discrete Fourier transform of complex numbers […, n, 2] of f32 (real and imaginary parts), for any n, and its inverse,
-/// which divides by n. The fastest lengths have no other prime factors than 2, 3, 5 and 7. Axes count the dimensions of complex
+/// which divides by n. The fastest lengths have no prime factors above 13. Axes count the dimensions of complex
 /// numbers: the one of extent 2 is none of them.
 Tensor fft(In x, int axis = -1);
 Tensor ifft(In x, int axis = -1);

@@ -70,25 +70,28 @@ Case make_case(const std::string& label, TensorSpec x, TensorSpec y, bool invers
 std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
-  for (const std::uint64_t n : {1U, 2U, 3U, 7U, 8U, 11U, 30U, 97U, 128U, 210U, 1024U, 2025U}) {
+  for (const std::uint64_t n : {1U, 2U, 3U, 7U, 8U, 9U, 11U, 13U, 15U, 17U, 30U, 97U, 128U, 210U,
+                                286U, 1001U, 1024U, 2025U, 2197U}) {
     out.push_back(make_case(formatted("length_{}", n), {.shape = {3, n, 2}}, {}));
   }
-  for (const std::uint64_t n : {16U, 22U, 360U}) {
+  for (const std::uint64_t n : {16U, 22U, 34U, 360U}) {
     out.push_back(make_case(formatted("length_{}", n), {.shape = {2, 2, n, 2}}, {}, true));
   }
-  for (const std::uint64_t n : {3000U, 4096U, 65536U}) {  // one pass or two, by the device
+  for (const std::uint64_t n : {3000U, 4096U, 6006U, 65536U}) {  // one pass or two, by the device
     out.push_back(make_case(formatted("length_{}", n), {.shape = {1, n, 2}}, {}));
   }
   out.push_back(make_case("strided", {.shape = {3, 20, 2}, .order = {2, 0, 1}}, {.pad = 3}));
   out.push_back(make_case("odd_offset", {.shape = {26, 2}, .offset = 1}, {.offset = 3}));
   out.push_back(make_case("empty", {.shape = {0, 8, 2}}, {}));
   out.push_back(make_case("past_one_binding", {.shape = {300, 512, 2}}, {}));
-  out.push_back(make_case("past_one_binding_any", {.shape = {40, 1001, 2}}, {}, true));
+  out.push_back(make_case("large_prime", {.shape = {1, 4099, 2}}, {}));
+  out.push_back(make_case("past_one_binding_any", {.shape = {40, 1009, 2}}, {}, true));
   for (int i = 0; i < 3; ++i) {
     const std::uint64_t n = random.between(1, 300);
     out.push_back(make_case(formatted("random{}", i), {.shape = {2, n, 2}}, {}));
   }
-  for (const auto& [n, rows] : {std::pair{1024U, 4096U}, {65536U, 64U}, {1009U, 4096U}}) {
+  for (const auto& [n, rows] :
+       {std::pair{1024U, 4096U}, {65536U, 64U}, {1000U, 4096U}, {1001U, 4096U}, {1009U, 4096U}}) {
     Case bench = make_case(formatted("bench_{}x{}", rows, n), {.shape = {rows, n, 2}}, {});
     bench.test = false;
     bench.bench = true;

@@ -84,7 +84,7 @@ class Transform {
     const std::uint64_t rows = x.shape[0];
     const std::uint64_t n = x.shape[1];
     const bool smooth = n == 1 || !passes_of(n, caps_).empty();
-    const std::uint64_t m = smooth ? n : std::bit_ceil(2 * n - 1);
+    const std::uint64_t m = smooth ? n : convolution_of(n, caps_);
     const bool at_once = !smooth && passes_of(m, caps_).size() == 1;
     const std::uint64_t most =
         std::min<std::uint64_t>(rows, binding_budget(caps_) / ((at_once ? n : m) * 8));

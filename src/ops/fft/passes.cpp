@@ -19,7 +19,7 @@ std::uint64_t longest_pass(const Caps& caps) {
              : 64;
 }
 
-/// The radices of stages: powers of two in as few as can be, of about the same size.
+/// The radices of stages: powers of two in as few as can be, of about the same size, and odd ones of up to 16 elements.
 std::vector<std::uint32_t> stages_of(std::uint64_t length) {
   std::vector<std::uint32_t> out;
   auto bits = static_cast<std::uint32_t>(std::countr_zero(length));
@@ -29,7 +29,7 @@ std::vector<std::uint32_t> stages_of(std::uint64_t length) {
     bits -= mine;
   }
   length >>= std::countr_zero(length);
-  for (const std::uint32_t radix : {7U, 5U, 3U}) {
+  for (const std::uint32_t radix : {13U, 11U, 15U, 9U, 7U, 5U, 3U}) {
     for (; length % radix == 0; length /= radix) out.push_back(radix);
   }
   return out;
@@ -39,7 +39,7 @@ std::vector<std::uint32_t> stages_of(std::uint64_t length) {
 
 std::vector<Pass> passes_of(std::uint64_t n, const Caps& caps) {
   std::vector<std::uint32_t> primes;
-  for (const std::uint32_t prime : {7U, 5U, 3U, 2U}) {
+  for (const std::uint32_t prime : {13U, 11U, 7U, 5U, 3U, 2U}) {
     for (; n > 1 && n % prime == 0; n /= prime) primes.push_back(prime);
   }
   if (n != 1 || primes.empty()) return {};
@@ -58,6 +58,21 @@ std::vector<Pass> passes_of(std::uint64_t n, const Caps& caps) {
     for (Pass& pass : out) pass.radices = stages_of(pass.length);
     return out;
   }
+}
+
+std::uint64_t convolution_of(std::uint64_t n, const Caps& caps) {
+  const std::uint64_t least = 2 * n - 1;
+  std::uint64_t best = std::bit_ceil(least);
+  std::size_t fewest = passes_of(best, caps).size();
+  for (const std::uint64_t odd : {3U, 5U, 9U, 15U}) {
+    const std::uint64_t length = odd * std::bit_ceil(ceil_div(least, odd));
+    const std::size_t count = passes_of(length, caps).size();
+    if (count < fewest || (count == fewest && length < best)) {
+      best = length;
+      fewest = count;
+    }
+  }
+  return best;
 }
 
 std::uint32_t together(const Pass& pass, std::uint64_t total, bool whole, const Caps& caps) {

@@ -88,11 +88,23 @@
     let s{{i}}_{{q}} = v{{i}}_{{(q % 2) * (RADIX / 2) + (q / 2 % 2) * (RADIX / 4) + (q / 4 % 2) * (RADIX / 8) + (q / 8 % 2) * (RADIX / 16)}};
 #endfor
 #else
-#for q in 0..RADIX
-    var s{{i}}_{{q}} = v{{i}}_0;
-#for r in 1..RADIX
-    s{{i}}_{{q}} += times(v{{i}}_{{r}}, vec2<f32>(cos(6.283185307179586 * {{r * q % RADIX}}.0 / {{RADIX}}.0), -sin(6.283185307179586 * {{r * q % RADIX}}.0 / {{RADIX}}.0)));
+    // Elements r and RADIX - r have factors that are conjugates, and so have results q and RADIX - q.
+#let PAIRS = RADIX / 2 + 1
+    var s{{i}}_0 = v{{i}}_0;
+#for r in 1..PAIRS
+    let sum{{i}}_{{r}} = v{{i}}_{{r}} + v{{i}}_{{RADIX - r}};
+    let gap{{i}}_{{r}} = v{{i}}_{{r}} - v{{i}}_{{RADIX - r}};
+    s{{i}}_0 += sum{{i}}_{{r}};
 #endfor
+#for q in 1..PAIRS
+    var even{{i}}_{{q}} = v{{i}}_0;
+    var odd{{i}}_{{q}} = vec2<f32>(0.0);
+#for r in 1..PAIRS
+    even{{i}}_{{q}} += sum{{i}}_{{r}} * cos(6.283185307179586 * {{r * q % RADIX}}.0 / {{RADIX}}.0);
+    odd{{i}}_{{q}} += gap{{i}}_{{r}} * sin(6.283185307179586 * {{r * q % RADIX}}.0 / {{RADIX}}.0);
+#endfor
+    let s{{i}}_{{q}} = even{{i}}_{{q}} + vec2<f32>(odd{{i}}_{{q}}.y, -odd{{i}}_{{q}}.x);
+    let s{{i}}_{{RADIX - q}} = even{{i}}_{{q}} - vec2<f32>(odd{{i}}_{{q}}.y, -odd{{i}}_{{q}}.x);
 #endfor
 #endif
 #endfor
