@@ -8,11 +8,19 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
+#include "graph/kinds.hpp"
+#include "graph/node.hpp"
+#include "ops/recurrent_steps/recurrent_steps.hpp"
 #include "weft/device.hpp"
 #include "weft/shape.hpp"
 
 namespace weft {
 namespace {
+
+using ops::recurrent_steps::Cell;
+
+/// What every device binds at once: the sums of two steps have to fit.
+constexpr std::uint64_t smallest_binding = 128ULL << 20;
 
 /// What a token leaves for the next one: [directions, batch, …] of f32. Only lstm() has a cell.
 struct Carried {
@@ -64,6 +72,7 @@ class Walk {
                        function, directions, w[1], hidden_, describe(recurrent)));
     }
     weight_ = weight;
+    recurrent_ = recurrent;
     across_ = recurrent.transpose(at_);  // [directions, size, gates · hidden]
   }
 
@@ -84,11 +93,21 @@ class Walk {
     return tensor ? wide(tensor.reshape({directions_, 1, parts * hidden_}, at_)) : tensor;
   }
 
-  /// The state before the first token.
+  /// The state before the first token, or none.
+  [[nodiscard]] Tensor start_of(std::string_view what, const Tensor& tensor, bool cell) const {
+    check(what, tensor, {directions_, batch_, cell ? hidden_ : size_});
+    return tensor;
+  }
+  /// The same in f32, zeros where there is none.
   [[nodiscard]] Tensor start(std::string_view what, const Tensor& tensor, bool cell) const {
     const Shape shape{directions_, batch_, cell ? hidden_ : size_};
     check(what, tensor, shape);
     return tensor ? wide(tensor) : x_.device().full(shape, 0, DType::f32, at_);
+  }
+
+  /// A vector of hidden elements for each direction without the dimension between.
+  [[nodiscard]] Tensor flat(const Tensor& rows) const {
+    return rows.reshape({directions_, hidden_}, at_);
   }
 
   void set_lengths(const Tensor& lengths) {
@@ -98,6 +117,7 @@ class Walk {
              formatted("{} needs lengths i32[{}]; they are {}.", function_, batch_,
                        describe(lengths)));
     }
+    flat_lengths_ = lengths;
     lengths_ = lengths.reshape({1, batch_, 1}, at_);
   }
 
@@ -128,6 +148,45 @@ class Walk {
     return projection_ ? product(hidden, projection_.transpose(at_)) : hidden;
   }
 
+  /// Whether run_steps() can go through all tokens.
+  [[nodiscard]] bool has_steps() const {
+    return tokens_ * batch_ * hidden_ > 0 && !projection_ && clip_ == 0 &&
+           (x_.dtype() == DType::f32 || hidden_ % 2 == 0) &&
+           2 * batch_ * 4 * hidden_ * sizeof(float) <= smallest_binding;
+  }
+
+  /// Goes through all tokens with a launch for each step. `of_n` is the bias of the product for the gate n of a gru().
+  [[nodiscard]] Recurrent run_steps(Cell cell, const Tensor& bias, const Tensor& state,
+                                    const Tensor& memory, const Tensor& of_n = {}) const {
+    const bool reverse = direction_ == Direction::reverse;
+    const auto node = graph::make_node(
+        graph::kinds::recurrent_steps,
+        graph::RecurrentStepsAttributes{.cell = static_cast<std::uint32_t>(cell),
+                                        .reverse = reverse},
+        {sums(bias), recurrent_, state, memory ? wide(memory) : memory, of_n, flat_lengths_}, at_);
+    const Tensor states = Access::tensor({node, 0});
+    // What the last step of each direction left of [directions, tokens, batch, hidden].
+    const auto last = [&](const Tensor& all) {
+      std::vector<Tensor> parts;
+      for (std::uint64_t d = 0; d < directions_; ++d) {
+        const auto token = static_cast<std::int64_t>(reverse || d == 1 ? 0 : tokens_ - 1);
+        parts.push_back(all.slice(0, static_cast<std::int64_t>(d), 1, 1, at_)
+                            .slice(1, token, 1, 1, at_)
+                            .reshape({1, batch_, hidden_}, at_));
+      }
+      return narrow(parts.size() == 1 ? parts[0] : concat(parts, 0, at_));
+    };
+    Tensor y = states;
+    if (lengths_) {
+      const Tensor tokens = x_.device().arange(tokens_, 0, 1, DType::i32, at_);
+      const Tensor counts = greater(In(lengths_.reshape({1, 1, batch_, 1}, at_), at_),
+                                    tokens.reshape({1, tokens_, 1, 1}, at_));
+      y = where(In(counts, at_), y, x_.device().full({}, 0, x_.dtype(), at_));
+    }
+    return {y.permute({1, 2, 0, 3}, at_).reshape({tokens_, batch_, directions_ * hidden_}, at_),
+            last(states), cell == Cell::lstm ? last(Access::tensor({node, 2})) : Tensor()};
+  }
+
   /// Goes through all tokens: `step` makes what a token leaves from x · weightᵀ + bias of that token and what was before.
   [[nodiscard]] Recurrent run(const Tensor& bias, Carried now,
                               const std::function<Carried(const Tensor&, const Carried&)>& step) {
@@ -135,10 +194,8 @@ class Walk {
     if (tokens_ * batch_ * size_ == 0) {
       return {x_.device().full(shape, 0, x_.dtype(), at_), narrow(now.state), narrow(now.cell)};
     }
-    // [directions, tokens, batch, gates · hidden]; the second half in the order in which it is read.
-    const Tensor flat = x_.reshape({1, tokens_ * batch_, x_.shape()[2]}, at_);
-    Tensor all = add(matmul(In(flat, at_), weight_.transpose(at_), {.dtype = DType::f32}), bias);
-    all = turned(all.reshape({directions_, tokens_, batch_, gates_ * hidden_}, at_));
+    // The second half in the order in which it is read.
+    const Tensor all = turned(sums(bias));
     std::vector<Tensor> outputs;
     for (std::uint64_t t = 0; t < tokens_; ++t) {
       const Tensor here = all.slice(1, static_cast<std::int64_t>(t), 1, 1, at_)
@@ -166,6 +223,13 @@ class Walk {
     return matmul(In(narrow(a), at_), b, {.dtype = DType::f32});
   }
 
+  /// x · weightᵀ + bias: [directions, tokens, batch, gates · hidden].
+  [[nodiscard]] Tensor sums(const Tensor& bias) const {
+    const Tensor flat = x_.reshape({1, tokens_ * batch_, x_.shape()[2]}, at_);
+    return add(matmul(In(flat, at_), weight_.transpose(at_), {.dtype = DType::f32}), bias)
+        .reshape({directions_, tokens_, batch_, gates_ * hidden_}, at_);
+  }
+
   /// [directions, tokens, …] with the tokens of the direction that reads from the end in that order; its own inverse.
   [[nodiscard]] Tensor turned(const Tensor& x) const {
     if (direction_ == Direction::forward || tokens_ == 0) return x;
@@ -191,8 +255,10 @@ class Walk {
   Tensor x_;
   Tensor projection_;
   Tensor weight_;
+  Tensor recurrent_;
   Tensor across_;
   Tensor lengths_;
+  Tensor flat_lengths_;
   std::uint64_t tokens_ = 0;
   std::uint64_t batch_ = 0;
   std::uint64_t directions_ = 0;
@@ -208,23 +274,28 @@ Recurrent lstm(In x, const Tensor& weight, const Tensor& recurrent, const LstmOp
   const Tensor bias = walk.rows("recurrent bias", options.recurrent_bias, 4);
   const Tensor of_x = walk.rows("bias", options.bias, 4);
   const Tensor peepholes = walk.rows("peepholes", options.peepholes, 3);
+  const Tensor both = of_x && bias ? walk.add(of_x, bias) : (of_x ? of_x : bias);
+  const Tensor state = walk.start_of("state", options.state, false);
+  const Tensor memory = walk.start_of("cell", options.cell, true);
+  if (!peepholes && !options.coupled && walk.has_steps()) {
+    return walk.run_steps(Cell::lstm, both, state, memory);
+  }
   // How the cell enters a gate; the gate o sees the new one.
   const auto seen = [&](const Tensor& gate, std::uint64_t which, const Tensor& cell) {
     return peepholes ? walk.add(gate, walk.mul(walk.gate(peepholes, which), cell)) : gate;
   };
-  return walk.run(
-      of_x && bias ? walk.add(of_x, bias) : (of_x ? of_x : bias),
-      {walk.start("state", options.state, false), walk.start("cell", options.cell, true)},
-      [&](const Tensor& here, const Carried& before) -> Carried {
-        const Tensor all = walk.add(here, walk.across(before.state, 0, 4));
-        const Tensor i = walk.sigmoid(seen(walk.gate(all, 0), 0, before.cell));
-        const Tensor f = options.coupled ? 1.0 - In(i, x.where)
+  return walk.run(both, {walk.start("state", state, false), walk.start("cell", memory, true)},
+                  [&](const Tensor& here, const Carried& before) -> Carried {
+                    const Tensor all = walk.add(here, walk.across(before.state, 0, 4));
+                    const Tensor i = walk.sigmoid(seen(walk.gate(all, 0), 0, before.cell));
+                    const Tensor f = options.coupled
+                                         ? 1.0 - In(i, x.where)
                                          : walk.sigmoid(seen(walk.gate(all, 1), 1, before.cell));
-        const Tensor g = walk.tanh(walk.gate(all, 2));
-        const Tensor cell = walk.add(walk.mul(f, before.cell), walk.mul(i, g));
-        const Tensor o = walk.sigmoid(seen(walk.gate(all, 3), 2, cell));
-        return {walk.projected(walk.mul(o, walk.apply("tanh", cell))), cell};
-      });
+                    const Tensor g = walk.tanh(walk.gate(all, 2));
+                    const Tensor cell = walk.add(walk.mul(f, before.cell), walk.mul(i, g));
+                    const Tensor o = walk.sigmoid(seen(walk.gate(all, 3), 2, cell));
+                    return {walk.projected(walk.mul(o, walk.apply("tanh", cell))), cell};
+                  });
 }
 
 Recurrent gru(In x, const Tensor& weight, const Tensor& recurrent, const GruOptions& options) {
@@ -234,8 +305,21 @@ Recurrent gru(In x, const Tensor& weight, const Tensor& recurrent, const GruOpti
   const auto part = [&](std::uint64_t first, std::uint64_t count) {
     return bias ? walk.gate(bias, first, count) : bias;
   };
+  const Tensor of_x = walk.rows("bias", options.bias, 3);
+  const Tensor state = walk.start_of("state", options.state, false);
+  if (options.linear_before_reset && walk.has_steps()) {
+    // The recurrent biases of r and z are added to sums like any other; that of n is multiplied by r.
+    Tensor both = of_x;
+    if (bias) {
+      const Tensor early =
+          concat({part(0, 2), x.tensor.device().full(part(2, 1).shape(), 0, DType::f32, x.where)},
+                 2, x.where);
+      both = both ? walk.add(both, early) : early;
+    }
+    return walk.run_steps(Cell::gru, both, state, {}, bias ? walk.flat(part(2, 1)) : bias);
+  }
   return walk.run(
-      walk.rows("bias", options.bias, 3), {walk.start("state", options.state, false), {}},
+      of_x, {walk.start("state", state, false), {}},
       [&](const Tensor& here, const Carried& before) -> Carried {
         const bool before_reset = options.linear_before_reset;
         const Tensor all = walk.add(walk.across(before.state, 0, before_reset ? 3 : 2),
@@ -262,8 +346,12 @@ Recurrent rnn(In x, const Tensor& weight, const Tensor& recurrent, const RnnOpti
   walk.set_lengths(options.lengths);
   const Tensor bias = walk.rows("recurrent bias", options.recurrent_bias, 1);
   const Tensor of_x = walk.rows("bias", options.bias, 1);
-  return walk.run(of_x && bias ? walk.add(of_x, bias) : (of_x ? of_x : bias),
-                  {walk.start("state", options.state, false), {}},
+  const Tensor both = of_x && bias ? walk.add(of_x, bias) : (of_x ? of_x : bias);
+  const Tensor state = walk.start_of("state", options.state, false);
+  if (walk.has_steps()) {
+    return walk.run_steps(options.activation == "relu" ? Cell::relu : Cell::tanh, both, state, {});
+  }
+  return walk.run(both, {walk.start("state", state, false), {}},
                   [&](const Tensor& here, const Carried& before) -> Carried {
                     const Tensor sum = walk.add(here, walk.across(before.state, 0, 1));
                     return {walk.apply(options.activation, walk.clipped(sum)), {}};

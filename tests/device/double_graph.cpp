@@ -29,6 +29,7 @@ const std::map<const graph::Rule*, Compute>& host_kinds() {
     add_row_kinds(made);
     add_image_kinds(made);
     add_model_kinds(made);
+    add_recurrent_kinds(made);
     add_algebra_kinds(made);
     return made;
   }();

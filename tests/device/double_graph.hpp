@@ -44,6 +44,7 @@ void add_moving_kinds(std::map<const graph::Rule*, Compute>& table);
 void add_row_kinds(std::map<const graph::Rule*, Compute>& table);
 void add_image_kinds(std::map<const graph::Rule*, Compute>& table);
 void add_model_kinds(std::map<const graph::Rule*, Compute>& table);
+void add_recurrent_kinds(std::map<const graph::Rule*, Compute>& table);
 void add_algebra_kinds(std::map<const graph::Rule*, Compute>& table);
 
 /// A graph that is computed on the host, in double, for any values of its inputs.

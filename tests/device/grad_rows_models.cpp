@@ -155,6 +155,33 @@ void add_recurrent(std::vector<GradRow>& rows) {
                           .projection = in[7],
                           .direction = Direction::both}));
        }});
+  rows.push_back(
+      {"lstm_steps", {x, {{2, 8, 2}}, {{2, 8, 2}}, {{2, 8}}, {{2, 2, 2}}, {{2, 2, 2}}}, [=](In in) {
+         return all(lstm(in[0], in[1], in[2],
+                         {.bias = in[3],
+                          .recurrent_bias = in[3],
+                          .state = in[4],
+                          .cell = in[5],
+                          .lengths = lengths(),
+                          .direction = Direction::both}));
+       }});
+  rows.push_back({"lstm_from_nothing", {x, {{1, 12, 2}}, {{1, 12, 3}}}, [=](In in) {
+                    return lstm(in[0], in[1], in[2]).y;
+                  }});
+  rows.push_back({"lstm_one_token", {{{1, 2, 2}}, {{1, 8, 2}}, {{1, 8, 2}}}, [=](In in) {
+                    return lstm(in[0], in[1], in[2]).cell;
+                  }});
+  for (const std::string activation : {"tanh", "relu"}) {
+    rows.push_back(
+        {"rnn_" + activation, {x, {{2, 3, 2}}, {{2, 3, 3}}, {{2, 3}}, {{2, 2, 3}}}, [=](In in) {
+           return all(rnn(in[0], in[1], in[2],
+                          {.bias = in[3],
+                           .state = in[4],
+                           .lengths = lengths(),
+                           .direction = Direction::both,
+                           .activation = activation}));
+         }});
+  }
   for (const bool before_reset : {false, true}) {
     rows.push_back({before_reset ? "gru" : "gru_reset_first",
                     {x, {{1, 6, 2}}, {{1, 6, 2}}, {{1, 6}}, {{1, 6}}, {{1, 2, 2}}},

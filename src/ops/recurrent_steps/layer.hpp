@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ops/plan.hpp"
+#include "ops/recurrent_steps/recurrent_steps.hpp"
+#include "ops/stages.hpp"
+
+namespace weft::ops::recurrent_steps {
+
+/// The extents of a layer, and in which order its steps come.
+struct Layer {
+  std::uint64_t directions = 1;
+  std::uint64_t tokens = 0;
+  std::uint64_t batch = 0;
+  std::uint64_t hidden = 0;
+  bool reverse = false;
+
+  /// The token that a direction reads in a step.
+  [[nodiscard]] std::uint64_t token(std::uint64_t direction, std::uint64_t step) const {
+    return (direction == 1 || reverse) ? tokens - 1 - step : step;
+  }
+  /// What a step has of [directions, tokens, batch, n]: [directions, batch, n].
+  [[nodiscard]] View at(const View& view, std::uint64_t step) const;
+};
+
+/// What decides the text of a kernel.
+struct Variant {
+  std::string_view cell;
+  std::uint32_t gates = 1;    // rows of weights for a unit
+  std::uint32_t outputs = 1;  // back: derivatives of a unit
+  std::uint32_t units = 1;
+  std::uint32_t rows = 1;
+  std::uint32_t lanes = 1;
+  std::uint32_t vec = 1;
+  bool own = false;
+  bool given = false;
+  bool pairs = false;
+  bool last = false;
+  bool has_state = false;
+  bool has_memory = false;
+  bool has_bias = false;
+  bool has_lengths = false;
+  bool has_before = false;
+  bool has_carry = false;
+  bool carries_state = false;
+  bool has_dstates = false;
+  bool has_dsaved = false;
+
+  static constexpr auto fields = std::tuple{field("CELL", &Variant::cell),
+                                            field("GATES", &Variant::gates),
+                                            field("OUTPUTS", &Variant::outputs),
+                                            field("UNITS", &Variant::units),
+                                            field("ROWS", &Variant::rows),
+                                            field("LANES", &Variant::lanes),
+                                            field("VEC", &Variant::vec),
+                                            field("OWN", &Variant::own),
+                                            field("GIVEN", &Variant::given),
+                                            field("PAIRS", &Variant::pairs),
+                                            field("LAST", &Variant::last),
+                                            field("HAS_STATE", &Variant::has_state),
+                                            field("HAS_MEMORY", &Variant::has_memory),
+                                            field("HAS_BIAS", &Variant::has_bias),
+                                            field("HAS_LENGTHS", &Variant::has_lengths),
+                                            field("HAS_BEFORE", &Variant::has_before),
+                                            field("HAS_CARRY", &Variant::has_carry),
+                                            field("CARRIES_STATE", &Variant::carries_state),
+                                            field("HAS_DSTATES", &Variant::has_dstates),
+                                            field("HAS_DSAVED", &Variant::has_dsaved)};
+};
+
+/// A launch of a step while it is put together.
+class Builder {
+ public:
+  Builder(const Layer& layer, Variant variant, const Caps& caps)
+      : layer_(layer), variant_(variant), caps_(caps) {}
+
+  Variant& variant() { return variant_; }
+  void add(std::string name, std::uint64_t value);
+  /// A tensor [directions, batch, n]: its strides are NAME_direction and NAME_row.
+  void tensor(std::string_view name, const View& view, Access access = Access::read);
+  void operand(Operand operand) { launch_.operands.push_back(operand); }
+  /// The lengths, and which tokens a step reads.
+  void lengths(const View& view, std::uint64_t step);
+  /// The product of rows `a` [directions, batch, depth] with `w` [directions, rows, depth]; nothing of them is bound yet.
+  void product(const View& a, const View& w);
+  /// Divides the work and ends the launch.
+  Result<Dispatch> finish(std::string_view source);
+
+ private:
+  const Layer& layer_;
+  Variant variant_;
+  const Caps& caps_;
+  Launch launch_;
+  std::uint64_t depth_ = 0;
+};
+
+/// Whether launches of steps compute products themselves.
+bool computes_products(Product wanted, const Layer& layer, const View& recurrent, const Caps& caps);
+
+/// The same elements where those of a row lie side by side and the steps of a direction follow each other: a copy if need be.
+View settled(Stages& stages, const View& view, const Caps& caps);
+
+}  // namespace weft::ops::recurrent_steps
