@@ -117,7 +117,8 @@ int main() try {
                      w.at("out"),       w.at("up"), w.at("down")};
   const weft::Compiled next_letter =
       weft::compile([&](const std::vector<Tensor>& in) -> weft::Outputs {
-        return weft::reduce("argmax", forward(loaded, in[0]).slice(0, context - 1, 1), {1});
+        return weft::sample_tokens(forward(loaded, in[0]).slice(0, context - 1, 1), {},
+                                   {.temperature = 0});
       });
   std::string said = poem.substr(0, context);
   while (said.size() < poem.size()) {
@@ -127,6 +128,22 @@ int main() try {
         next_letter.one({device.tensor({1, context}, seen)}).item<std::int32_t>());
   }
   std::cout << said << '\n';
+
+  // The same model, but each letter is drawn from the likely ones.
+  const weft::Compiled drawn_letter =
+      weft::compile([&](const std::vector<Tensor>& in) -> weft::Outputs {
+        return weft::sample_tokens(forward(loaded, in[0]).slice(0, context - 1, 1), in[1],
+                                   {.temperature = 1.5, .top_k = 8, .top_p = 0.95});
+      });
+  std::string freely = poem.substr(0, context);
+  while (freely.size() < context + 60) {
+    const std::string tail = freely.substr(freely.size() - context);
+    const std::vector<std::int32_t> seen(tail.begin(), tail.end());
+    const Tensor key = weft::random::key(device, freely.size());
+    freely += static_cast<char>(
+        drawn_letter.one({device.tensor({1, context}, seen), key}).item<std::int32_t>());
+  }
+  std::cout << "freely: " << freely << '\n';
   return said == poem ? 0 : 1;
 } catch (const weft::Error& error) {
   std::cerr << "transformer: " << error.what() << '\n';
