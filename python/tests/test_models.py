@@ -1,10 +1,13 @@
 """Models of several kinds learn, compiled and not: what a reader of the guide might write."""
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 import weft as wt
 from weft import nn, optim
@@ -99,3 +102,16 @@ def test_second_derivatives_and_trees() -> None:
     value, slopes = wt.value_and_grad(lambda p, x: ((x @ p.w + p.rest["b"][0]) ** 2).sum())(parameters, wt.ones((3, 2)))
     assert value.item() == 24 and slopes.w.tolist() == [[12.0, 12.0]] * 2 and slopes.rest["b"][0].tolist() == [12.0, 12.0]
     assert wt.grad(lambda x: x**3)(2.0).item() == 12
+
+
+def test_models_are_copied_and_pickled() -> None:
+    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm(2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.1), nn.Linear(2 * 9, 3), nn.GELU()).eval()
+    x = wt.random.normal((2, 1, 8, 8))
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert wt.array_equal(model(x), other(x))
+        before = model(x).numpy()
+        optim.SGD(other, lr=0.5).step([wt.ones_like(p) for p in other.parameters()])
+        assert not wt.allclose(model(x), other(x))
+        np.testing.assert_array_equal(model(x).numpy(), before)
+    with pytest.raises(TypeError, match="schedule"):
+        optim.AdamW(model, lr=optim.cosine(1e-3, 10))  # type: ignore[arg-type]

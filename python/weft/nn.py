@@ -291,48 +291,70 @@ class Sequential(Module):
 
 
 class _Function(Module):
-    """A function as a layer."""
+    """A function without parameters as a layer. It is kept by its name, so that models can be copied and pickled."""
 
-    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
-        self.function = function
+    name = ""
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.function(x)
+        made: Tensor = getattr(F, self.name)(x)
+        return made
 
 
-def ReLU() -> Module:
-    return _Function(F.relu)
+class ReLU(_Function):
+    """max(x, 0)."""
+
+    name = "relu"
 
 
-def GELU() -> Module:
-    return _Function(lambda x: F.gelu(x))
+class GELU(_Function):
+    """x times the share of normal numbers below it."""
+
+    name = "gelu"
 
 
-def SiLU() -> Module:
-    return _Function(F.silu)
+class SiLU(_Function):
+    """x · sigmoid(x)."""
+
+    name = "silu"
 
 
-def Tanh() -> Module:
-    return _Function(F.tanh)
+class Tanh(_Function):
+    """The hyperbolic tangent."""
+
+    name = "tanh"
 
 
-def Sigmoid() -> Module:
-    return _Function(F.sigmoid)
+class Sigmoid(_Function):
+    """1 / (1 + exp(-x))."""
+
+    name = "sigmoid"
 
 
-def Flatten() -> Module:
+class Flatten(Module):
     """[N, …] as [N, the product of the others]."""
-    return _Function(lambda x: F.flatten(x, 1, -1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.flatten(x, 1, -1)
 
 
-def MaxPool2d(kernel_size: int, stride: int | None = None, padding: int = 0) -> Module:
+class _Pool2d(Module):
+    def __init__(self, kernel_size: int, stride: int | None = None, padding: int = 0) -> None:
+        _counts(self, kernel_size=kernel_size)
+        self.kernel, self.stride, self.padding = [kernel_size] * 2, [stride or kernel_size] * 2, [padding] * 2
+
+
+class MaxPool2d(_Pool2d):
     """The largest element of each window."""
-    return _Function(lambda x: F.max_pool(x, [kernel_size] * 2, stride=[stride or kernel_size] * 2, pad=[padding] * 2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.max_pool(x, self.kernel, stride=self.stride, pad=self.padding)
 
 
-def AvgPool2d(kernel_size: int, stride: int | None = None, padding: int = 0) -> Module:
+class AvgPool2d(_Pool2d):
     """The mean of each window."""
-    return _Function(lambda x: F.avg_pool(x, [kernel_size] * 2, stride=[stride or kernel_size] * 2, pad=[padding] * 2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.avg_pool(x, self.kernel, stride=self.stride, pad=self.padding)
 
 
 class MultiHeadAttention(Module):

@@ -23,6 +23,9 @@ class Optimizer:
         for parameter in self.parameters:
             if not parameter.is_variable:
                 raise TypeError("An optimizer changes variables (nn.parameter(), weft.variable()); a tensor is none.")
+        if not isinstance(lr, (int, float)):
+            raise TypeError(f"{type(self).__name__}(): the learning rate is {lr!r}; a number is needed. A schedule sets it before each step: "
+                            "optimizer.lr = schedule(i).")
         self._lr = _core.variable(array(float(lr)))
         self._step = _core.variable(array(0.0))
         self._memory = [[_core.variable(F.zeros_like(p, "float32")) for p in self.parameters] for _ in range(memory)]

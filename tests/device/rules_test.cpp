@@ -137,7 +137,7 @@ TEST(DeviceRules, ProductsWithZerosHaveDerivatives) {
 }
 
 TEST(DeviceRules, ASumDoesNotOverwriteWhatItsChainRepeats) {
-  const Device device = api_device();
+  const Device& device = api_device();
   const Compiled f = compile([](const std::vector<Tensor>& in) -> Outputs {
     const Tensor column = in[0] * 2 + in[1];  // [3, 1], read for the last time by the sum below
     return {{sum(column * in[2] + column, {1}, true) * 1.5}};
@@ -149,7 +149,7 @@ TEST(DeviceRules, ASumDoesNotOverwriteWhatItsChainRepeats) {
 }
 
 TEST(DeviceRules, OptimizersTakeGradientsThatAreViews) {
-  const Device device = api_device();
+  const Device& device = api_device();
   const Tensor weights = device.tensor({2, 3}, Floats{1, 2, 3, 4, 5, 6});
   const Tensor turned = device.tensor({3, 2}, Floats{1, 4, 2, 5, 3, 6}).transpose();
   EXPECT_EQ(sgd(weights, turned, {}, {.lr = 0.5F}).weights.to_vector(),
