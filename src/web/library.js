@@ -74,8 +74,11 @@ addToLibrary({
 
   weft_js_request_adapter(future, lowPower) {
     const gpu = Module['gpu'] ?? globalThis.navigator?.gpu;
-    const request = gpu ? gpu.requestAdapter({ powerPreference: lowPower ? 'low-power' : 'high-performance' })
-      : Promise.reject(new Error('there is no navigator.gpu. Pages have it in a browser with WebGPU, served by https or from localhost; in Node, hand over the `gpu` of a binding.'));
+    // The one that was asked for while the program was being loaded. It gives one device.
+    const early = lowPower ? undefined : Module['adapter'];
+    if (early) delete Module['adapter'];
+    const request = early ?? (gpu ? gpu.requestAdapter({ powerPreference: lowPower ? 'low-power' : 'high-performance' })
+      : Promise.reject(new Error('there is no navigator.gpu. Pages have it in a browser with WebGPU, served by https or from localhost; in Node, hand over the `gpu` of a binding.')));
     weftGpu.start(future, request, (adapter, state) => {
       if (adapter) return weftGpu.put(adapter);
       state.text = 'the browser has WebGPU, but no adapter that it would let a page use.';
@@ -85,7 +88,10 @@ addToLibrary({
   weft_js_adapter_has(adapter, name) { return weftGpu.objects[adapter].features.has(UTF8ToString(name)) ? 1 : 0; },
   weft_js_adapter_limit(adapter, name) { return Number(weftGpu.objects[adapter].limits[UTF8ToString(name)] ?? 0); },
   weft_js_adapter_text(adapter, name, to, room) {
-    return weftGpu.give(weftGpu.objects[adapter].info[UTF8ToString(name)] ?? '', to, room);
+    const info = weftGpu.objects[adapter].info, key = UTF8ToString(name);
+    // Browsers mostly keep the name of a device to themselves.
+    const text = info[key] || (key === 'device' ? info.description || `${info.vendor} ${info.architecture}`.trim() : '');
+    return weftGpu.give(text, to, room);
   },
   weft_js_adapter_number(adapter, name) {
     const info = weftGpu.objects[adapter].info, key = UTF8ToString(name);

@@ -8,7 +8,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "llm/checks.hpp"
 #include "llm/session.hpp"
 
 // Language models: one at a time.
@@ -37,6 +39,7 @@ namespace {
 struct Model {
   std::optional<weft::llm::Session> session;
   std::atomic<bool> stop = false;
+  bool shift = false;  ///< What does not fit the context any more is left out.
 };
 
 Model& model() {
@@ -59,8 +62,8 @@ weft::llm::SamplingOptions sampling_of(const json& request) {
   return sampling;
 }
 
-/// llama.cpp ends the program where a file says that it has too many layers.
-weft::Status check_layers(const std::string& path) {
+/// llama.cpp ends the program where a file says that it has too many layers. ggml reads what the file says, piece by piece.
+weft::Status check_file(const std::string& path) {
   const std::unique_ptr<gguf_context, decltype(&gguf_free)> file(
       gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}), gguf_free);
   if (!file) return {};  // Opening it says what is wrong.
@@ -73,15 +76,32 @@ weft::Status check_layers(const std::string& path) {
   const std::string key = std::string(gguf_get_val_str(file.get(), name)) + ".block_count";
   const std::int64_t layers = find(key, GGUF_TYPE_UINT32);
   if (layers < 0) return {};
-  const std::uint32_t count = gguf_get_val_u32(file.get(), layers);
-  if (count >= 1 && count <= 512) return {};
-  return weft::fail(weft::ErrorCode::invalid_argument,
-                    "The model says that it has {} layers ('{}'); llama.cpp takes 1 to 512.", count,
-                    key);
+  return weft::llm::check_layers(key, gguf_get_val_u32(file.get(), layers));
 }
 
-/// The text that the model is to continue: the conversation in its own form, or where it has none the last message.
-std::string prompt_of(const json& request) {
+/// A conversation in the model's own form, or where it has none the last message.
+std::string text_of(const std::vector<weft::llm::Message>& messages) {
+  const std::string text = model().session->format(messages);
+  return text.empty() ? messages.back().text : text;
+}
+
+/// A conversation that leaves a quarter of the context to the answer: without its oldest messages, where it is too long and
+/// the context shifts. What a system says is kept.
+weft::Result<std::string> fitting(std::vector<weft::llm::Message> messages) {
+  const weft::llm::Session& session = *model().session;
+  for (;;) {
+    std::string text = text_of(messages);
+    if (!model().shift) return text;
+    const auto tokens = session.count_tokens(text);
+    if (!tokens) return std::unexpected(tokens.error());
+    const std::size_t first = messages.front().role == "system" ? 1 : 0;
+    if (*tokens <= session.context() / 4 * 3 || messages.size() <= first + 1) return text;
+    messages.erase(messages.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+}
+
+/// The text that the model is to continue.
+weft::Result<std::string> prompt_of(const json& request) {
   std::string prompt;
   if (request.contains("messages")) {
     std::vector<weft::llm::Message> messages;
@@ -90,8 +110,9 @@ std::string prompt_of(const json& request) {
                           .text = message.at("content").get<std::string>()});
     }
     if (!messages.empty()) {
-      prompt = model().session->format(messages);
-      if (prompt.empty()) prompt = messages.back().text;
+      auto text = fitting(std::move(messages));
+      if (!text) return text;
+      prompt = std::move(*text);
     }
   } else {
     take(request, "prompt", prompt);
@@ -100,6 +121,9 @@ std::string prompt_of(const json& request) {
   take(request, "begun", begun);
   return prompt + begun;
 }
+
+/// What is said where no model is open.
+const char* none_open() { return failed({weft::ErrorCode::invalid_argument, "No model is open."}); }
 
 }  // namespace
 
@@ -121,13 +145,16 @@ EMSCRIPTEN_KEEPALIVE const char* weft_llm_open(const char* request) {
     take(asked, "chat_template", options.chat_template);
     take(asked, "gpu_layers", options.gpu_layers);
     take(asked, "verbose", options.verbose);
-    if (const weft::Status ok = check_layers(options.model.string()); !ok) {
+    take(asked, "conversations", options.conversations);
+    take(asked, "shift", options.shift);
+    if (const weft::Status ok = check_file(options.model.string()); !ok) {
       return failed(ok.error());
     }
     model().session.reset();
     auto session = weft::llm::Session::open(options, {});
     if (!session) return failed(session.error());
     model().session.emplace(std::move(*session));
+    model().shift = options.shift;
     return answered({{"description", model().session->describe()},
                      {"chat", model().session->has_chat_template()}});
   });
@@ -136,9 +163,7 @@ EMSCRIPTEN_KEEPALIVE const char* weft_llm_open(const char* request) {
 /// Continues a text or answers a conversation; pieces go to weft_llm_js_piece.
 EMSCRIPTEN_KEEPALIVE const char* weft_llm_generate(const char* request) {
   return guarded([request] {
-    if (!model().session) {
-      return failed({weft::ErrorCode::invalid_argument, "No model is open."});
-    }
+    if (!model().session) return none_open();
     const json asked = json::parse(request);
     std::size_t tokens = 512;
     take(asked, "max_tokens", tokens);
@@ -149,14 +174,36 @@ EMSCRIPTEN_KEEPALIVE const char* weft_llm_generate(const char* request) {
     const auto out = [](std::string_view piece) {
       weft_llm_js_piece(piece.data(), static_cast<int>(piece.size()));
     };
-    const auto timing = model().session->generate(prompt_of(asked), tokens, out, model().stop);
+    const auto prompt = prompt_of(asked);
+    if (!prompt) return failed(prompt.error());
+    const auto timing = model().session->generate(*prompt, tokens, out, model().stop);
     if (!timing) return failed(timing.error());
     return answered({{"prompt_tokens", timing->prompt_tokens},
+                     {"cached_tokens", timing->cached_tokens},
+                     {"shifts", timing->shifts},
                      {"completion_tokens", timing->generated_tokens},
                      {"prompt_seconds", timing->prompt_seconds},
                      {"generation_seconds", timing->generation_seconds},
                      {"stopped", model().stop.load()},
-                     {"length", timing->generated_tokens >= tokens}});
+                     {"length", timing->full || timing->generated_tokens >= tokens}});
+  });
+}
+
+/// The vectors of the texts "input".
+EMSCRIPTEN_KEEPALIVE const char* weft_llm_embed(const char* request) {
+  return guarded([request] {
+    if (!model().session) return none_open();
+    const json asked = json::parse(request);
+    json vectors = json::array();
+    std::size_t tokens = 0;
+    for (const json& text : asked.at("input")) {
+      const std::string input = text.get<std::string>();
+      const auto vector = model().session->embed(input);
+      if (!vector) return failed(vector.error());
+      vectors.push_back(*vector);
+      tokens += model().session->count_tokens(input).value_or(0);
+    }
+    return answered({{"vectors", std::move(vectors)}, {"tokens", tokens}});
   });
 }
 

@@ -32,7 +32,7 @@ async function load(source, label) {
     byId('model').textContent = `Loading ${label} …`;
     const begin = performance.now();
     const opened = await LanguageModel.load(source, {
-      cache: source !== builtin,
+      cache: source !== builtin, contextShift: true,
       onDownload: (bytes, total) => { byId('model').textContent = `Loading ${label}: ${(bytes / 2 ** 20).toFixed(0)}${total ? ` of ${(total / 2 ** 20).toFixed(0)}` : ''} MB`; },
       onProgress: part => { byId('model').textContent = `Loading ${label}: ${Math.round(100 * part)} %`; },
     });
@@ -49,8 +49,12 @@ async function load(source, label) {
   loading = mine;
   byId('chat-send').disabled = true;
   try {
-    await mine;
+    const opened = await mine;
     say('Ready.');
+    // While somebody reads the page and writes: the first answer then comes as quickly as the others.
+    if (new URLSearchParams(location.search).get('warm') !== 'no') {
+      opened.warmUp().then(() => { document.documentElement.dataset.warm = label; }, () => undefined);
+    }
   } catch (error) {
     if (loading === mine) byId('model').textContent = `${label} cannot be used: ${error.message}`;
     document.documentElement.dataset.model = 'failed';

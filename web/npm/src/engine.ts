@@ -1,3 +1,4 @@
+import { earlyAdapter } from "./adapter.js";
 import { WeftError } from "./error.js";
 import { enums, waits, type Exports, type Status } from "./generated/raw.js";
 import make, { type BrowserDevice, type Module } from "./weft.mjs";
@@ -33,6 +34,7 @@ export class Engine {
       throw new WeftError("unsupported", "This browser has no JavaScript Promise Integration (WebAssembly.Suspending), which Weft waits with; Chromium 137, Firefox 153 and Node 24 have it.");
     }
     return new Engine(await make({
+      ...earlyAdapter(options.gpu),
       ...(options.gpu !== undefined ? { gpu: options.gpu } : {}),
       ...(options.wasmBinary ? { wasmBinary: options.wasmBinary } : {}),
       ...(options.wasmUrl ? { locateFile: () => String(options.wasmUrl) } : {}),

@@ -19,6 +19,8 @@ export interface Module {
 }
 export interface Settings {
   gpu?: unknown;
+  /** An adapter that has been asked for already. */
+  adapter?: Promise<unknown>;
   locateFile?: (file: string) => string;
   wasmBinary?: Uint8Array;
 }

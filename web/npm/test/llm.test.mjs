@@ -54,6 +54,64 @@ test('a device that is lost in the middle of an answer comes back, and the answe
   assert.equal(answer, text);
 });
 
+test('an answer is JSON of a schema', async () => {
+  const schema = { type: 'object', required: ['name', 'age'], properties: { name: { type: 'string', maxLength: 6 }, age: { type: 'integer' }, kind: { enum: ['sailor', 'captain'] } } };
+  const { choices: [{ text: answer, finish_reason: finish }] } = await model.completions.create({ prompt: 'The captain: ', max_tokens: 64, temperature: 0, response_format: { type: 'json_schema', json_schema: { schema } } });
+  assert.equal(finish, 'stop', answer);
+  const { name, age, kind, ...others } = JSON.parse(answer);
+  assert.ok(name.length <= 6 && Number.isInteger(age) && [undefined, 'sailor', 'captain'].includes(kind), answer);
+  assert.deepEqual(others, {});
+  await assert.rejects(model.completions.create({ prompt: 'x', grammar: 'root ::= "a"', response_format: { type: 'json_object' } }), /not both/);
+});
+
+test('several conversations are kept, and what two have in common is read once', async () => {
+  const ask = async prompt => {
+    const { choices: [{ text }], usage } = await model.completions.create({ prompt, max_tokens: 3, temperature: 0 });
+    return { text, all: usage.prompt_tokens, cached: usage.prompt_tokens_details.cached_tokens };
+  };
+  const start = 'Once upon a time, in a far and cold country, there lived an old king who had three sons. ';
+  const [first, second] = [`${start}The eldest`, 'Nobody in the town knew where the stranger had come from, or what he wanted. He'];
+  const one = await ask(first), other = await ask(second);
+  assert.ok(one.cached <= 2 && other.cached <= 2, JSON.stringify([one, other]));
+  const again = await ask(`${first}${one.text} and then`);
+  assert.ok(again.cached >= one.all, JSON.stringify([one, again]));
+  const otherAgain = await ask(`${second}${other.text} and then`);
+  assert.ok(otherAgain.cached >= other.all, JSON.stringify([other, otherAgain]));
+  const third = await ask(`${start}The youngest of them all was a quiet boy who liked to walk in the woods and to speak with the birds, and`);
+  assert.ok(third.cached >= 10 && third.cached < one.all, JSON.stringify(third));
+  assert.equal((await ask(first)).text, one.text);  // It was not disturbed, and says the same.
+});
+
+test('embeddings are vectors of length 1, near each other for texts that are', async () => {
+  const { data, usage } = await model.embeddings.create({ input: ['The captain of the ship', 'The captain of a ship', 'He paid twelve dollars for it'] });
+  const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+  const [a, b, c] = data.map(({ embedding }) => embedding);
+  assert.ok(usage.prompt_tokens >= 12 && a.length >= 64);
+  for (const vector of [a, b, c]) assert.ok(Math.abs(dot(vector, vector) - 1) < 1e-4);
+  assert.ok(dot(a, b) > dot(a, c) && dot(a, b) < 1 - 1e-6, `${dot(a, b)} and ${dot(a, c)}`);
+  assert.deepEqual((await model.embeddings.create({ input: 'The captain of the ship' })).data[0].embedding, a);
+});
+
+test('a full context ends an answer, or loses its middle', async () => {
+  const prompt = 'The captain of the ship looked at the sea. '.repeat(20);
+  for (const contextShift of [false, true]) {
+    const small = await LanguageModel.load(source, { gpu, context: 256, contextShift });
+    const { choices: [{ finish_reason: finish }], usage } = await small.completions.create({ prompt, max_tokens: 100, temperature: 0, seed: 1 });
+    assert.equal(finish, 'length');
+    assert.equal(usage.context_shifts, contextShift ? 1 : 0, JSON.stringify(usage));
+    if (contextShift) assert.equal(usage.completion_tokens, 100);
+    else assert.equal(usage.total_tokens, 256);
+    if (contextShift) {  // A conversation that is too long loses its oldest messages.
+      const messages = Array.from({ length: 9 }, (_, i) => ({ role: i % 2 ? 'assistant' : 'user', content: prompt }));
+      messages.push({ role: 'user', content: 'The ship' });
+      assert.equal((await small.chat.completions.create({ messages, max_tokens: 2 })).usage.completion_tokens, 2);
+    } else {
+      await assert.rejects(small.completions.create({ prompt: prompt.repeat(3) }), /The prompt has \d+ tokens; a context of 256/);
+    }
+    await small.close();
+  }
+});
+
 test('what is no model is refused with a reason', async () => {
   await assert.rejects(LanguageModel.load(new TextEncoder().encode('this is no model'), { gpu }), error => error.code === 'invalid_argument' && /magic|GGUF|load/.test(error.message));
   const half = readFileSync(path).subarray(0, 3_000_000);

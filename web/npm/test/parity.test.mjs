@@ -8,8 +8,9 @@ import { device } from './package.mjs';
 
 const root = new URL('../../../', import.meta.url);
 const read = path => readFileSync(new URL(path, root), 'utf8');
+// All but what pages do not have (NOT_IN_PAGES of web/c_api.py).
 const headers = ['include/weft/c/', 'build/web/generated/include/weft/c/']
-  .flatMap(folder => readdirSync(new URL(folder, root)).map(name => read(`${folder}${name}`))).join('\n');
+  .flatMap(folder => readdirSync(new URL(folder, root)).filter(name => name !== 'onnx.h').map(name => read(`${folder}${name}`))).join('\n');
 const functions = [...headers.matchAll(/WEFT_API[^;(]*\b(weft_\w+)\(/g)].map(match => match[1]);
 const scripts = [...readdirSync(new URL('web/npm/src/', root)).filter(name => name.endsWith('.ts')).map(name => read(`web/npm/src/${name}`)),
   read('build/web/generated/npm/ops.ts')].join('\n');

@@ -1,24 +1,17 @@
+import { WeftError } from "../error.js";
 import { InWorker } from "./in_worker.js";
 import type { Sent } from "./messages.js";
-import type { Place } from "./program.js";
-import { Runner, type Events, type Finished, type ModelSettings, type Opened, type Request } from "./runner.js";
+import { placeOf, type PlaceOptions } from "./place.js";
+import { Runner, type Embedded, type Events, type Finished, type ModelSettings, type Opened, type Request } from "./runner.js";
+import { grammarOf, type JsonSchema } from "./schema.js";
 import { download, type DownloadOptions, type ModelSource } from "./source.js";
-import { Teacher, type LessonInfo, type LessonSettings, type LessonStep } from "./teacher.js";
 
 export { cachedModels, deleteCachedModels, download, type Bytes, type DownloadOptions, type ModelSource } from "./source.js";
+export { Lesson } from "./lesson.js";
+export type { PlaceOptions } from "./place.js";
+export { grammarOf, type JsonSchema } from "./schema.js";
 export type { ModelSettings } from "./runner.js";
 export type { LessonInfo, LessonSettings, LessonStep } from "./teacher.js";
-
-export interface PlaceOptions {
-  /** Whether the model gets a worker of its own; true where there are workers, as in pages. */
-  worker?: boolean;
-  /** The WebGPU to use in this thread: Node has none of its own. */
-  gpu?: unknown;
-  /** Where weft-llm.wasm is, if it is not beside the module. */
-  wasmUrl?: string | URL;
-  /** The bytes of weft-llm.wasm, for this thread. */
-  wasmBinary?: Uint8Array;
-}
 
 export interface LoadOptions extends ModelSettings, DownloadOptions, PlaceOptions {
   /** Called with 0 to 1 while the weights go to the GPU. */
@@ -45,6 +38,8 @@ export interface SamplingOptions {
   stop?: string | readonly string[];
   /** A grammar in GBNF; the answer is a text of its rule "root". */
   grammar?: string;
+  /** The answer is JSON, of any kind or of a schema (see grammarOf for what it may say). */
+  response_format?: { type: "text" } | { type: "json_object" } | { type: "json_schema"; json_schema: { name?: string; schema: JsonSchema } };
   signal?: AbortSignal;
 }
 
@@ -58,6 +53,10 @@ export interface CompletionRequest extends SamplingOptions {
 /** Tokens, and how fast they came. */
 export interface Usage {
   prompt_tokens: number;
+  /** Those that were not read, because a conversation that was kept begins with them. */
+  prompt_tokens_details: { cached_tokens: number };
+  /** How often the context was full and lost its middle (see `contextShift`). */
+  context_shifts: number;
   completion_tokens: number;
   total_tokens: number;
   /** Tokens per second. */
@@ -83,6 +82,15 @@ export interface Completion {
   usage: Usage;
 }
 
+export interface EmbeddingRequest {
+  input: string | readonly string[];
+}
+export interface Embeddings {
+  object: "list";
+  data: { object: "embedding"; index: number; embedding: number[] }[];
+  usage: { prompt_tokens: number; total_tokens: number };
+}
+
 interface Result {
   text: string;
   finish: FinishReason;
@@ -93,6 +101,7 @@ interface Result {
 interface Side {
   open(): Promise<Opened>;
   generate(request: Request): Promise<Finished>;
+  embed(input: readonly string[]): Promise<Embedded>;
   profile(): Promise<{ table: string; trace: string }>;
   stop(): void;
   close(): Promise<void>;
@@ -109,20 +118,11 @@ function inWorker(source: Sent, settings: ModelSettings, wasmUrl: string | undef
   return {
     open: () => worker.ask({ call: "open", source, settings, wasmUrl }),
     generate: (request) => worker.ask({ call: "generate", request }),
+    embed: (input) => worker.ask({ call: "embed", input }),
     profile: () => worker.ask({ call: "profile" }),
     stop: () => worker.tell({ call: "stop" }),
     loseForTest: () => worker.tell({ call: "loseForTest" }),
     close: () => worker.close(),
-  };
-}
-
-/** Where the program is, and whether it gets a worker. */
-function placeOf(options: PlaceOptions): { place: Place; worker: boolean } {
-  const { gpu, wasmBinary } = options;
-  const wasmUrl = options.wasmUrl === undefined ? undefined : new URL(String(options.wasmUrl), globalThis.location?.href).href;
-  return {
-    place: { ...(gpu !== undefined ? { gpu } : {}), ...(wasmUrl ? { wasmUrl } : {}), ...(wasmBinary ? { wasmBinary } : {}) },
-    worker: options.worker ?? (typeof Worker === "function" && gpu === undefined),
   };
 }
 
@@ -138,8 +138,8 @@ export class LanguageModel extends EventTarget {
 
   private constructor(source: Sent, options: LoadOptions) {
     super();
-    const { context, cacheType, chatTemplate, verbose, profile, caps } = options;
-    const settings: ModelSettings = Object.fromEntries(Object.entries({ context, cacheType, chatTemplate, verbose, profile, caps }).filter(([, value]) => value !== undefined));
+    const { context, cacheType, chatTemplate, conversations, contextShift, verbose, profile, caps } = options;
+    const settings: ModelSettings = Object.fromEntries(Object.entries({ context, cacheType, chatTemplate, conversations, contextShift, verbose, profile, caps }).filter(([, value]) => value !== undefined));
     const events: Events = {
       onText: (text) => this.#onText?.(text),
       onProgress: (part) => options.onProgress?.(part),
@@ -176,6 +176,24 @@ export class LanguageModel extends EventTarget {
       return { object: "text_completion", choices: [{ index: 0, text, finish_reason: finish }], usage };
     },
   };
+
+  /** What texts mean, as vectors of length 1: as the model computes them, or else the mean over their tokens. */
+  readonly embeddings = {
+    create: async ({ input }: EmbeddingRequest): Promise<Embeddings> => {
+      const { vectors, tokens } = await this.#turn(() => this.#side.embed(typeof input === "string" ? [input] : input));
+      return { object: "list", data: vectors.map((embedding, index) => ({ object: "embedding", index, embedding })), usage: { prompt_tokens: tokens, total_tokens: tokens } };
+    },
+  };
+
+  /**
+   * Has the kernels compiled that answers need, so that the first one comes as quickly as the others: prompts of different
+   * lengths have kernels of their own. What is asked for in the meantime does not wait for all of it.
+   */
+  async warmUp(): Promise<void> {
+    for (const prompt of ["One", "Some words more than before", "A text that is long enough to be read with the kernels for long texts, as most prompts are."]) {
+      await this.#generate({ prompt, max_tokens: 2, temperature: 0 });
+    }
+  }
 
   /** Continues a text piece by piece. */
   async *stream(request: CompletionRequest | ChatRequest): AsyncGenerator<string, Result> {
@@ -243,14 +261,22 @@ export class LanguageModel extends EventTarget {
 
   /** One answer at a time; others wait their turn. */
   #generate(request: (ChatRequest | CompletionRequest) & { stream?: boolean }, onText?: (text: string) => void): Promise<Result> {
-    const result = this.#last.then(() => this.#answer(request, onText));
+    return this.#turn(() => this.#answer(request, onText));
+  }
+
+  #turn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);
     return result;
   }
 
   async #answer(request: ChatRequest | CompletionRequest, onText?: (text: string) => void): Promise<Result> {
-    const { signal, stop, ...options } = request;
+    const { signal, stop, response_format: format, ...options } = request;
     signal?.throwIfAborted();
+    if (format && format.type !== "text") {
+      if (options.grammar !== undefined) throw new WeftError("invalid_argument", "An answer can follow a grammar or a response_format, not both.");
+      options.grammar = grammarOf(format.type === "json_object" ? { type: "object" } : format.json_schema.schema);
+    }
     const ends = stop === undefined ? [] : typeof stop === "string" ? [stop] : stop;
     const longest = Math.max(0, ...ends.map((end) => end.length));
     let text = "", told = 0, ended = false;
@@ -279,7 +305,8 @@ export class LanguageModel extends EventTarget {
         text,
         finish: ended ? "stop" : done.stopped ? "abort" : done.length ? "length" : "stop",
         usage: {
-          prompt_tokens: done.prompt_tokens, completion_tokens: done.completion_tokens, total_tokens: done.prompt_tokens + done.completion_tokens,
+          prompt_tokens: done.prompt_tokens + done.cached_tokens, prompt_tokens_details: { cached_tokens: done.cached_tokens },
+          completion_tokens: done.completion_tokens, total_tokens: done.prompt_tokens + done.cached_tokens + done.completion_tokens, context_shifts: done.shifts,
           prompt_rate: rate(done.prompt_tokens, done.prompt_seconds), generation_rate: rate(done.completion_tokens, done.generation_seconds),
         },
       };
@@ -293,70 +320,4 @@ export class LanguageModel extends EventTarget {
 interface ChatCreate {
   (request: ChatRequest & { stream: true }): Promise<AsyncIterable<ChatCompletionChunk>>;
   (request: ChatRequest & { stream?: false }): Promise<ChatCompletion>;
-}
-
-/** The same calls in this thread and in a worker. */
-interface TeachingSide {
-  step(): Promise<LessonStep>;
-  save(type?: string): Promise<Uint8Array>;
-  close(): Promise<void>;
-  loseForTest(): void;
-}
-
-/** A training of a model on a text: models that `weft train` made, such as the built-in one. */
-export class Lesson {
-  readonly #side: TeachingSide;
-  /** The model, the text and the device. */
-  readonly info: LessonInfo;
-
-  private constructor(side: TeachingSide, info: LessonInfo) {
-    this.#side = side;
-    this.info = info;
-  }
-
-  static async open(source: ModelSource, text: string, options: LessonSettings & PlaceOptions & DownloadOptions = {}): Promise<Lesson> {
-    const file = typeof source === "string" || source instanceof URL ? await download(source, options) : source;
-    const { steps, rate, batch, context, snapshot } = options, settings: LessonSettings = Object.fromEntries(Object.entries({ steps, rate, batch, context, snapshot }).filter(([, value]) => value !== undefined));
-    const { place, worker } = placeOf(options);
-    if (!worker) {
-      const teacher = new Teacher(place);
-      return new Lesson(teacher, await teacher.open(file, text, settings));
-    }
-    const remote = new InWorker();
-    const info = await remote.ask<LessonInfo>({ call: "teach", source: file, text, settings, wasmUrl: place.wasmUrl });
-    return new Lesson({
-      step: () => remote.ask({ call: "step" }),
-      save: (type = "q8_0") => remote.ask({ call: "save", type }),
-      close: () => remote.close(),
-      loseForTest: () => remote.tell({ call: "loseForTest" }),
-    }, info);
-  }
-
-  /** One step. After a lost device it goes on from its last snapshot, and says so. */
-  step(): Promise<LessonStep> {
-    return this.#side.step();
-  }
-
-  /** All steps that are left. */
-  async *steps(): AsyncGenerator<LessonStep> {
-    for (let done = 0; done < this.info.steps;) {
-      const now = await this.step();
-      done = now.step;
-      yield now;
-    }
-  }
-
-  /** The model as it is now, as a GGUF file that llama.cpp loads. Matrices are "f32", "f16" or "q8_0". */
-  save(type?: "f32" | "f16" | "q8_0"): Promise<Uint8Array> {
-    return this.#side.save(type);
-  }
-
-  close(): Promise<void> {
-    return this.#side.close();
-  }
-
-  /** For tests: takes the device away, as a browser would. */
-  loseForTest(): void {
-    this.#side.loseForTest();
-  }
 }

@@ -9,6 +9,7 @@ export type Sent = Exclude<ModelSource, URL | string>;
 export type Call =
   | { call: "open"; source: Sent; settings: ModelSettings; wasmUrl: string | undefined }
   | { call: "generate"; request: Request }
+  | { call: "embed"; input: readonly string[] }
   | { call: "profile" }
   | { call: "teach"; source: Sent; text: string; settings: LessonSettings; wasmUrl: string | undefined }
   | { call: "step" }

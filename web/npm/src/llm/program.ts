@@ -1,3 +1,4 @@
+import { earlyAdapter } from "../adapter.js";
 import { WeftError } from "../error.js";
 import type { Status } from "../generated/raw.js";
 import type { BrowserDevice } from "../weft.mjs";
@@ -37,6 +38,7 @@ export class Program {
     }
     const lines: string[] = [];
     const module = await make({
+      ...earlyAdapter(gpu),
       ...(gpu !== undefined ? { gpu } : {}),
       ...(wasmBinary ? { wasmBinary } : {}),
       ...(wasmUrl ? { locateFile: () => wasmUrl } : {}),

@@ -10,6 +10,13 @@ export interface ModelSettings {
   cacheType?: string;
   /** A template that llama.cpp knows by name, in place of the model's own. */
   chatTemplate?: string;
+  /** Conversations that are kept, in one context: one that goes on is not read from its beginning again; 4. */
+  conversations?: number;
+  /**
+   * Whether a full context loses its middle, so that answers can be longer than it, and a conversation that has become too long
+   * its oldest messages. Otherwise the first ends the answer and the second is an error. Models with a recurrent state cannot.
+   */
+  contextShift?: boolean;
   /** Shows what llama.cpp logs in the console. */
   verbose?: boolean;
   /** Measures every kernel from now on: profile() tells where the time goes. Slower. */
@@ -27,13 +34,18 @@ export interface Request {
 }
 
 export interface Finished {
+  /** Those that were read. */
   prompt_tokens: number;
+  /** Those that a kept conversation begins with, and were not read again. */
+  cached_tokens: number;
+  /** How often the context was full and lost its middle. */
+  shifts: number;
   completion_tokens: number;
   prompt_seconds: number;
   generation_seconds: number;
   /** Whether stop() ended it. */
   stopped: boolean;
-  /** Whether it ended because there were enough tokens. */
+  /** Whether it ended because there were enough tokens, or no room for more. */
   length: boolean;
 }
 
@@ -41,6 +53,12 @@ export interface Opened {
   description: string;
   /** Whether the model has a chat template that is known. Without one it continues the last message. */
   chat: boolean;
+}
+
+/** Vectors of texts. */
+export interface Embedded {
+  vectors: number[][];
+  tokens: number;
 }
 
 /** Called while a call is under way. */
@@ -72,7 +90,7 @@ export class Runner {
   }
 
   async open(): Promise<Opened> {
-    const { verbose = false, profile, caps, context, cacheType, chatTemplate } = this.#settings;
+    const { verbose = false, profile, caps, context, cacheType, chatTemplate, conversations = 4, contextShift } = this.#settings;
     const program = await Program.start(this.#place, {
       onPiece: (bytes) => this.#onPiece?.(bytes),
       onProgress: (part) => this.#events.onProgress?.(part),
@@ -82,7 +100,7 @@ export class Runner {
     }, { ...(profile ? { WEFT_PROFILE: "/trace.json" } : {}), ...(caps ? { WEFT_CAPS: caps } : {}) }, verbose);
     program.mount("/model.gguf", await open(this.#source));
     const answer = await program.call<Opened>("weft_llm_open", {
-      path: "/model.gguf", context, cache_type: cacheType, chat_template: chatTemplate, verbose,
+      path: "/model.gguf", context, cache_type: cacheType, chat_template: chatTemplate, verbose, conversations, shift: contextShift,
     });
     this.#program = program;
     this.#events.onProgress?.(1);
@@ -91,7 +109,7 @@ export class Runner {
 
   /** Generates; pieces of the text go to the events. */
   async generate(request: Request): Promise<Finished> {
-    const total: Finished = { prompt_tokens: 0, completion_tokens: 0, prompt_seconds: 0, generation_seconds: 0, stopped: false, length: false };
+    const total: Finished = { prompt_tokens: 0, cached_tokens: 0, shifts: 0, completion_tokens: 0, prompt_seconds: 0, generation_seconds: 0, stopped: false, length: false };
     const decoder = new TextDecoder();
     const wanted = request.max_tokens ?? 512;
     let text = "", tokens = 0;
@@ -111,7 +129,7 @@ export class Runner {
         const rest = decoder.decode();
         if (rest) this.#events.onText?.(rest);
         return {
-          prompt_tokens: total.prompt_tokens + part.prompt_tokens, completion_tokens: tokens,
+          prompt_tokens: total.prompt_tokens + part.prompt_tokens, cached_tokens: part.cached_tokens, shifts: part.shifts, completion_tokens: tokens,
           prompt_seconds: total.prompt_seconds + part.prompt_seconds,
           generation_seconds: total.generation_seconds + part.generation_seconds,
           stopped: part.stopped, length: part.length,
@@ -122,6 +140,20 @@ export class Runner {
         total.generation_seconds += (performance.now() - start) / 1000;
         this.#events.onRecovered?.();
         if (this.#stop || tokens >= wanted) return { ...total, completion_tokens: tokens, stopped: this.#stop, length: tokens >= wanted };
+      }
+    }
+  }
+
+  /** The vectors of texts; after a lost device they are computed again. */
+  async embed(input: readonly string[]): Promise<Embedded> {
+    for (let attempt = 0; ; ++attempt) {
+      const program = this.#running();
+      try {
+        return await program.call<Embedded>("weft_llm_embed", { input });
+      } catch (error) {
+        if (attempt >= 3 || !(await program.wasLost())) throw error;
+        await this.open();
+        this.#events.onRecovered?.();
       }
     }
   }

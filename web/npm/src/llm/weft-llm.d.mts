@@ -2,7 +2,7 @@
 import type { BrowserDevice, Settings } from "../weft.mjs";
 
 /** Functions that take a pointer to JSON and give one. */
-export type Calls = "weft_llm_open" | "weft_llm_generate" | "weft_llm_close" | "weft_teach_open" | "weft_teach_step" | "weft_teach_save" | "weft_teach_close";
+export type Calls = "weft_llm_open" | "weft_llm_generate" | "weft_llm_embed" | "weft_llm_close" | "weft_teach_open" | "weft_teach_step" | "weft_teach_save" | "weft_teach_close";
 export interface Stream {
   node: Node;
 }

@@ -21,6 +21,7 @@ async function answer(message: ToWorker & { id: number }): Promise<unknown> {
       teacher = new Teacher(place);
       return teacher.open(message.source, message.text, message.settings);
     case "generate": return runner!.generate(message.request);
+    case "embed": return runner!.embed(message.input);
     case "profile": return runner!.profile();
     case "step": return teacher!.step();
     case "save": return teacher!.save(message.type);

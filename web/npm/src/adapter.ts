@@ -1,0 +1,10 @@
+interface Adapters {
+  requestAdapter(options: { powerPreference: "high-performance" }): Promise<unknown>;
+}
+
+/** Asks for the adapter now, so that the browser looks for it while the program is loaded; what goes wrong is said later. */
+export function earlyAdapter(gpu: unknown): { adapter?: Promise<unknown> } {
+  const adapter = ((gpu ?? (globalThis.navigator as { gpu?: unknown } | undefined)?.gpu) as Adapters | undefined)?.requestAdapter({ powerPreference: "high-performance" });
+  adapter?.catch(() => undefined);
+  return adapter ? { adapter } : {};
+}
