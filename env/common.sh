@@ -14,13 +14,20 @@ llama_prebuilt_sha256=0d953e1503d5ab4608d8ed5b739132308c81ac05ffeb760d2a7f30e08a
 
 # Packages of npm for the tests in Node and in a browser (env/web): name, version, file, SHA-256.
 web_npm="webgpu 0.6.2 webgpu-0.6.2.tgz 77a6be6513b9f7c2e94425620ce603efb38cdc5d0393e1b31a1b0c8479330ffd
-playwright-core 1.65.0 playwright-core-1.65.0.tgz 315247c55a793ca760b2f05bdcee0e6a53fd65b1f22d1d3de8323c8c9395add3"
+playwright-core 1.65.0 playwright-core-1.65.0.tgz 315247c55a793ca760b2f05bdcee0e6a53fd65b1f22d1d3de8323c8c9395add3
+npm 11.6.2 npm-11.6.2.tgz 585f95094ee5cb2788ee11d90f2a518a7c9ef6e083fa141d0b63ca3383675a20"
 
 user_home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 cache=$(realpath -m "${XDG_CACHE_HOME:-$user_home/.cache}/weft")
 env_dir=$cache/env-$(printf '%s' "$root_version $packages" | sha256sum | cut -c1-12)
 root=$env_dir/root
+# Other libraries that ./weft web --compare measures Weft against: name, version, file, SHA-256.
+peers_npm="onnxruntime-web 1.30.0 onnxruntime-web-1.30.0.tgz d2228df7e4616bc3348bf504ee888f3bec43789a273f0a63f3e68d203ce3bf71
+@jax-js/jax 0.1.25 jax-js-jax-0.1.25.tgz 6bb85e8f37f497fa0eccf0beb25f1c69225db94e555e82e20a848eaac79db30e
+@tensorflow/tfjs 4.22.0 tensorflow-tfjs-4.22.0.tgz 56505c191e24116787477b3bb5bb1cc0cf1c2bdce8112b9c402a8a2d31cf2f00
+@tensorflow/tfjs-backend-webgpu 4.22.0 tensorflow-tfjs-backend-webgpu-4.22.0.tgz e60089ded350de2a7ec0b367bd44c62a516da312d69a84a3f2e1aa3bb31c97e6"
 web_dir=$cache/web-$(printf '%s' "$web_npm" | sha256sum | cut -c1-12)
+peers_dir=$cache/peers-$(printf '%s' "$peers_npm" | sha256sum | cut -c1-12)
 
 say() { echo "weft: $*" >&2; }
 die() {
