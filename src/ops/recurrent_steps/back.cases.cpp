@@ -62,14 +62,14 @@ void unit_of(Cell cell, const double* gate, double save, double before, double* 
 }
 
 void reference(const Options& o, std::span<HostTensor> t) {
-  const std::uint64_t G = gates_of(o.cell);
-  const std::uint64_t N = outputs_of(o.cell);
-  const std::uint64_t H = o.hidden;
+  const std::uint64_t gate_count = gates_of(o.cell);
+  const std::uint64_t outputs = outputs_of(o.cell);
+  const std::uint64_t units = o.hidden;
   const bool gru = o.cell == Cell::gru;
   for (Index i(std::vector{o.directions, o.batch}); !i.done(); i.next()) {
-    const std::uint64_t start = (i[0] * o.batch + i[1]) * H;
-    std::vector<double> dh(H);
-    std::vector<double> dc(H);
+    const std::uint64_t start = (i[0] * o.batch + i[1]) * units;
+    std::vector<double> dh(units);
+    std::vector<double> dc(units);
     for (std::uint64_t s = o.tokens; s-- > 0;) {
       const bool back = i[0] == 1 || o.reverse;
       const auto row_of = [&](std::uint64_t step) {
@@ -78,42 +78,42 @@ void reference(const Options& o, std::span<HostTensor> t) {
       const std::uint64_t row = row_of(s);
       const double token = static_cast<double>(back ? o.tokens - 1 - s : s);
       const bool ended = o.lengths && token >= t[lengths].values[i[1]];
-      std::vector<double> left(H);
-      for (std::uint64_t u = 0; u < H; ++u) {
-        if (o.pulled) dh[u] += t[dstates].values[row * H + u];
-        if (o.pulled && o.cell == Cell::lstm) dc[u] += t[dsaved].values[row * H + u];
-        double* d = &t[dsums].values[row * N * H + u];
+      std::vector<double> left(units);
+      for (std::uint64_t u = 0; u < units; ++u) {
+        if (o.pulled) dh[u] += t[dstates].values[row * units + u];
+        if (o.pulled && o.cell == Cell::lstm) dc[u] += t[dsaved].values[row * units + u];
+        double* d = &t[dsums].values[row * outputs * units + u];
         if (ended) {
-          for (std::uint64_t k = 0; k < N; ++k) d[k * H] = 0;
+          for (std::uint64_t k = 0; k < outputs; ++k) d[k * units] = 0;
           continue;
         }
         const std::vector<double>& whole = t[gru ? states : saved].values;
         const std::vector<double>& first = t[gru ? state : memory].values;
-        const double before = s > 0       ? whole[row_of(s - 1) * H + u]
+        const double before = s > 0       ? whole[row_of(s - 1) * units + u]
                               : o.started ? first[start + u]
                                           : 0;
-        unit_of(o.cell, &t[gates].values[row * G * H + u], t[saved].values[row * H + u], before, d,
-                H, dh[u], dc[u]);
+        unit_of(o.cell, &t[gates].values[row * gate_count * units + u],
+                t[saved].values[row * units + u], before, d, units, dh[u], dc[u]);
       }
-      for (std::uint64_t u = 0; u < H; ++u) {
-        for (std::uint64_t k = 0; k < G * H; ++k) {
-          left[u] += t[dsums].values[row * N * H + (N - G) * H + k] *
-                     t[recurrent].values[(i[0] * G * H + k) * H + u];
+      for (std::uint64_t u = 0; u < units; ++u) {
+        for (std::uint64_t k = 0; k < gate_count * units; ++k) {
+          left[u] += t[dsums].values[row * outputs * units + (outputs - gate_count) * units + k] *
+                     t[recurrent].values[(i[0] * gate_count * units + k) * units + u];
         }
       }
-      for (std::uint64_t u = 0; u < H; ++u) dh[u] += left[u];
+      for (std::uint64_t u = 0; u < units; ++u) dh[u] += left[u];
     }
-    for (std::uint64_t u = 0; u < H; ++u) {
+    for (std::uint64_t u = 0; u < units; ++u) {
       t[dstart].values[start + u] = dh[u];
       if (o.cell == Cell::lstm) {
-        t[dstart].values[o.directions * o.batch * H + start + u] = dc[u];
+        t[dstart].values[o.directions * o.batch * units + start + u] = dc[u];
       }
     }
   }
 }
 
 Case back_case(const std::string& label, const Options& o) {
-  const std::uint64_t G = gates_of(o.cell);
+  const std::uint64_t gate_count = gates_of(o.cell);
   const bool saves = o.cell == Cell::lstm || o.cell == Cell::gru;
   Case test;
   test.name = "back_" + label;
@@ -122,13 +122,13 @@ Case back_case(const std::string& label, const Options& o) {
   const std::vector<std::uint64_t> all{o.directions, o.tokens, o.batch, o.hidden};
   const std::vector<std::uint64_t> first{o.directions, o.batch, o.hidden};
   std::vector<std::uint64_t> of_gates = all;
-  of_gates[3] *= G;
+  of_gates[3] *= gate_count;
   std::vector<std::uint64_t> of_sums = all;
   of_sums[3] *= outputs_of(o.cell);
   const double weight = 1 / std::sqrt(static_cast<double>(o.hidden));
   test.tensors = {
       {.dtype = o.dtype,
-       .shape = {o.directions, G * o.hidden, o.hidden},
+       .shape = {o.directions, gate_count * o.hidden, o.hidden},
        .low = -weight,
        .high = weight},
       {.shape = of_gates, .low = 0.1, .high = 0.9},

@@ -37,15 +37,15 @@ double unit_of(Cell cell, const double* v, const double* sum, double* gate, doub
 }
 
 void reference(const Options& o, std::span<HostTensor> t) {
-  const std::uint64_t G = gates_of(o.cell);
-  const std::uint64_t H = o.hidden;
+  const std::uint64_t gate_count = gates_of(o.cell);
+  const std::uint64_t units = o.hidden;
   const bool saves = o.cell == Cell::lstm || o.cell == Cell::gru;
   double none = 0;
   for (Index i(std::vector{o.directions, o.batch}); !i.done(); i.next()) {
-    const std::uint64_t start = (i[0] * o.batch + i[1]) * H;
-    std::vector<double> h(H);
-    std::vector<double> c(H);
-    for (std::uint64_t u = 0; u < H && o.started; ++u) {
+    const std::uint64_t start = (i[0] * o.batch + i[1]) * units;
+    std::vector<double> h(units);
+    std::vector<double> c(units);
+    for (std::uint64_t u = 0; u < units && o.started; ++u) {
       h[u] = t[state].values[start + u];
       c[u] = t[memory].values[start + u];
     }
@@ -54,25 +54,26 @@ void reference(const Options& o, std::span<HostTensor> t) {
       const std::uint64_t row = (i[0] * o.tokens + token) * o.batch + i[1];
       const bool ended = o.lengths && static_cast<double>(token) >= t[lengths].values[i[1]];
       std::vector<double> next = h;
-      for (std::uint64_t u = 0; u < H; ++u) {
+      for (std::uint64_t u = 0; u < units; ++u) {
         double v[4] = {};
-        for (std::uint64_t g = 0; g < G; ++g) {
-          for (std::uint64_t k = 0; k < H; ++k) {
-            v[g] += h[k] * t[recurrent].values[((i[0] * G + g) * H + u) * H + k];
+        for (std::uint64_t g = 0; g < gate_count; ++g) {
+          for (std::uint64_t k = 0; k < units; ++k) {
+            v[g] += h[k] * t[recurrent].values[((i[0] * gate_count + g) * units + u) * units + k];
           }
         }
-        double* gate = &t[gates].values[row * G * H + u];
-        double* save = saves ? &t[saved].values[row * H + u] : &none;
+        double* gate = &t[gates].values[row * gate_count * units + u];
+        double* save = saves ? &t[saved].values[row * units + u] : &none;
         if (ended) {
-          for (std::uint64_t g = 0; g < G; ++g) gate[g * H] = 0;
+          for (std::uint64_t g = 0; g < gate_count; ++g) gate[g * units] = 0;
           *save = o.cell == Cell::lstm ? c[u] : 0;
         } else {
-          const double of_n = o.biased ? t[bias].values[i[0] * H + u] : 0;
-          next[u] = round_to(o.dtype, unit_of(o.cell, v, &t[sums].values[row * G * H + u], gate,
-                                              save, H, h[u], c[u], of_n));
+          const double of_n = o.biased ? t[bias].values[i[0] * units + u] : 0;
+          next[u] =
+              round_to(o.dtype, unit_of(o.cell, v, &t[sums].values[row * gate_count * units + u],
+                                        gate, save, units, h[u], c[u], of_n));
           if (o.cell == Cell::lstm) c[u] = *save;
         }
-        t[states].values[row * H + u] = next[u];
+        t[states].values[row * units + u] = next[u];
       }
       h = next;
     }
@@ -80,7 +81,7 @@ void reference(const Options& o, std::span<HostTensor> t) {
 }
 
 Case step_case(const std::string& label, const Options& o) {
-  const std::uint64_t G = gates_of(o.cell);
+  const std::uint64_t gate_count = gates_of(o.cell);
   const bool saves = o.cell == Cell::lstm || o.cell == Cell::gru;
   Case test;
   test.name = label;
@@ -94,14 +95,14 @@ Case step_case(const std::string& label, const Options& o) {
   };
   const double weight = 1 / std::sqrt(static_cast<double>(o.hidden));
   test.tensors = {
-      tensor(DType::f32, {o.directions, o.tokens, o.batch, G * o.hidden}, 2),
-      tensor(o.dtype, {o.directions, G * o.hidden, o.hidden}, weight),
+      tensor(DType::f32, {o.directions, o.tokens, o.batch, gate_count * o.hidden}, 2),
+      tensor(o.dtype, {o.directions, gate_count * o.hidden, o.hidden}, weight),
       tensor(o.dtype, {o.directions, o.batch, o.hidden}, 1),
       tensor(DType::f32, {o.directions, o.batch, o.hidden}, 1),
       tensor(DType::f32, {o.directions, o.hidden}, 1),
       {.dtype = DType::i32, .shape = {o.batch}, .low = 0, .high = static_cast<double>(o.tokens)},
       result(o.dtype, {o.directions, o.tokens, o.batch, o.hidden}),
-      result(DType::f32, {o.directions, o.tokens, o.batch, G * o.hidden})};
+      result(DType::f32, {o.directions, o.tokens, o.batch, gate_count * o.hidden})};
   if (saves) {
     test.tensors.push_back(result(DType::f32, {o.directions, o.tokens, o.batch, o.hidden}));
   }
