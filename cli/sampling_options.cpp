@@ -155,6 +155,8 @@ void add_sampling_options(CLI::App& command, llm::SamplingOptions& sampling) {
         for (const std::string& text : texts) sampling.logit_bias.push_back(parse_bias(text));
       },
       "TOKEN+BIAS or TOKEN-BIAS: add to the logit of a token (by number); may be repeated");
+  command.add_flag("--sample-on-device", sampling.on_device,
+                   "Let the device choose tokens, by --temp, --top-k, --top-p and --min-p");
   command.add_flag("--ignore-eos", sampling.ignore_end, "Go on at the model's end of text");
 }
 

@@ -14,6 +14,19 @@ class ChainBuilder {
   ChainBuilder(const LlamaApi& api, llama_sampler* chain, const llama_model* model)
       : api_(api), chain_(chain), model_(model), vocabulary_(api.llama_model_get_vocab(model)) {}
 
+  /// What graphs can choose by.
+  void add_for_graphs(const SamplingOptions& options) {
+    if (options.temperature <= 0) {
+      put(api_.llama_sampler_init_greedy());
+      return;
+    }
+    if (options.top_k > 0) put(api_.llama_sampler_init_top_k(options.top_k));
+    if (options.top_p < 1) put(api_.llama_sampler_init_top_p(options.top_p, 1));
+    if (options.min_p > 0) put(api_.llama_sampler_init_min_p(options.min_p, 1));
+    put(api_.llama_sampler_init_temp(options.temperature));
+    put(api_.llama_sampler_init_dist(options.seed != 0 ? options.seed : std::random_device{}()));
+  }
+
   void add(const SamplingOptions& options) {
     add_biases(options);
     add_penalties(options);
@@ -79,6 +92,14 @@ class ChainBuilder {
   const llama_vocab* vocabulary_;
 };
 
+/// Whether anything is asked for that graphs cannot choose by.
+bool needs_host(const SamplingOptions& o) {
+  return o.temperature_range != 0 || o.top_n_sigma >= 0 || o.typical < 1 || o.xtc_probability > 0 ||
+         o.repeat_penalty != 1 || o.frequency_penalty != 0 || o.presence_penalty != 0 ||
+         o.dry_multiplier > 0 || o.mirostat > 0 || !o.grammar.empty() || !o.logit_bias.empty() ||
+         o.ignore_end;
+}
+
 }  // namespace
 
 Sampler::Sampler(std::shared_ptr<const LlamaApi> api, std::size_t vocabulary)
@@ -99,7 +120,18 @@ Result<Sampler> Sampler::make(std::shared_ptr<const LlamaApi> api, const llama_m
     }
   }
   Sampler sampler(std::move(api), static_cast<std::size_t>(count));
-  ChainBuilder(*sampler.api_, sampler.chain_.get(), model).add(options);
+  ChainBuilder builder(*sampler.api_, sampler.chain_.get(), model);
+  sampler.on_device_ = options.on_device;
+  if (options.on_device) {
+    if (needs_host(options)) {
+      return fail(ErrorCode::unsupported,
+                  "The device chooses tokens by temperature, top-k, top-p and min-p alone; the "
+                  "other choices need the host.");
+    }
+    builder.add_for_graphs(options);
+    return sampler;
+  }
+  builder.add(options);
   if (!options.grammar.empty()) {
     sampler.grammar_.reset(
         sampler.api_->llama_sampler_init_grammar(vocabulary, options.grammar.c_str(), "root"));
@@ -111,6 +143,21 @@ Result<Sampler> Sampler::make(std::shared_ptr<const LlamaApi> api, const llama_m
   return sampler;
 }
 
+Status Sampler::attach(llama_context* context) {
+  if (!on_device_) return {};
+  if (!api_->llama_set_sampler(context, 0, chain_.get())) {
+    return fail(ErrorCode::unsupported,
+                "The device of the model's output does not have what choosing tokens takes.");
+  }
+  attached_ = context;
+  return {};
+}
+
+void Sampler::detach() {
+  if (attached_ != nullptr) api_->llama_set_sampler(attached_, 0, nullptr);
+  attached_ = nullptr;
+}
+
 void Sampler::start(std::span<const llama_token> prompt) {
   api_->llama_sampler_reset(chain_.get());
   if (grammar_) api_->llama_sampler_reset(grammar_.get());
@@ -118,6 +165,11 @@ void Sampler::start(std::span<const llama_token> prompt) {
 }
 
 llama_token Sampler::next(llama_context* context) {
+  if (on_device_) {
+    const llama_token token = api_->llama_get_sampled_token_ith(context, -1);
+    if (token != LLAMA_TOKEN_NULL) api_->llama_sampler_accept(chain_.get(), token);
+    return token;
+  }
   const float* logits = api_->llama_get_logits_ith(context, -1);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     candidates_[i] = {static_cast<llama_token>(i), logits[i], 0};

@@ -145,8 +145,14 @@ Result<Session> Session::open(const ModelOptions& options, const SamplingOptions
 Status Session::sample_with(const SamplingOptions& sampling) {
   auto sampler = Sampler::make(state_->api, state_->model, sampling);
   if (!sampler) return std::unexpected(sampler.error());
+  if (sampling.on_device && state_->settings.n_seq_max > 1) {
+    return fail(ErrorCode::unsupported,
+                "The device chooses tokens for one conversation at a time; {} are kept.",
+                state_->settings.n_seq_max);
+  }
+  if (state_->sampler) state_->sampler->detach();
   state_->sampler = std::make_unique<Sampler>(std::move(*sampler));
-  return {};
+  return state_->sampler->attach(state_->context);
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -229,6 +235,7 @@ Result<Timing> Session::generate(std::string_view text, std::size_t tokens,
     if (state_->log->has_error()) {
       return state_->failure(ErrorCode::internal, "Computing the next token failed");
     }
+    if (next == LLAMA_TOKEN_NULL) return fail(ErrorCode::internal, "The device chose no token.");
     if (api.llama_vocab_is_eog(vocabulary, next)) break;
     const std::int32_t size = api.llama_token_to_piece(
         vocabulary, next, piece.data(), static_cast<std::int32_t>(piece.size()), 0, false);

@@ -74,6 +74,7 @@ struct Session::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
+    if (sampler) sampler->detach();
     sampler.reset();
     if (embedder != nullptr) api->llama_free(embedder);
     if (context != nullptr) api->llama_free(context);

@@ -91,6 +91,20 @@ TEST_F(GgmlRun, UsesTheChatTemplateOfTheModel) {
   fs::remove(prompt);
 }
 
+TEST_F(GgmlRun, TheDeviceChooses) {
+  const std::string greedy = text_of("-p Hello -n 12 --temp 0");
+  const auto chosen = [this](const std::string& options) {
+    return text_of("-p Hello --sample-on-device " + options);
+  };
+  EXPECT_EQ(chosen("-n 12 --temp 0"), greedy);
+  EXPECT_EQ(chosen("-n 12 --top-k 1"), greedy);
+  const std::string drawn = chosen("-n 24 --temp 2 --top-k 20 --seed 5");
+  EXPECT_EQ(chosen("-n 24 --temp 2 --top-k 20 --seed 5"), drawn);
+  EXPECT_NE(chosen("-n 24 --temp 2 --top-k 20 --seed 6"), drawn);
+  EXPECT_EQ(on_cpu("-p Hello --sample-on-device -n 12 --temp 0"), greedy);
+  expect_error(model, "--sample-on-device --repeat-penalty 1.2", "need the host");
+}
+
 TEST_F(GgmlRun, SamplesAsAskedFor) {
   const auto sampled = [this](const std::string& options) { return on_cpu("-p Hello " + options); };
   const std::string greedy = sampled("-n 12 --temp 0");
