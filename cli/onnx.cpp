@@ -1,12 +1,12 @@
 #include "onnx.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 
 #include "commands.hpp"
 #include "npy.hpp"
+#include "onnx_bench.hpp"
 #include "onnx_run.hpp"
 
 // `weft onnx MODEL`: what is in a model, and running it.
@@ -110,40 +110,6 @@ void print_dot(const Model& model) {
   print("}\n");
 }
 
-void time_runs(const Device& device, const Model& model, const std::map<std::string, Value>& inputs,
-               double seconds) {
-  std::map<std::string, Tensor> tensors;
-  for (const auto& [name, value] : inputs) tensors[name] = value.on(device);
-  using Clock = std::chrono::steady_clock;
-  const auto once = [&] {
-    const auto start = Clock::now();
-    for (const auto& [name, tensor] : model.run(tensors)) tensor.eval();
-    const auto queued = Clock::now();
-    device.synchronize();
-    const auto end = Clock::now();
-    return std::pair(std::chrono::duration<double>(end - start).count(),
-                     std::chrono::duration<double>(queued - start).count());
-  };
-  const double first = once().first;
-  std::vector<std::pair<double, double>> times;
-  const auto start = Clock::now();
-  do {
-    times.push_back(once());
-  } while (times.size() < 3 ||
-           std::chrono::duration<double>(Clock::now() - start).count() < seconds);
-  std::ranges::sort(times);
-  const auto [middle, host] = times[times.size() / 2];
-  print(
-      formatted("{:.3f} ms a run (the middle of {}; best {:.3f}, first {:.1f}), {:.3f} ms of it on "
-                "the host\n",
-                middle * 1e3, times.size(), times.front().first * 1e3, first * 1e3, host * 1e3));
-  const onnx::RunReport report = model.report();
-  if (report.replayed)
-    print(formatted("replayed: {} kernel launches\n", report.dispatches));
-  else
-    print(formatted("not replayed: {}\n", report.why));
-}
-
 void run(const OnnxOptions& options) {
   const Device device;
   const Model model = onnx::load(device, options.model);
@@ -165,7 +131,7 @@ void run(const OnnxOptions& options) {
       write_npy(options.out / (file + ".npy"), value.read());
     }
   }
-  if (options.bench) time_runs(device, model, inputs, options.seconds);
+  if (options.bench) bench_onnx(device, model, inputs, options.seconds);
   if (options.compare && !compare_onnx(options.model, inputs, results, options.tolerance)) {
     throw CommandError("The results differ from those of ONNX Runtime.");
   }
@@ -188,7 +154,7 @@ void add_onnx(CLI::App& app) {
   command->add_option("--shape", options->run.shapes, "NAME=2,3: the shape of an input");
   command->add_option("--seed", options->run.seed, "Of random inputs");
   command->add_option("--out", options->out, "A folder for the results as .npy files (with --run)");
-  command->add_flag("--bench", options->bench, "Time it");
+  command->add_flag("--bench", options->bench, "Time it, as a whole and node by node");
   command->add_option("--seconds", options->seconds, "How long to time it")
       ->check(CLI::Range(0.0, 3600.0));
   command->add_flag("--compare", options->compare,

@@ -1,6 +1,7 @@
 #include "onnx/model.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -251,6 +252,33 @@ std::map<std::string, Value> ModelAccess::run(const Model& model,
   std::map<std::string, Value> out;
   for (std::size_t i = 0; i < results.size(); ++i) out[data.outputs[i].name] = results[i];
   return out;
+}
+
+void ModelAccess::run_timed(const Model& model, const std::map<std::string, Value>& inputs,
+                            const std::function<void(const Node& node, double seconds)>& tell) {
+  ModelData& data = *model.data_;
+  const std::lock_guard lock(data.mutex);
+  const GraphProto& graph = data.proto.graph;
+  const Values given = ordered(data, inputs);
+  data.context.drawn = 0;
+  Scope scope;
+  for (const auto& tensor : graph.initializers)
+    scope.values[tensor->name] = data.context.constant(*tensor);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i].exists()) scope.values[graph.inputs[i].name] = given[i];
+  }
+  for (const Node& node : graph.nodes) {
+    data.context.device.synchronize();
+    const auto start = std::chrono::steady_clock::now();
+    run_nodes(data.context, {node}, scope);
+    for (const std::string& name : node.outputs) {
+      const Value* value = scope.find(name);
+      if (value == nullptr || !value->exists() || value->is_sequence() || value->known()) continue;
+      value->on(data.context.device).eval();
+    }
+    data.context.device.synchronize();
+    tell(node, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
 }
 
 Model ModelAccess::made(const Device& device, ModelProto proto, std::shared_ptr<const void> keep) {

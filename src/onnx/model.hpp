@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +19,9 @@ struct ModelAccess {
   /// As Model::run(), with values of any kind: what is known on the host is not brought to the device to be read again.
   static std::map<std::string, Value> replay(const Model& model,
                                              const std::map<std::string, Value>& inputs);
+  /// Runs the graph node by node, waits for each, and tells how many seconds it took.
+  static void run_timed(const Model& model, const std::map<std::string, Value>& inputs,
+                        const std::function<void(const Node& node, double seconds)>& tell);
   /// Runs the graph node by node, with values of any kind.
   static std::map<std::string, Value> run(const Model& model,
                                           const std::map<std::string, Value>& inputs);
