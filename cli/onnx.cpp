@@ -146,9 +146,10 @@ void add_onnx(CLI::App& app) {
   command->add_option("model", options->model, "The .onnx file")->required();
   command->add_flag("--run", options->runs,
                     "Run it and show its results; inputs without a file are random");
-  command->add_option("--input", options->run.inputs,
-                      "NAME=FILE: an input from a .npy or .pb file, or NAME=NUMBER for equal "
-                      "elements (again for others)");
+  command->add_option(
+      "--input", options->run.inputs,
+      "NAME=FILE: an input from a .npy, .pb, .wav, .ppm or .pgm file, or NAME=NUMBER "
+      "for equal elements (again for others)");
   command->add_option("--dim", options->run.dims,
                       "NAME=NUMBER: a named extent of random inputs (1 where none is given)");
   command->add_option("--shape", options->run.shapes, "NAME=2,3: the shape of an input");

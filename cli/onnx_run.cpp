@@ -14,6 +14,7 @@
 
 #include "commands.hpp"
 #include "formats/mapped_file.hpp"
+#include "media.hpp"
 #include "npy.hpp"
 
 namespace weft::cli {
@@ -24,10 +25,12 @@ using onnx::Port;
 using onnx::Type;
 using onnx::Value;
 
-Array read_input(const std::filesystem::path& path) {
+Array read_input(const std::filesystem::path& path, const Port& port) {
   if (path.extension() == ".npy") return read_npy(path);
+  if (is_media(path)) return read_media(path, port);
   if (path.extension() != ".pb")
-    throw CommandError(formatted("{}: inputs are read from .npy and .pb files.", path.string()));
+    throw CommandError(
+        formatted("{}: inputs are read from .npy, .pb, .wav, .ppm and .pgm files.", path.string()));
   const auto file = std::make_shared<MappedFile>(value_or_exit(MappedFile::open(path)));
   const onnx::TensorProto proto = value_or_exit(onnx::read_tensor(file->bytes()));
   return value_or_exit(onnx::array_from(proto, file));
@@ -166,7 +169,7 @@ std::map<std::string, Value> onnx_inputs(const onnx::Model& model, const OnnxRun
                                  std::vector<double>(count_of(shape), *number));
       continue;
     }
-    Array array = read_input(file);
+    Array array = read_input(file, *port);
     if (port->dtype && onnx::is_float(array.type) && onnx::is_float(onnx::type_of(*port->dtype)))
       array = onnx::converted(array, onnx::type_of(*port->dtype));
     out[name] = array;
