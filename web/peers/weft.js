@@ -22,18 +22,15 @@ export async function open() {
 }
 
 async function train(device, [x, first, second], labels) {
-  const weights = [await device.variable(first), await device.variable(second)];
+  const variables = [await device.variable(first), await device.variable(second)], [a, b] = variables;
   const y = device.tensor(Int32Array.from(labels), [labels.length]);
-  const step = compile(device, (a, b) => {
-    const loss = crossEntropy(matmul(relu(matmul(x, a)), b), y);
-    const slopes = grad(loss, [a, b]);
-    return [loss, a.sub(slopes[0].mul(0.01)), b.sub(slopes[1].mul(0.01))];
-  });
-  let now = weights;
+  const step = compile(device, (rows, classes) => {
+    const loss = crossEntropy(matmul(relu(matmul(rows, a)), b), classes);
+    return [loss, ...grad(loss, variables).map((slope, i) => variables[i].sub(slope.mul(0.01)))];
+  }, { variables });
   return async () => {
-    const [loss, ...next] = await step.run(...now), data = await loss.data();
-    for (const one of [loss, ...now]) one.dispose();
-    now = next;
+    const [loss] = await step.run(x, y), data = await loss.data();
+    loss.dispose();
     return data;
   };
 }
