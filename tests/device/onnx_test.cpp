@@ -1,7 +1,11 @@
 // ONNX models: shapes that change, elements that decide, and sentences about what cannot work.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 #include <weft/onnx.hpp>
 #include <weft/weft.hpp>
@@ -141,6 +145,72 @@ TEST(DeviceOnnx, FunctionsThatCallThemselvesEnd) {
              self);
   EXPECT_NE(message(model, {{"x", api_device().arange(1)}}).find("deep in each other"),
             std::string::npos);
+}
+
+/// A recurrent node in both directions, with everything that it can be given.
+onnx::Model recurrent_node(const char* op, std::int64_t gates, const std::string& attributes) {
+  const bool lstm = gates == 4;
+  std::vector<std::string> inputs{"x", "w", "r", "b", "lengths", "h0"};
+  std::vector<std::string> outputs{"y", "h"};
+  std::string ports =
+      b::input(b::port("x", 1, {3, 2, 3})) + b::input(b::port("w", 1, {2, gates * 4, 3})) +
+      b::input(b::port("r", 1, {2, gates * 4, 4})) + b::input(b::port("b", 1, {2, gates * 8})) +
+      b::input(b::port("lengths", 6, {2})) + b::input(b::port("h0", 1, {2, 2, 4})) +
+      b::output(b::port("y", 1, {3, 2, 2, 4})) + b::output(b::port("h", 1, {2, 2, 4}));
+  if (lstm) {
+    inputs.insert(inputs.end(), {"c0", "p"});
+    outputs.emplace_back("c");
+    ports += b::input(b::port("c0", 1, {2, 2, 4})) + b::input(b::port("p", 1, {2, 12})) +
+             b::output(b::port("c", 1, {2, 2, 4}));
+  }
+  const std::string both =
+      b::text(5, b::text(1, "direction") + b::text(4, "bidirectional") + b::number(20, 3)) +
+      b::int_attribute("hidden_size", 4);
+  return loaded(b::model(b::nodes({b::node(op, inputs, outputs, both + attributes)}) + ports));
+}
+
+/// Layers with the usual activations are those of the library, with the gates in its order; a parameter that the activations
+/// do not use leads to the translation step by step.
+TEST(DeviceOnnx, RecurrentLayersAreThoseOfTheLibrary) {
+  const auto some = [](const Shape& shape, double phase) {
+    std::uint64_t count = 1;
+    for (const std::uint64_t n : shape) count *= n;
+    Floats values(count);
+    for (std::size_t i = 0; i < count; ++i)
+      values[i] = static_cast<float>(std::sin(phase + 1.7 * static_cast<double>(i * i % 97)));
+    return api_device().tensor(shape, values);
+  };
+  const std::string unused =
+      b::text(5, b::text(1, "activation_alpha") + b::text(7, b::floats({1})) + b::number(20, 6));
+  for (const auto& [op, gates, attributes] :
+       {std::tuple{"LSTM", std::uint64_t{4}, std::string()},
+        {"LSTM", 4, b::int_attribute("input_forget", 1)},
+        {"GRU", 3, std::string()},
+        {"GRU", 3, b::int_attribute("linear_before_reset", 1)},
+        {"RNN", 1, std::string()}}) {
+    SCOPED_TRACE(op);
+    std::map<std::string, Tensor> in{
+        {"x", some({3, 2, 3}, 0.1)},
+        {"w", some({2, gates * 4, 3}, 0.2)},
+        {"r", some({2, gates * 4, 4}, 0.3)},
+        {"b", some({2, gates * 8}, 0.4)},
+        {"lengths", api_device().tensor({2}, std::vector<std::int32_t>{3, 2})},
+        {"h0", some({2, 2, 4}, 0.5)}};
+    if (gates == 4) {
+      in["c0"] = some({2, 2, 4}, 0.6);
+      in["p"] = some({2, 12}, 0.7);
+    }
+    const auto signed_gates = static_cast<std::int64_t>(gates);
+    const auto got = recurrent_node(op, signed_gates, attributes).run(in);
+    const auto wanted = recurrent_node(op, signed_gates, attributes + unused).run(in);
+    ASSERT_EQ(got.size(), wanted.size());
+    for (const auto& [name, tensor] : wanted) {
+      const Floats a = got.at(name).to_vector();
+      const Floats c = tensor.to_vector();
+      ASSERT_EQ(a.size(), c.size()) << name;
+      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], c[i], 1e-5) << name << " " << i;
+    }
+  }
 }
 
 }  // namespace

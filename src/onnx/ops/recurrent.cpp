@@ -5,9 +5,11 @@
 #include "weft/create.hpp"
 #include "weft/elementwise.hpp"
 #include "weft/ops.hpp"
+#include "weft/recurrent.hpp"
 #include "weft/shape.hpp"
 
-// Layers with a state, step by step: the products with the inputs are made at once, and each step adds the products with the state.
+// Layers with a state. Those with the usual activations are lstm(), gru() and rnn() with their gates in another order; others go step by
+// step: the products with the inputs are made at once, and each step adds the products with the state.
 
 namespace weft::onnx {
 namespace {
@@ -146,6 +148,87 @@ Run run_direction(const Layer& layer, const Tensor& x, U direction, bool backwar
   return run;
 }
 
+/// The gates along an axis in the order in which the library has them.
+Tensor in_order(const Tensor& t, int axis, const std::vector<U>& order, U size) {
+  std::vector<Tensor> parts;
+  for (const U gate : order) parts.push_back(t.slice(axis, static_cast<I>(gate * size), size));
+  return parts.size() == 1 ? parts[0] : concat(parts, axis);
+}
+
+/// Whether the library has the layer: the usual activations (for RNN also relu) in every direction.
+bool is_usual(const Layer& layer, const Tensor& x, const std::vector<std::string>& usual) {
+  if (!layer.alphas.empty() || !layer.betas.empty() || layer.steps == 0) return false;
+  for (std::size_t i = 0; i < layer.names.size(); ++i) {
+    const bool relu = layer.gates == 1 && layer.names[i] == "Relu" && layer.names[0] == "Relu";
+    if (!relu && layer.names[i] != usual[i % usual.size()]) return false;
+  }
+  for (std::size_t input = 1; input < layer.c.inputs.size(); ++input) {
+    if (input != 4 && layer.c.has(input) && layer.c.t(input).dtype() != x.dtype()) return false;
+  }
+  return is_float(x.dtype());
+}
+
+/// The layer as the library computes it.
+Recurrent usual_layer(const Layer& layer, const Tensor& x, Direction direction) {
+  Call& c = layer.c;
+  const U size = layer.hidden;
+  // ONNX has i, o, f, c and z, r, h; the peepholes are those of i, o, f.
+  const std::vector<U> order = layer.gates == 4   ? std::vector<U>{0, 2, 3, 1}
+                               : layer.gates == 3 ? std::vector<U>{1, 0, 2}
+                                                  : std::vector<U>{0};
+  const auto optional = [&](std::size_t input) { return c.has(input) ? c.t(input) : Tensor(); };
+  const auto bias = [&](U half) {
+    if (!c.has(3)) return Tensor();
+    const U all = layer.gates * size;
+    return in_order(c.t(3).slice(1, static_cast<I>(half * all), all), 1, order, size);
+  };
+  const Tensor w = in_order(c.t(1), 1, order, size);
+  const Tensor r = in_order(c.t(2), 1, order, size);
+  const Tensor lengths = layer.lengths ? layer.lengths.reshape({layer.batch}) : Tensor();
+  if (layer.gates == 4) {
+    return lstm(x, w, r,
+                {.bias = bias(0),
+                 .recurrent_bias = bias(1),
+                 .state = optional(5),
+                 .cell = optional(6),
+                 .lengths = lengths,
+                 .peepholes = c.has(7) ? in_order(c.t(7), 1, {0, 2, 1}, size) : Tensor(),
+                 .direction = direction,
+                 .clip = layer.clip,
+                 .coupled = c.i("input_forget", 0) != 0});
+  }
+  if (layer.gates == 3) {
+    return gru(x, w, r,
+               {.bias = bias(0),
+                .recurrent_bias = bias(1),
+                .state = optional(5),
+                .lengths = lengths,
+                .direction = direction,
+                .clip = layer.clip,
+                .linear_before_reset = c.i("linear_before_reset", 0) != 0});
+  }
+  return rnn(x, w, r,
+             {.bias = bias(0),
+              .recurrent_bias = bias(1),
+              .state = optional(5),
+              .lengths = lengths,
+              .direction = direction,
+              .clip = layer.clip,
+              .activation = layer.names[0] == "Relu" ? "relu" : "tanh"});
+}
+
+/// What the operator gives, from y [steps, directions, batch, hidden].
+Values results_of(Tensor y, Tensor h, Tensor cell, bool batch_first) {
+  if (batch_first) {
+    y = y.permute({2, 0, 1, 3});
+    h = h.permute({1, 0, 2});
+    if (cell) cell = cell.permute({1, 0, 2});
+  }
+  Values out{y, h};
+  if (cell) out.emplace_back(cell);
+  return out;
+}
+
 Values recurrent(Call& c, U gates) {
   const bool batch_first = c.i("layout", 0) != 0;
   if (c.shape(0).size() != 3 || c.shape(1).size() != 3 || c.shape(2).size() != 3)
@@ -183,6 +266,15 @@ Values recurrent(Call& c, U gates) {
   while (layer.names.size() < usual.size() * directions)
     layer.names.push_back(usual[layer.names.size() % usual.size()]);
   if (c.has(4)) layer.lengths = as(c.t(4), DType::i32).reshape({layer.batch, 1});
+  if (is_usual(layer, x, usual)) {
+    const Recurrent made = usual_layer(layer, x,
+                                       directions == 2          ? Direction::both
+                                       : direction == "reverse" ? Direction::reverse
+                                                                : Direction::forward);
+    return results_of(
+        made.y.reshape({layer.steps, layer.batch, directions, layer.hidden}).permute({0, 2, 1, 3}),
+        made.state, made.cell, batch_first);
+  }
   std::vector<Run> runs;
   for (U d = 0; d < directions; ++d)
     runs.push_back(run_direction(layer, x, d, d == 1 || direction == "reverse"));
@@ -193,23 +285,14 @@ Values recurrent(Call& c, U gates) {
     steps.push_back(stack(parts, 0));
   }
   if (steps.empty()) c.refuse("A sequence without steps is not done.");
-  Tensor y = stack(steps, 0);  // [steps, directions, batch, hidden]
   std::vector<Tensor> last;
   std::vector<Tensor> cells;
   for (const Run& run : runs) {
     last.push_back(run.h);
     if (gates == 4) cells.push_back(run.cell);
   }
-  Tensor h = stack(last, 0);
-  Tensor cell = gates == 4 ? stack(cells, 0) : Tensor();
-  if (batch_first) {
-    y = y.permute({2, 0, 1, 3});
-    h = h.permute({1, 0, 2});
-    if (cell) cell = cell.permute({1, 0, 2});
-  }
-  Values out{y, h};
-  if (cell) out.emplace_back(cell);
-  return out;
+  return results_of(stack(steps, 0), stack(last, 0), gates == 4 ? stack(cells, 0) : Tensor(),
+                    batch_first);
 }
 
 }  // namespace
