@@ -10,6 +10,15 @@ namespace weft {
 namespace kinds = graph::kinds;
 using graph::make;
 
+namespace {
+
+graph::LinearAttributes attributes_of(const LinearOptions& options) {
+  const bool exact = options.precision == Precision::highest;
+  return {.allow_q8 = options.allow_q8 && !exact, .exact = exact};
+}
+
+}  // namespace
+
 Tensor linear(In x, const Tensor& weight, const Tensor& bias, const LinearOptions& options) {
   if (!weight) {
     throw Error(ErrorCode::invalid_argument,
@@ -33,16 +42,14 @@ Tensor linear(In x, const Tensor& weight, const Tensor& bias, const LinearOption
     return y.reshape(flat, x.where);
   }
   const Tensor y = is_quantized(weight.dtype())
-                       ? make(kinds::linear, graph::LinearAttributes{options.allow_q8},
-                              {x.tensor, weight}, x.where)
+                       ? make(kinds::linear, attributes_of(options), {x.tensor, weight}, x.where)
                              .to(x.tensor.dtype(), x.where)
                        : matmul(x, weight.transpose(x.where));
   return bias ? map("add", {y, bias}, {}, x.where) : y;
 }
 
 Tensor grouped_linear(In x, const Tensor& weight, const Tensor& ids, const LinearOptions& options) {
-  return make(kinds::grouped_linear, graph::LinearAttributes{options.allow_q8},
-              {x.tensor, weight, ids}, x.where);
+  return make(kinds::grouped_linear, attributes_of(options), {x.tensor, weight, ids}, x.where);
 }
 
 namespace {

@@ -62,6 +62,7 @@ std::optional<Fusion> gated(const Candidates& candidates, const std::vector<Node
                 .gated = function->name,
                 .scalars = function->scalars,
                 .allow_q8 = all_allow_q8(std::span(nodes).first(2)),
+                .exact = exact_products(),
                 .packed = candidates.packed.find(matrix(gate.src[1]))};
   return candidates.packing(3, node->dst, args.y.front(), args.packed, [&](const View& packed) {
     args.packed_y = packed;
@@ -108,6 +109,7 @@ std::optional<Fusion> joined(const Candidates& candidates, const std::vector<Nod
   if (nodes.size() < count) return std::nullopt;
   JoinArgs args{.x = matrix(nodes[0].src[1]),
                 .allow_q8 = all_allow_q8(std::span(nodes).first(count)),
+                .exact = exact_products(),
                 .packed = candidates.packed.find(matrix(nodes[0].src[1]))};
   for (std::size_t i = 0; i < count; ++i) {
     args.weights.push_back(matrix(nodes[i].src[0]));
@@ -139,6 +141,7 @@ std::optional<Fusion> with_end(const Candidates& candidates) {
                           .x = node->src[1],
                           .y = node->dst,
                           .allow_q8 = allows_q8(*node),
+                          .exact = exact_products(),
                           .packed = candidates.packed.find(node->src[1])};
   const ggml_tensor* last = &product;
   std::size_t used = 1;

@@ -1,5 +1,9 @@
 #include <array>
+#include <cstdlib>
+#include <string_view>
 
+#include "api.hpp"
+#include "base/format.hpp"
 #include "ops/gemm/gemm.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 #include "ops/quant/quant.hpp"
@@ -30,7 +34,12 @@ ops::mul_mat::Args product_args(const Node& node) {
   View x = node.source(1);
   View dst = node.dst;
   split_shared(std::array{&x, &dst}, weights);
-  return {.weights = weights, .x = x, .y = dst, .allow_q8 = allows_q8(node), .packed = node.packed};
+  return {.weights = weights,
+          .x = x,
+          .y = dst,
+          .allow_q8 = allows_q8(node),
+          .exact = exact_products(),
+          .packed = node.packed};
 }
 
 ops::mul_mat::IdArgs id_product_args(const Node& node) {
@@ -39,6 +48,7 @@ ops::mul_mat::IdArgs id_product_args(const Node& node) {
           .ids = drop_front(node.source(2), 2),
           .y = drop_front(node.dst),
           .allow_q8 = allows_q8(node),
+          .exact = exact_products(),
           .packed = node.packed};
 }
 
@@ -79,6 +89,19 @@ std::span<const Row> matmul_rows() { return rows; }
 bool allows_q8(const Node& node) {
   const std::int32_t right = node.param(3);
   return node.param(0) != GGML_PREC_F32 && (right == GGML_PREC_UNDEFINED || right >= GGML_PREC_Q8);
+}
+
+bool exact_products() {
+  static const bool exact = [] {
+    const char* value = std::getenv("WEFT_PRECISION");
+    const std::string_view text = value != nullptr ? value : "";
+    if (!text.empty() && text != "highest" && text != "standard") {
+      log(GGML_LOG_LEVEL_ERROR,
+          formatted("WEFT_PRECISION is `{}`; `standard` and `highest` are known.", text));
+    }
+    return text == "highest";
+  }();
+  return exact;
 }
 
 std::optional<View> packed_source(const Node& node, const Caps& caps, bool given) {

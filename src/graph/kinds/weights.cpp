@@ -34,7 +34,8 @@ Result<ops::Plan> lower_linear(const LowerArgs& l) {
       ops::mul_mat::Args{.weights = l.inputs[1],
                          .x = l.inputs[0],
                          .y = l.outputs[0],
-                         .allow_q8 = as<LinearAttributes>(l.attributes).allow_q8},
+                         .allow_q8 = as<LinearAttributes>(l.attributes).allow_q8,
+                         .exact = as<LinearAttributes>(l.attributes).exact},
       l.caps);
 }
 
@@ -80,7 +81,8 @@ Result<ops::Plan> lower_grouped_linear(const LowerArgs& l) {
                            .x = l.inputs[0],
                            .ids = l.inputs[2],
                            .y = l.outputs[0],
-                           .allow_q8 = as<LinearAttributes>(l.attributes).allow_q8},
+                           .allow_q8 = as<LinearAttributes>(l.attributes).allow_q8,
+                           .exact = as<LinearAttributes>(l.attributes).exact},
       l.caps);
 }
 

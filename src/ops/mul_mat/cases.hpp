@@ -24,6 +24,7 @@ struct Spec {
   DType x = DType::f32;
   double x_high = 1;
   double precision = 1;  ///< Epsilons, in units of what sums in f32 lose.
+  bool exact = false;
 };
 
 /// A product as a case.

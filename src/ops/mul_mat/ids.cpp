@@ -173,7 +173,7 @@ bool is_few(const IdArgs& args, const Caps& caps) {
 bool wants_packed(const IdArgs& args, const Caps& caps) {
   if (args.weights.rank != 3 || args.y.empty() || args.weights.empty()) return false;
   const std::uint64_t matrix = args.weights.bytes().size() / args.weights.shape[0];
-  const bool open = args.kernel.empty() && args.allow_q8 && is_few(args, caps) &&
+  const bool open = args.kernel.empty() && args.allow_q8 && !args.exact && is_few(args, caps) &&
                     (args.packed.given() || pays_to_pack(matrix, args.ids.count(), caps));
   return (open || args.kernel == "packed") && args.ids.count() <= caps.max_workgroups &&
          args.y.bytes().size() <= binding_budget(caps) && can_pack(args.weights, args.x, caps);
@@ -216,7 +216,9 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
   if (args.weights.empty()) return map::plan({.function = "fill", .y = args.y}, caps);
   const std::uint64_t tokens = args.y.shape[0];
   const std::uint64_t largest = std::max(args.x.bytes().size(), args.y.bytes().size());
-  if (largest > binding_budget(caps) && tokens > 1) {
+  // One workgroup in z for each id.
+  const bool too_many = args.exact && args.ids.count() > caps.max_workgroups;
+  if ((largest > binding_budget(caps) || too_many) && tokens > 1) {
     const std::uint64_t half = half_of(tokens);
     Plan whole;
     for (const auto& [first, count] : {std::pair{std::uint64_t{0}, half}, {half, tokens - half}}) {
@@ -225,7 +227,8 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
                               .ids = args.ids.slice(0, first, count),
                               .y = args.y.slice(0, first, count),
                               .kernel = args.kernel,
-                              .allow_q8 = args.allow_q8},
+                              .allow_q8 = args.allow_q8,
+                              .exact = args.exact},
                        caps);
       if (!part) return part;
       whole.append(std::move(*part));
@@ -258,9 +261,13 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
   std::string_view kernel = args.kernel;
   if (kernel.empty()) {
     const bool few = is_few(args, caps);
-    const bool matrices = caps.traits.matrix_units && matrix_width(problem, caps) != 0;
+    const bool matrices =
+        !args.exact && caps.traits.matrix_units && matrix_width(problem, caps) != 0;
     kernel = matrices ? "matrix" : "grouped";
-    if ((few && can_vector(problem, caps)) || problem.all_experts > most_experts) kernel = "vector";
+    const bool by_row = few || (args.exact && is_quantized(args.weights.dtype));
+    if ((by_row && can_vector(problem, caps)) || problem.all_experts > most_experts) {
+      kernel = "vector";
+    }
   }
   Status ok;
   if (kernel == "vector") {

@@ -140,7 +140,7 @@ bool wants_packed(const JoinArgs& args, const Caps& caps) {
     if (weights.rank != 2 || !can_pack(weights, args.x, caps)) return false;
     bytes += weights.bytes().size();
   }
-  return args.allow_q8 && args.x.rank == 2 &&
+  return args.allow_q8 && !args.exact && args.x.rank == 2 &&
          (args.packed.given() || pays_to_pack(bytes, args.x.shape[0], caps));
 }
 
@@ -188,7 +188,8 @@ Result<Plan> plan(const JoinArgs& args, const Caps& caps) {
   const bool packs = wants_packed(args, caps);
   if (packs) problem.x = args.packed.given() ? args.packed : add_pack(stages, args.x, caps);
   while (problem.x.rank < 6) problem.x = problem.x.unsqueeze(0);
-  stages.add(packs ? launch_packed(problem, caps, join) : launch_vector(problem, 0, caps, join));
+  stages.add(packs ? launch_packed(problem, caps, join)
+                   : launch_vector(problem, args.exact ? exact_rows : 0, caps, join));
   return std::move(stages).finish();
 }
 

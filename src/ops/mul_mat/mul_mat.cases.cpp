@@ -42,8 +42,10 @@ Case make_case(const Spec& spec) {
        .low = -spec.x_high,
        .high = spec.x_high},
       {.dtype = DType::f32, .shape = shape_of(spec.batch, spec.n, spec.m), .output = true}};
-  test.plan = [kernel = spec.kernel](std::span<const View> v, const Caps& caps) {
-    return plan(Args{.weights = v[0], .x = v[1], .y = v[2], .kernel = kernel}, caps);
+  test.plan = [kernel = spec.kernel, exact = spec.exact](std::span<const View> v,
+                                                         const Caps& caps) {
+    return plan(Args{.weights = v[0], .x = v[1], .y = v[2], .kernel = kernel, .exact = exact},
+                caps);
   };
   test.reference = [](std::span<HostTensor> t) {
     const std::uint64_t k = t[1].shape.back();
@@ -95,6 +97,33 @@ void add_vector_cases(std::vector<Case>& out) {
   }
   out.push_back(make_case({.name = "long_rows", .m = 5, .k = 14336}));
   out.push_back(make_case({.name = "many_rows", .type = DType::q8_0, .m = 70000, .k = 32}));
+}
+
+/// With nothing rounded to less than f32, for as many columns as the others round it.
+void add_exact_cases(std::vector<Case>& out) {
+  for (const DType type :
+       {DType::q4_0, DType::q8_0, DType::q4_k, DType::q6_k, DType::iq2_xs, DType::f16}) {
+    out.push_back(make_case({.name = formatted("exact_{}", name(type)),
+                             .type = type,
+                             .m = 33,
+                             .n = 20,
+                             .k = 512,
+                             .exact = true}));
+  }
+  out.push_back(make_case({.name = "exact_batches",
+                           .m = 9,
+                           .n = 18,
+                           .k = 64,
+                           .weight_batch = {2, 1},
+                           .batch = {2, 3},
+                           .exact = true}));
+  for (const DType type : {DType::q4_k, DType::f16}) {
+    Case by_id = id_case(formatted("exact_{}", name(type)), type, {4, 30, 256, 40, 3}, 1, {});
+    by_id.plan = [](std::span<const View> v, const Caps& caps) {
+      return plan(IdArgs{.weights = v[0], .x = v[1], .ids = v[2], .y = v[3], .exact = true}, caps);
+    };
+    out.push_back(std::move(by_id));
+  }
 }
 
 /// The kernel for a few dozen columns; where there are no matrix units, whatever takes its place.
@@ -332,6 +361,7 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
   std::vector<Case> out;
   add_vector_cases(out);
   add_few_cases(out);
+  add_exact_cases(out);
   add_layout_cases(out);
   add_id_cases(out);
   add_packed_cases(out);

@@ -203,7 +203,7 @@ bool wants_few(const Args& args, const Caps& caps) {
   const std::uint64_t columns = args.y.shape[args.y.rank - 2];
   if (!args.kernel.empty()) {
     if (args.kernel != "few") return false;
-  } else if (!has_matrices(caps) || columns < least_few_columns(args.weights.dtype) ||
+  } else if (args.exact || !has_matrices(caps) || columns < least_few_columns(args.weights.dtype) ||
              columns > most_few_columns) {
     return false;
   }
@@ -219,7 +219,7 @@ bool wants_packed(const Args& args, const Caps& caps) {
   if (args.y.rank < 2 || args.y.empty() || args.weights.rank < 2) return false;
   const std::uint64_t columns = args.y.shape[args.y.rank - 2];
   const bool open =
-      args.kernel.empty() && args.allow_q8 && columns <= most_vector_columns &&
+      args.kernel.empty() && args.allow_q8 && !args.exact && columns <= most_vector_columns &&
       !wants_few(args, caps) &&
       (args.packed.given() || pays_to_pack(args.weights.bytes().size(), columns, caps));
   return (open || args.kernel == "packed") && can_pack(args.weights, args.x, caps);
@@ -234,6 +234,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   if (kernel.empty()) {
     const std::uint64_t columns = args.y.shape[args.y.rank - 2];
     kernel = columns <= most_vector_columns ? "vector" : "decode";
+    if (args.exact) kernel = quantized ? "vector" : "product";
     if (wants_few(args, caps)) kernel = "few";
     if (wants_packed(args, caps)) kernel = "packed";
   } else if (kernel == "few" && !wants_few(args, caps)) {
@@ -294,8 +295,9 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   fold_batches(problem);
 
   if (kernel.starts_with("vector")) {
-    const std::uint32_t rows =
-        kernel.size() > 7 ? static_cast<std::uint32_t>(kernel.back() - '0') : 0;
+    const std::uint32_t rows = kernel.size() > 7 ? static_cast<std::uint32_t>(kernel.back() - '0')
+                               : args.exact      ? exact_rows
+                                                 : 0;
     ok = add_vector(stages, problem, rows, caps);
   } else if (kernel == "few") {
     ok = add_few(stages, problem, caps);

@@ -21,6 +21,9 @@ struct Args {
   std::string_view kernel = {};
   /// Lets x be rounded to 8 bits, in blocks of 32 with a scale, where that makes products of few columns faster.
   bool allow_q8 = false;
+  /// With quantized weights: nothing is rounded to less than f32, and a row of y has the same bits whatever N is. Slow for many
+  /// columns. Other weights keep f32 beside them; their sums depend on N.
+  bool exact = false;
   /// x as the plan of PackArgs made it, where there is such a plan already; only looked at where wants_packed() says so.
   View packed = {};
   View bias =
@@ -40,6 +43,7 @@ struct IdArgs {
   /// together) or "matrix" (the same by matrix units). Empty: by their number.
   std::string_view kernel = {};
   bool allow_q8 = false;  ///< As in Args.
+  bool exact = false;     ///< As in Args, whatever T and U are.
   View packed = {};       ///< As in Args.
 };
 
@@ -55,6 +59,7 @@ struct JoinArgs {
   std::string_view gated = "none";  ///< A gated unit of ops/map, such as "swiglu".
   map::Scalars scalars{};           ///< Its parameters.
   bool allow_q8 = false;            ///< As in Args.
+  bool exact = false;               ///< As in Args.
   View packed = {};                 ///< As in Args.
   std::vector<View>
       bias{};  ///< None, or [M] of f32 for each of the weights, in one buffer; not for gated units.

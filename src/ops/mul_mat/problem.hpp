@@ -62,6 +62,10 @@ struct Join {
 /// Most columns that the vector kernel makes in one launch.
 inline constexpr std::uint64_t vector_columns = 8;
 
+/// Rows per team of exact products. Where rows are forced, teams are as long for one column as for eight, and with that sums are
+/// added in the same order.
+inline constexpr std::uint32_t exact_rows = 4;
+
 /// The launch of the vector kernel for a problem of at most `vector_columns` columns; `rows` forces the rows per
 /// team, 0 leaves it open.
 Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps,
