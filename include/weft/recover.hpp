@@ -27,6 +27,11 @@ void recover(const Device& device);
 /// the same, once: its variables have the values they were kept with. So does reading what was computed before the loss.
 void recover_automatically(const Device& device);
 
+/// The longest that one launch may take, in seconds; 0, the default, means as long as it likes; WEFT_WATCHDOG. A kernel that takes
+/// longer (an endless loop) is reported by the calls that wait for it: the device counts as lost, and the error names the kernel.
+/// Launches are handed over one by one from then on, which costs. What hangs cannot be closed: its memory stays taken.
+void set_watchdog(const Device& device, double seconds);
+
 /// Keeps a copy of the tensor's elements in the host's memory. Of a variable these are the values of now, which come back after a
 /// loss; keeping it again replaces them.
 void keep(const Tensor& tensor);

@@ -93,8 +93,23 @@ Kernel Device::kernel(const KernelSource& source) const {
                        .constants = source.constants};
   for (const bool writes : source.writes)
     desc.bindings.push_back(writes ? gpu::Access::write : gpu::Access::read);
-  return Access::kernel(
-      {data_, unwrap(data_->device.compile(desc)), source.writes, source.scalars});
+  KernelData data{.device = data_,
+                  .desc = std::move(desc),
+                  .writes = source.writes,
+                  .scalars = source.scalars,
+                  .kernel = {}};
+  const std::lock_guard lock(data_->mutex);
+  (void)data.current();
+  return Access::kernel(std::move(data));
+}
+
+const gpu::Kernel& KernelData::current() const {
+  const std::uint64_t now = gpu::identity(device->device);
+  if (made_by != now) {
+    kernel = unwrap(device->device.compile(desc));
+    made_by = now;
+  }
+  return kernel;
 }
 
 void Kernel::run(std::span<const Tensor> tensors, std::array<std::uint32_t, 3> workgroups,
@@ -105,8 +120,8 @@ void Kernel::run(std::span<const Tensor> tensors, std::array<std::uint32_t, 3> w
   if (tensors.size() != data_->writes.size() || scalars.size() != data_->scalars) {
     throw Error(ErrorCode::invalid_argument,
                 formatted("Kernel `{}` takes {} tensors and {} scalars; {} and {} were given.",
-                          data_->kernel.label(), data_->writes.size(), data_->scalars,
-                          tensors.size(), scalars.size()));
+                          data_->desc.label, data_->writes.size(), data_->scalars, tensors.size(),
+                          scalars.size()));
   }
   // Expressions written before see the values of before.
   const std::lock_guard lock(data_->device->mutex);
@@ -125,14 +140,14 @@ void Kernel::run(std::span<const Tensor> tensors, std::array<std::uint32_t, 3> w
       throw Error(ErrorCode::invalid_argument,
                   formatted("Tensor {} ({}) of kernel `{}` must be dense, on the kernel's device "
                             "and start at a multiple of {} bytes.",
-                            i, ops::describe(state.view), data_->kernel.label(), alignment));
+                            i, ops::describe(state.view), data_->desc.label, alignment));
     }
     bindings.push_back({state.buffer, state.view.offset, state.view.bytes().size()});
   }
   std::vector<std::uint32_t> words(scalars.begin(), scalars.end());
   words.resize((words.size() + 3) / 4 * 4);
   gpu::Stream stream = data_->device->device.stream();
-  unwrap(stream.dispatch(data_->kernel, bindings, std::as_bytes(std::span(words)),
+  unwrap(stream.dispatch(data_->current(), bindings, std::as_bytes(std::span(words)),
                          {workgroups[0], workgroups[1], workgroups[2]}));
   unwrap(stream.submit());
 }

@@ -1,12 +1,15 @@
 #include "weft/c/kernel.h"
 
 #include <array>
+#include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "capi/tensors.hpp"
+#include "graph/node.hpp"
 
 namespace weft::capi {
 namespace {
@@ -32,23 +35,14 @@ KernelSource source_of(const weft_kernel_source& given) {
   return source;
 }
 
-/// The same kernel as the device layer describes it.
-gpu::KernelDesc desc_of(const KernelSource& source) {
-  gpu::KernelDesc desc{.label = source.label,
-                       .wgsl = source.wgsl,
-                       .entry = source.entry,
-                       .params_bytes = round_up<std::uint32_t>(source.scalars * 4, 16),
-                       .constants = source.constants};
-  for (const bool writes : source.writes) {
-    desc.bindings.push_back(writes ? gpu::Access::write : gpu::Access::read);
-  }
-  return desc;
+const std::string& label_of(const KernelObject& kernel) {
+  return Access::data(kernel.kernel).desc.label;
 }
 
 void check_counts(const KernelObject& kernel, std::uint32_t bindings, std::uint32_t scalars) {
   if (bindings != kernel.bindings || scalars != kernel.scalars) {
     raise(ErrorCode::invalid_argument,
-          "Kernel `{}` takes {} bindings and {} scalars; {} and {} were given.", kernel.raw.label(),
+          "Kernel `{}` takes {} bindings and {} scalars; {} and {} were given.", label_of(kernel),
           kernel.bindings, kernel.scalars, bindings, scalars);
   }
 }
@@ -57,7 +51,7 @@ gpu::Slice slice_of(const KernelObject& kernel, const weft_binding& binding, std
   const auto object = get<BufferObject>(binding.buffer, formatted("bindings[{}].buffer", number));
   if (!same_device(object->device, kernel.device)) {
     raise(ErrorCode::invalid_argument, "Binding {} of kernel `{}` lies on another device.", number,
-          kernel.raw.label());
+          label_of(kernel));
   }
   const std::uint64_t size = object->buffer.size();
   const std::uint64_t rest = binding.offset > size ? 0 : size - binding.offset;
@@ -65,7 +59,7 @@ gpu::Slice slice_of(const KernelObject& kernel, const weft_binding& binding, std
   if (bytes == 0 || bytes > rest) {
     raise(ErrorCode::invalid_argument,
           "Binding {} of kernel `{}` takes {} bytes from byte {} on of a buffer that has {}.",
-          number, kernel.raw.label(), bytes, binding.offset, size);
+          number, label_of(kernel), bytes, binding.offset, size);
   }
   return {object->buffer, binding.offset, bytes};
 }
@@ -82,9 +76,8 @@ weft_status weft_kernel_create(weft_device device, const weft_kernel_source* sou
     weft_kernel& out = result(kernel, "kernel");
     const auto object = get<DeviceObject>(device, "device");
     const KernelSource wanted = source_of(*required(source, "source"));
-    out = put(KernelObject{object->device, object->device.kernel(wanted),
-                           value_of(device_of(object->device).compile(desc_of(wanted))),
-                           source->bindings, source->scalars});
+    out = put(KernelObject{object->device, object->device.kernel(wanted), source->bindings,
+                           source->scalars});
   });
 }
 
@@ -105,8 +98,10 @@ weft_status weft_kernel_run(weft_kernel kernel, const weft_binding* bindings, ui
     for (std::uint32_t i = 0; i < count; ++i) slices.push_back(slice_of(*object, bindings[i], i));
     std::vector<std::uint32_t> words(scalars, scalars + scalar_count);
     words.resize(round_up<std::size_t>(words.size(), 4));
-    gpu::Stream stream = device_of(object->device).stream();
-    value_of(stream.dispatch(object->raw, slices, std::as_bytes(std::span(words)),
+    const KernelData& data = Access::data(object->kernel);
+    const std::lock_guard lock(data.device->mutex);
+    gpu::Stream stream = data.device->device.stream();
+    value_of(stream.dispatch(data.current(), slices, std::as_bytes(std::span(words)),
                              {workgroups[0], workgroups[1], workgroups[2]}));
     value_of(stream.submit());
   });

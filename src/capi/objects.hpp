@@ -41,8 +41,7 @@ struct KernelObject {
   using Handle = weft_kernel;
   static constexpr Kind kind = Kind::kernel;
   Device device;
-  Kernel kernel;    ///< For tensors,
-  gpu::Kernel raw;  ///< and the same pipeline for buffers.
+  Kernel kernel;
   std::uint32_t bindings = 0;
   std::uint32_t scalars = 0;
 };

@@ -22,6 +22,11 @@ weft_status weft_device_recover_automatically(weft_device device) {
               [&] { recover_automatically(get<DeviceObject>(device, "device")->device); });
 }
 
+weft_status weft_device_set_watchdog(weft_device device, double seconds) {
+  return call(__func__,
+              [&] { set_watchdog(get<DeviceObject>(device, "device")->device, seconds); });
+}
+
 weft_status weft_tensor_keep(weft_tensor tensor, weft_elements_source source, void* context) {
   return call(__func__, [&] {
     const Tensor kept = get<TensorObject>(tensor, "tensor")->tensor;

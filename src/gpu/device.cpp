@@ -74,7 +74,10 @@ Status Device::synchronize() {
   const HostScope scope(state_->profiler.get(), "wait");
   const wgpu::Future future = state_->queue.OnSubmittedWorkDone(
       wgpu::CallbackMode::WaitAnyOnly, [](wgpu::QueueWorkDoneStatus, wgpu::StringView) {});
-  if (Status status = wait_for(state_->instance, future, "the queue"); !status) return status;
+  if (Status status = state_->watchdog.wait(state_->instance, future, "the queue", state_->errors);
+      !status) {
+    return status;
+  }
   if (fails_now(Call::work, state_->device)) {
     return fail(ErrorCode::internal, "Waiting for the queue failed (by order of a test).");
   }

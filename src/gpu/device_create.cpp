@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <format>
 #include <functional>
@@ -35,6 +37,20 @@ Result<Mode> mode_of(const DeviceOptions& options) {
   if (name == "safe") return Mode::safe;
   return fail(ErrorCode::invalid_argument,
               "WEFT_MODE is \"{}\", but it can be \"fast\" or \"safe\".", name);
+}
+
+/// Seconds of WEFT_WATCHDOG, or 0.
+Result<double> watchdog_limit() {
+  const std::string text = environment("WEFT_WATCHDOG");
+  if (text.empty()) return 0;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0) ||
+      !std::isfinite(seconds)) {
+    return fail(ErrorCode::invalid_argument,
+                "WEFT_WATCHDOG is \"{}\", but it must be a number of seconds.", text);
+  }
+  return seconds;
 }
 
 /// The features to ask for: what the (masked) capabilities say, and what threads need.
@@ -133,6 +149,8 @@ Status open(DeviceState& state, const wgpu::Adapter& adapter) {
 Result<Device> Device::create(const DeviceOptions& options) {
   const Result<Mode> mode = mode_of(options);
   if (!mode) return std::unexpected(mode.error());
+  const Result<double> watchdog = watchdog_limit();
+  if (!watchdog) return std::unexpected(watchdog.error());
   if (Status room = check_address_space(space_to_open, "Opening a device"); !room) {
     return std::unexpected(room.error());
   }
@@ -153,6 +171,7 @@ Result<Device> Device::create(const DeviceOptions& options) {
   std::shared_ptr<DeviceState> state(new DeviceState, CloseUnlessProcessEnds{});
   state->id = next_id();
   state->options = options;
+  state->watchdog.set_limit(*watchdog);
   state->info = candidate->info;
   state->info.caps = std::move(*caps);
   state->host = discovery->host;
@@ -207,8 +226,13 @@ Result<Device> reopen(const Device& device) {
   DeviceState& fresh = *Unwrap::state(*made);
   fresh.options = state.options;
   fresh.automatic = state.automatic.load();
+  fresh.watchdog.set_limit(state.watchdog.limit());
   fresh.restorers = restorers(device);
   return made;
+}
+
+void set_watchdog(const Device& device, double seconds) {
+  Unwrap::state(device)->watchdog.set_limit(seconds);
 }
 
 void recover_automatically(const Device& device) { Unwrap::state(device)->automatic = true; }

@@ -19,6 +19,7 @@
 #include "gpu/pipeline_cache.hpp"
 #include "gpu/profiler.hpp"
 #include "gpu/staging.hpp"
+#include "gpu/watchdog.hpp"
 
 namespace weft::gpu {
 
@@ -43,6 +44,8 @@ struct DeviceState {
   Result<ParamsPage> take_page();
   void give_back(ParamsPage page) noexcept;
   [[nodiscard]] bool forked() const { return errors.forked(); }
+  /// Closing would wait for work that may never be done.
+  [[nodiscard]] bool stays_open() const { return forked() || watchdog.bit(); }
   /// Whether one launch must not bind a buffer twice when it writes to it. Without validation that is fine for ranges that are
   /// apart; but Dawn, once it had to report an error, validates again.
   [[nodiscard]] bool checks_aliases() const { return mode == Mode::safe || errors.refused(); }
@@ -59,6 +62,7 @@ struct DeviceState {
   std::uint32_t max_uniform = 0;
   // From here on the order matters: what is below uses what is above.
   ErrorSink errors;
+  Watchdog watchdog;
   std::unique_ptr<DiskCache> disk;
   wgpu::Instance instance;
   wgpu::Device device;

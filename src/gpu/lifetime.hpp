@@ -13,6 +13,10 @@ namespace weft::gpu {
 /// Whether the device is lost: every call answers with device_lost from then on.
 bool is_lost(const Device& device);
 
+/// The longest that one launch may take, in seconds; 0: as long as it likes. Past that, calls that wait answer that the device is
+/// lost, with the label of the kernel. Launches are then handed over one by one. A device that was lost so is never closed.
+void set_watchdog(const Device& device, double seconds);
+
 /// Another device with the same options: on the same adapter, or on the best one where that is gone. Nothing of the old one can be
 /// used with it but its restorers, which move over.
 Result<Device> reopen(const Device& device);

@@ -20,7 +20,7 @@ void leave_open(void* object);
 struct CloseUnlessProcessEnds {
   template <class T>
   void operator()(T* object) const {
-    if (process_ends() || object->forked()) {
+    if (process_ends() || object->stays_open()) {
       leave_open(object);
     } else {
       delete object;

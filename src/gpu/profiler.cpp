@@ -42,7 +42,9 @@ Result<std::vector<std::uint64_t>> read_queries(DeviceState& device,
   if (!staging) return std::unexpected(staging.error());
   submit(device.device, device.queue, encoder.Finish());
   MappedRead read(device.instance, device.staging, std::move(*staging), std::uint64_t{8} * count);
-  if (Status status = read.wait(device.errors); !status) return std::unexpected(status.error());
+  if (Status status = read.wait(device.watchdog, device.errors); !status) {
+    return std::unexpected(status.error());
+  }
   std::vector<std::uint64_t> ticks = ticks_of(read.bytes());
   if (ticks.size() != count) {
     return fail(ErrorCode::internal, "{} timestamps were read where {} were expected.",
@@ -115,7 +117,10 @@ Result<Profile> Profiler::take(ErrorSink& errors) {
   // starts before the host submitted it.
   double shift = -1e300;
   for (Waiting& waiting : batches) {
-    if (Status status = waiting.read->wait(errors); !status) return std::unexpected(status.error());
+    Watchdog none;  // All work was waited for before.
+    if (Status status = waiting.read->wait(none, errors); !status) {
+      return std::unexpected(status.error());
+    }
     const std::vector<std::uint64_t> ticks = ticks_of(waiting.read->bytes());
     if (ticks.size() < 2 * waiting.batch.labels.size()) continue;
     for (std::size_t i = 0; i < waiting.batch.labels.size(); ++i) {

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "gpu/make_buffer.hpp"
 #include "gpu/process_end.hpp"
@@ -141,6 +142,7 @@ Status StreamState::replay(RecordingState& recording, std::uint32_t times) {
   if (Status status = submit(); !status) return status;
   if (device->profiler && device->profiler->timestamps()) return replay_profiled(recording, times);
   const HostScope scope(device->profiler.get(), "replay");
+  if (device->watchdog.on()) return replay_watched(recording, times);
   const auto run = [this](const wgpu::CommandBuffer& commands) {
     gpu::submit(device->device, device->queue, commands);
   };
@@ -158,7 +160,7 @@ Status StreamState::replay(RecordingState& recording, std::uint32_t times) {
 }
 
 Status StreamState::encode_ahead(RecordingState& recording) {
-  if (device->profiler && device->profiler->timestamps()) return {};
+  if ((device->profiler && device->profiler->timestamps()) || device->watchdog.on()) return {};
   const std::scoped_lock lock(recording.ahead_mutex);
   if (!recording.ahead.empty()) return {};
   encode_replays(device->device, recording, 1, [&recording](wgpu::CommandBuffer commands) {
@@ -176,6 +178,18 @@ Status StreamState::replay_profiled(const RecordingState& recording, std::uint32
     }
   }
   return submit();
+}
+
+Status StreamState::replay_watched(const RecordingState& recording, std::uint32_t times) {
+  for (std::uint32_t i = 0; i < times; ++i) {
+    for (std::size_t at = 0; at < recording.replay.size(); ++at) {
+      open_pass(recording.steps[at].kernel->label);
+      encode_step(pass_, recording.replay[at], true);
+      last_ = formatted("The kernel \"{}\"", recording.steps[at].kernel->label);
+      if (Status status = submit(); !status) return status;
+    }
+  }
+  return device->errors.take();
 }
 
 Result<double> StreamState::time_replay(RecordingState& recording, std::uint32_t times) {

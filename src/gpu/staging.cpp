@@ -112,9 +112,11 @@ void MappedRead::poll(std::chrono::microseconds most) {
   while (!ready() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
-Status MappedRead::wait(ErrorSink& errors) {
+Status MappedRead::wait(Watchdog& watchdog, ErrorSink& errors) {
   if (!answer_->arrived) {
-    if (Status status = wait_for(instance_, future_, "a read-back"); !status) return status;
+    if (Status status = watchdog.wait(instance_, future_, "a read-back", errors); !status) {
+      return status;
+    }
   }
   if (answer_->status == wgpu::MapAsyncStatus::Success) return {};
   if (Status status = errors.take(); !status) return status;

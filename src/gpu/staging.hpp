@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "gpu/error_sink.hpp"
 #include "gpu/native.hpp"
+#include "gpu/watchdog.hpp"
 
 namespace weft::gpu {
 
@@ -54,7 +55,7 @@ class MappedRead {
   /// late (tens of microseconds on an H200, of a token that takes a millisecond).
   void poll(std::chrono::microseconds most);
   /// Waits; the error if the bytes could not be had (`errors` says why where the device was lost).
-  Status wait(ErrorSink& errors);
+  Status wait(Watchdog& watchdog, ErrorSink& errors);
   /// The bytes, after a wait() that succeeded.
   std::span<const std::byte> bytes() const;
 

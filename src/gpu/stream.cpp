@@ -2,6 +2,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 #include "gpu/make_buffer.hpp"
 #include "gpu/process_end.hpp"
@@ -173,7 +174,9 @@ Status StreamState::encode(const KernelState& kernel, std::span<const Slice> bin
   pass_.SetBindGroup(0, group, kernel.layout->dynamic_params ? 1 : 0, &dynamic);
   pass_.DispatchWorkgroups(grid.x, grid.y, grid.z);
   ++commands_;
-  return {};
+  if (!device->watchdog.on()) return {};
+  last_ = formatted("The kernel \"{}\"", kernel.label);
+  return submit();  // By itself, so that it is known what runs.
 }
 
 void StreamState::retain(const Buffer& buffer) {
@@ -223,6 +226,7 @@ const wgpu::CommandEncoder& StreamState::commands() {
 }
 
 Status StreamState::count_command() {
+  if (device->watchdog.on()) last_ = "A copy";
   if (++commands_ < most_commands) return {};
   return submit();
 }
@@ -255,6 +259,10 @@ Status StreamState::submit() {
   }
   if (batch_) batch_->submitted = Profiler::Clock::now();
   gpu::submit(device->device, device->queue, commands);
+  if (device->watchdog.on()) {
+    device->watchdog.submitted(device->instance, device->queue,
+                               std::exchange(last_, "Work of a stream"));
+  }
   if (batch_) device->profiler->submitted(std::move(*batch_), std::move(times));
   batch_.reset();
   encoder_ = nullptr;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gpu/device_state.hpp"
@@ -41,7 +42,7 @@ struct ReplayStep {
 
 /// What a Recording points to.
 struct RecordingState {
-  [[nodiscard]] bool forked() const { return device && device->forked(); }
+  [[nodiscard]] bool stays_open() const { return device && device->forked(); }
 
   std::shared_ptr<DeviceState> device;
   std::vector<ReplayStep> replay;
@@ -84,6 +85,7 @@ struct StreamState {
   void open_pass(const std::string& label);
   void close_pass();
   Status replay_profiled(const RecordingState& recording, std::uint32_t times);
+  Status replay_watched(const RecordingState& recording, std::uint32_t times);
 
   wgpu::CommandEncoder encoder_;
   wgpu::ComputePassEncoder pass_;
@@ -91,6 +93,7 @@ struct StreamState {
   ParamsPage page_;
   std::vector<std::byte> params_;  ///< What the page will hold for this batch.
   std::uint32_t commands_ = 0;
+  std::string last_;  ///< With a watchdog: the last command of the batch.
   std::vector<Buffer> retained_;
   std::optional<Profiler::Batch> batch_;
 };

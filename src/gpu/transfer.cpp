@@ -46,7 +46,7 @@ Result<ReadChunk> start_read(DeviceState& device, const Slice& slice) {
 
 Status finish_read(DeviceState& device, ReadChunk& chunk, std::span<std::byte> to) {
   if (!device.info.is_software() && device.host.blocking) chunk.mapped->poll(polling);
-  if (Status status = chunk.mapped->wait(device.errors); !status) return status;
+  if (Status status = chunk.mapped->wait(device.watchdog, device.errors); !status) return status;
   const std::span<const std::byte> bytes = chunk.mapped->bytes();
   if (bytes.size() < chunk.skip + chunk.size) {
     if (Status status = device.errors.take(); !status) return status;
@@ -94,7 +94,11 @@ Status write_words(DeviceState& device, const Slice& to, std::span<const std::by
     under_way.push_back(device.queue.OnSubmittedWorkDone(
         wgpu::CallbackMode::WaitAnyOnly, [](wgpu::QueueWorkDoneStatus, wgpu::StringView) {}));
     if (under_way.size() >= chunks_in_flight) {
-      if (Status s = wait_for(device.instance, under_way.front(), "an upload"); !s) return s;
+      if (Status s =
+              device.watchdog.wait(device.instance, under_way.front(), "an upload", device.errors);
+          !s) {
+        return s;
+      }
       under_way.pop_front();
     }
   }

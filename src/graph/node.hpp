@@ -75,11 +75,17 @@ struct Node : std::enable_shared_from_this<Node> {
   [[nodiscard]] bool computed() const { return !storage.empty(); }
 };
 
+/// What a Kernel handle points to.
 struct KernelData {
   std::shared_ptr<DeviceData> device;
-  gpu::Kernel kernel;
+  gpu::KernelDesc desc;  ///< To compile it again after the device was lost.
   std::vector<bool> writes;
   std::uint32_t scalars = 0;
+  mutable gpu::Kernel kernel;         ///< Guarded by the device's mutex, as the next member.
+  mutable std::uint64_t made_by = 0;  ///< The identity of the device that compiled it.
+
+  /// The kernel on the device as it is now. To be called with the device's mutex held.
+  [[nodiscard]] const gpu::Kernel& current() const;
 };
 
 /// The way from the public handles to their state.
@@ -90,6 +96,7 @@ struct Access {
   static const std::shared_ptr<DeviceData>& data(const Device& device) { return device.data_; }
   static Device device(std::shared_ptr<DeviceData> data) { return Device(std::move(data)); }
   static Kernel kernel(KernelData data);
+  static const KernelData& data(const Kernel& kernel) { return *kernel.data_; }
   static Compiled compiled(std::shared_ptr<CompiledData> data);
 };
 

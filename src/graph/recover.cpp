@@ -1,5 +1,6 @@
 #include "graph/recover.hpp"
 
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -101,6 +102,17 @@ void recover_automatically(const Device& device) {
   DeviceData& data = *Access::data(device);
   const std::lock_guard lock(data.mutex);
   gpu::recover_automatically(data.device);
+}
+
+void set_watchdog(const Device& device, double seconds) {
+  if (!(seconds >= 0) || !std::isfinite(seconds)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        formatted("set_watchdog() takes a number of seconds from 0 on; {} was given.", seconds));
+  }
+  DeviceData& data = *Access::data(device);
+  const std::lock_guard lock(data.mutex);
+  gpu::set_watchdog(data.device, seconds);
 }
 
 void keep(const Tensor& tensor) {

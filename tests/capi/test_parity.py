@@ -29,7 +29,7 @@ C = text_of([*(INCLUDE / "c").glob("*.h"), *(GENERATED / "c").glob("*.h")])
 RENAMED = {"apply": "weft_tensor_update", "compile": "weft_compile", "save": "weft_save_with_texts", "load": "weft_load_with_texts",
            "version": "weft_version", "operator+": "weft_tensor_add", "operator-": "weft_tensor_sub", "operator*": "weft_tensor_mul",
            "operator/": "weft_tensor_div", "allclose": "weft_tensor_isclose", "is_lost": "weft_device_is_lost", "recover": "weft_device_recover",
-           "recover_automatically": "weft_device_recover_automatically"}
+           "recover_automatically": "weft_device_recover_automatically", "set_watchdog": "weft_device_set_watchdog"}
 # Members of classes.
 MEMBERS = {
     "Tensor": {"shape": "weft_tensor_get_info", "dtype": "weft_tensor_get_info", "size": "weft_tensor_get_info",

@@ -84,6 +84,27 @@ TEST(FaultLoss, HandlesStayValidAndWhatIsKeptComesBack) {
   EXPECT_EQ(asked, 2);
 }
 
+TEST(FaultLoss, KernelsOfOnesOwnGoOn) {
+  const Device device;
+  const Tensor x = device.tensor({4}, {1.0F, 2.0F, 3.0F, 4.0F});
+  const Tensor y = device.tensor({4}, {0.0F, 0.0F, 0.0F, 0.0F});
+  keep(x);
+  keep(y);
+  const Kernel kernel = device.kernel({.wgsl = R"(
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) { y[i] += x[i] * x[i]; })",
+                                       .label = "squares",
+                                       .writes = {false, true}});
+  for (int i = 0; i < 2; ++i) {
+    kernel.run({x, y}, {1, 1, 1});
+    EXPECT_EQ(y.to_vector(), (std::vector<float>{1, 4, 9, 16}));
+    lose(device);
+    EXPECT_THROW(kernel.run({x, y}, {1, 1, 1}), Error);
+    recover(device);
+  }
+}
+
 TEST(FaultLoss, LoadedWeightsComeBackFromTheirFile) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("weft-loss-" + std::to_string(::getpid()));

@@ -22,6 +22,10 @@ WEFT_API weft_status weft_device_recover(weft_device device);
 /// From now on the device is recovered by the call that finds it lost.
 WEFT_API weft_status weft_device_recover_automatically(weft_device device);
 
+/// The longest that one launch may take, in seconds; 0: as long as it likes. Calls that wait for longer ones answer
+/// WEFT_DEVICE_LOST, with the name of the kernel.
+WEFT_API weft_status weft_device_set_watchdog(weft_device device, double seconds);
+
 /// Keeps a copy of a tensor's elements in the host's memory (`source` NULL), or asks `source` for them when they are needed:
 /// `context` is given to it as it is, and must live as long as the tensor.
 WEFT_API weft_status weft_tensor_keep(weft_tensor tensor, weft_elements_source source,
