@@ -69,6 +69,10 @@ void handle_interrupts() {
 [[noreturn]] void exit_interrupted() { throw CLI::RuntimeError(interrupted_status); }
 
 void print_timing(const llm::Timing& timing) {
+  if (timing.recoveries > 0) {
+    std::fputs("weft: the device was lost; another one took its place, and read the text again\n",
+               stderr);
+  }
   const auto rate = [](std::size_t tokens, double seconds) {
     return seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
   };

@@ -12,6 +12,8 @@ namespace weft::plugin {
 /// where nothing is loaded, they are linked.
 struct Api {
   decltype(&ggml_log_get) log_get = nullptr;
+  /// Whether a lost device is opened again here; a page opens everything again by itself.
+  bool reopens_devices = true;
   int version = 0;  ///< The API number, which says how some of interface.hpp's types are laid out.
   ggml_backend_buffer_t (*buffer_init)(ggml_backend_buffer_type_t, ggml_backend_buffer_i,
                                        void* context, std::size_t size) = nullptr;

@@ -22,6 +22,7 @@ struct BackendContext {
   DeviceContext& device;
   Engine& engine;
   gpu::Stream stream;
+  std::uint64_t generation;  ///< Of the device that the stream belongs to.
   std::vector<ReadBack> reads;
   bool running = false;  ///< Work was handed over that nobody has waited for.
   bool failed = false;   ///< An error came where ggml takes none; the next graph returns it.
@@ -31,6 +32,15 @@ struct BackendContext {
     log(GGML_LOG_LEVEL_ERROR,
         formatted("{}: {} failed: {}", device.name(), doing, status.error().message));
     failed = true;
+  }
+
+  /// Moves over to the device that took the place of a lost one; false where there is none. To be called with a Use.
+  bool renew() {
+    if (generation == device.generation()) return false;
+    generation = device.generation();
+    stream = engine.device.stream();
+    running = false;
+    return true;
   }
 };
 
@@ -53,6 +63,11 @@ void finish_reads(BackendContext& context) {
 
 void synchronize(ggml_backend_t backend) {
   BackendContext& context = context_of(backend);
+  const DeviceContext::Use use = context.device.use();
+  if (context.renew()) {
+    context.note(fail(ErrorCode::device_lost, "The device was lost meanwhile."),
+                 "Waiting for the device");
+  }
   // Bytes to write are taken before the call returns, so there is nothing to wait for after writing. Programs synchronize
   // before each of the inputs that they write, so this saves several waits a token.
   if (context.running || !context.reads.empty()) {
@@ -66,6 +81,7 @@ void synchronize(ggml_backend_t backend) {
 
 void free_backend(ggml_backend_t backend) {
   synchronize(backend);
+  const DeviceContext::Use use = context_of(backend).device.use();
   report_profile(context_of(backend).device);
   delete &context_of(backend);
   delete backend;
@@ -75,13 +91,22 @@ void set_tensor_async(ggml_backend_t backend, ggml_tensor* tensor, const void* d
                       std::size_t offset, std::size_t size) {
   BackendContext& context = context_of(backend);
   const std::span bytes(static_cast<const std::byte*>(data), size);
-  context.note(context.engine.device.write(slice_of(*tensor, offset, size), bytes),
-               "Writing a tensor");
+  const DeviceContext::Use use = context.device.use();
+  const Status done = context.engine.device.write(slice_of(*tensor, offset, size), bytes);
+  const std::uint64_t first = offset_of(*tensor) + offset;
+  if (done) BufferContext::of(*tensor)->content.written({first, first + size});
+  context.note(done, "Writing a tensor");
 }
 
 void get_tensor_async(ggml_backend_t backend, const ggml_tensor* tensor, void* data,
                       std::size_t offset, std::size_t size) {
   BackendContext& context = context_of(backend);
+  const DeviceContext::Use use = context.device.use();
+  if (BufferContext::of(*tensor)->content.lacks(range_of(*tensor))) {
+    context.note(fail(ErrorCode::device_lost, "The bytes of \"{}\" were on a device that was lost.",
+                      tensor->name),
+                 "Reading a tensor");
+  }
   auto pending = context.engine.device.read_async(slice_of(*tensor, offset, size));
   if (!pending) {
     context.note(std::unexpected(pending.error()), "Reading a tensor");
@@ -100,21 +125,38 @@ bool cpy_tensor_async(ggml_backend_t from, ggml_backend_t to, const ggml_tensor*
   const BufferContext* target = BufferContext::of(*dst);
   // All work of a device goes through one queue, in order; between two devices ggml copies through the host.
   if (source == nullptr || target == nullptr || &source->device != &target->device) return false;
+  const DeviceContext::Use use = context.device.use();
+  if (source->content.lacks(range_of(*src))) return false;  // The way through the host says so.
   const std::size_t size = api().nbytes(src);
   context.running = true;
-  context.note(context.engine.device.copy(slice_of(*src, 0, size), slice_of(*dst, 0, size)),
-               "Copying a tensor");
+  const Status done = context.engine.device.copy(slice_of(*src, 0, size), slice_of(*dst, 0, size));
+  if (done) BufferContext::of(*dst)->content.written(range_of(*dst));
+  context.note(done, "Copying a tensor");
   return true;
 }
 
 ggml_status graph_compute(ggml_backend_t backend, ggml_cgraph* graph) {
   BackendContext& context = context_of(backend);
+  DeviceContext::Use use = context.device.use();
+  const bool renewed = context.renew();
   if (std::exchange(context.failed, false)) return GGML_STATUS_FAILED;
+  if (renewed) {
+    log(GGML_LOG_LEVEL_ERROR,
+        formatted("{}: The device was lost in front of a graph, which is not computed.",
+                  context.device.name()));
+    return GGML_STATUS_FAILED;
+  }
   context.running = true;
   const Status done =
       context.engine.graphs.compute(context.engine.executor, context.stream, *graph);
   if (done) return GGML_STATUS_SUCCESS;
   log(GGML_LOG_LEVEL_ERROR, formatted("{}: {}", context.device.name(), done.error().message));
+  if (done.error().code == ErrorCode::device_lost) {
+    // Now, so that what is written for the next graph is not lost too.
+    use.unlock();
+    use = context.device.use();
+    context.renew();
+  }
   return done.error().code == ErrorCode::out_of_memory ? GGML_STATUS_ALLOC_FAILED
                                                        : GGML_STATUS_FAILED;
 }
@@ -135,11 +177,13 @@ void graph_optimize(ggml_backend_t /*backend*/, ggml_cgraph* graph,
 // work starts; for another device it is enough to wait for everything. Bytes that were asked for before the event must be
 // in the host when it has happened, and only the backend can put them there.
 void event_record(ggml_backend_t backend, ggml_backend_event_t /*event*/) {
+  const DeviceContext::Use use = context_of(backend).device.use();
   finish_reads(context_of(backend));
 }
 
 void event_wait(ggml_backend_t backend, ggml_backend_event_t event) {
   if (event->device == backend->device) return;
+  const DeviceContext::Use use = DeviceContext::of(event->device).use();
   Engine* other = DeviceContext::of(event->device).opened();
   if (other != nullptr) {
     context_of(backend).note(other->device.synchronize(), "Waiting for another device");
@@ -173,7 +217,9 @@ constexpr ggml_backend_i backend_interface{
 ggml_backend_t make_backend(DeviceContext& device) {
   Engine* engine = device.engine();
   if (engine == nullptr) return nullptr;
-  auto* context = new BackendContext{device, *engine, engine->device.stream(), {}};
+  const DeviceContext::Use use = device.use();
+  auto* context =
+      new BackendContext{device, *engine, engine->device.stream(), device.generation(), {}};
   return new ggml_backend{&guid, backend_interface, device.device(), context};
 }
 

@@ -1,4 +1,8 @@
+#include <functional>
+#include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "api.hpp"
 #include "base/format.hpp"
@@ -33,8 +37,36 @@ gpu::Slice slice_of(ggml_backend_buffer_t buffer, const ggml_tensor& tensor, std
   return {context_of(buffer).buffer, offset_of(tensor) + offset, size};
 }
 
+Range part_of(const ggml_tensor& tensor, std::size_t offset, std::size_t size) {
+  const std::uint64_t first = offset_of(tensor) + offset;
+  return {first, first + size};
+}
+
+/// Writes to a buffer, once more where the device was lost meanwhile; bytes that could not be written count as gone, so that a
+/// graph does not compute with what was there before.
+Status change(ggml_backend_buffer_t buffer, Range range, std::optional<FilePart> from,
+              std::string_view doing, const std::function<Status()>& write) {
+  BufferContext& context = context_of(buffer);
+  DeviceContext::Use use = context.device.use();
+  Status done = write();
+  if (!done && done.error().code == ErrorCode::device_lost) {
+    use.unlock();
+    use = context.device.use();
+    done = write();
+  }
+  if (done) {
+    context.content.written(range, std::move(from));
+  } else {
+    context.content.lose(range);
+    context.device.note_gap();
+  }
+  log_failure(done, doing);
+  return done;
+}
+
 void free_buffer(ggml_backend_buffer_t buffer) {
   BufferContext* context = &context_of(buffer);
+  const DeviceContext::Use use = context->device.use();
   context->device.opened()->graphs.forget(context->buffer.id());
   delete context;
 }
@@ -43,20 +75,32 @@ void* get_base(ggml_backend_buffer_t /*buffer*/) { return std::bit_cast<void*>(f
 
 void memset_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, std::uint8_t value,
                    std::size_t offset, std::size_t size) {
-  log_failure(device_of(buffer).fill(slice_of(buffer, *tensor, offset, size), value),
-              "Filling a tensor");
+  (void)change(buffer, part_of(*tensor, offset, size), std::nullopt, "Filling a tensor", [&] {
+    return device_of(buffer).fill(slice_of(buffer, *tensor, offset, size), value);
+  });
 }
 
 void set_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, const void* data,
                 std::size_t offset, std::size_t size) {
   const std::span bytes(static_cast<const std::byte*>(data), size);
-  log_failure(device_of(buffer).write(slice_of(buffer, *tensor, offset, size), bytes),
-              "Writing a tensor");
+  // Weights are what is needed again; inputs are written for every graph.
+  const bool weights = buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS;
+  (void)change(
+      buffer, part_of(*tensor, offset, size),
+      weights ? context_of(buffer).device.files().find(bytes) : std::nullopt, "Writing a tensor",
+      [&] { return device_of(buffer).write(slice_of(buffer, *tensor, offset, size), bytes); });
 }
 
 void get_tensor(ggml_backend_buffer_t buffer, const ggml_tensor* tensor, void* data,
                 std::size_t offset, std::size_t size) {
   const std::span bytes(static_cast<std::byte*>(data), size);
+  const DeviceContext::Use use = context_of(buffer).device.use();
+  if (context_of(buffer).content.lacks(part_of(*tensor, offset, size))) {
+    log(GGML_LOG_LEVEL_ERROR,
+        formatted(
+            "Reading tensor \"{}\", whose bytes are gone: they were on a device that was lost.",
+            tensor->name));
+  }
   log_failure(device_of(buffer).read(slice_of(buffer, *tensor, offset, size), bytes),
               "Reading a tensor");
 }
@@ -65,15 +109,19 @@ bool cpy_tensor(ggml_backend_buffer_t buffer, const ggml_tensor* src, ggml_tenso
   const BufferContext* from = BufferContext::of(*src);
   if (from == nullptr || &from->device != &context_of(buffer).device) return false;
   const std::size_t size = api().nbytes(src);
-  const Status copied = device_of(buffer).copy({from->buffer, offset_of(*src), size},
-                                               slice_of(buffer, *dst, 0, size));
-  log_failure(copied, "Copying a tensor");
-  return copied.has_value();
+  if (from->content.lacks(range_of(*src))) return false;  // The way through the host says so.
+  return change(buffer, part_of(*dst, 0, size), std::nullopt, "Copying a tensor",
+                [&] {
+                  return device_of(buffer).copy({from->buffer, offset_of(*src), size},
+                                                slice_of(buffer, *dst, 0, size));
+                })
+      .has_value();
 }
 
 void clear(ggml_backend_buffer_t buffer, std::uint8_t value) {
-  log_failure(device_of(buffer).fill(gpu::whole(context_of(buffer).buffer), value),
-              "Clearing a buffer");
+  (void)change(
+      buffer, {0, context_of(buffer).buffer.size()}, std::nullopt, "Clearing a buffer",
+      [&] { return device_of(buffer).fill(gpu::whole(context_of(buffer).buffer), value); });
 }
 
 constexpr ggml_backend_buffer_i buffer_interface{
@@ -102,20 +150,25 @@ ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, std::size_t 
   DeviceContext& device = device_of(type);
   Engine* engine = device.engine();
   if (engine == nullptr) return nullptr;
+  const DeviceContext::Use use = device.use();
   auto buffer = engine->device.allocate(size, "ggml");
   if (!buffer) {
     log(GGML_LOG_LEVEL_ERROR, formatted("{}: {}", device.name(), buffer.error().message));
     return nullptr;
   }
-  return api().buffer_init(type, buffer_interface, new BufferContext{device, std::move(*buffer)},
-                           size);
+  auto context = std::make_unique<BufferContext>(device, std::move(*buffer));
+  ggml_backend_buffer_t made = api().buffer_init(type, buffer_interface, context.get(), size);
+  if (made != nullptr) context.release()->handle = made;
+  return made;
 }
 
 std::size_t get_alignment(ggml_backend_buffer_type_t /*type*/) { return alignment; }
 
 std::size_t get_max_size(ggml_backend_buffer_type_t type) {
   Engine* engine = device_of(type).engine();
-  return engine != nullptr ? engine->device.caps().max_buffer : 0;
+  if (engine == nullptr) return 0;
+  const DeviceContext::Use use = device_of(type).use();
+  return engine->device.caps().max_buffer;
 }
 
 }  // namespace
@@ -131,6 +184,11 @@ BufferContext* BufferContext::of(const ggml_tensor& tensor) {
 
 std::uint64_t offset_of(const ggml_tensor& tensor) {
   return std::bit_cast<std::uintptr_t>(tensor.data) - fake_base;
+}
+
+Range range_of(const ggml_tensor& tensor) {
+  const std::uint64_t first = offset_of(tensor);
+  return {first, first + api().nbytes(&tensor)};
 }
 
 BufferType::BufferType(ggml_backend_dev_t device, void* context) {

@@ -2,11 +2,14 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "api.hpp"
 #include "base/format.hpp"
+#include "gpu/lifetime.hpp"
 #include "node.hpp"
 #include "profile.hpp"
 
@@ -21,6 +24,7 @@ const char* get_description(ggml_backend_dev_t dev) {
 
 void get_memory(ggml_backend_dev_t dev, std::size_t* free, std::size_t* total) {
   DeviceContext& context = DeviceContext::of(dev);
+  const DeviceContext::Use use = context.use();
   const Engine* engine = context.opened();
   const std::uint64_t in_use = engine != nullptr ? engine->device.memory().in_use : 0;
   const MemoryFigures figures = memory_figures(context.info(), in_use);
@@ -82,6 +86,7 @@ bool supports_op(ggml_backend_dev_t dev, const ggml_tensor* op) {
   if (find_row(op->op) == nullptr && explained == Explain::no) return false;
   Engine* engine = DeviceContext::of(dev).engine();
   if (engine == nullptr) return false;
+  const DeviceContext::Use use = DeviceContext::of(dev).use();
   const Result<ops::Plan> plan = plan_unplaced(*op, engine->device.caps());
   if (explained != Explain::no) explain(get_name(dev), *op, plan);
   return explained != Explain::only && plan.has_value();
@@ -98,6 +103,7 @@ ggml_backend_event_t event_new(ggml_backend_dev_t dev) {
 void event_free(ggml_backend_dev_t /*dev*/, ggml_backend_event_t event) { delete event; }
 
 void event_synchronize(ggml_backend_dev_t dev, ggml_backend_event_t /*event*/) {
+  const DeviceContext::Use use = DeviceContext::of(dev).use();
   Engine* engine = DeviceContext::of(dev).opened();
   if (engine == nullptr) return;
   if (const Status ok = engine->device.synchronize(); !ok) {
@@ -154,6 +160,80 @@ Engine* DeviceContext::engine() {
 Engine* DeviceContext::opened() {
   const std::lock_guard lock(mutex_);
   return engine_.get();
+}
+
+void DeviceContext::add(BufferContext& buffer) {
+  const std::lock_guard lock(mutex_);
+  buffers_.insert(&buffer);
+}
+
+void DeviceContext::remove(BufferContext& buffer) {
+  const std::lock_guard lock(mutex_);
+  buffers_.erase(&buffer);
+}
+
+DeviceContext::Use DeviceContext::use() {
+  Use use(life_);
+  const Engine* engine = opened();
+  if (engine == nullptr || !gpu::is_lost(engine->device)) return use;
+  use.unlock();
+  revive();
+  use.lock();
+  return use;
+}
+
+std::uint64_t DeviceContext::losses() {
+  const Use use(life_);
+  const Engine* engine = opened();
+  return generation_ + (engine != nullptr && gpu::is_lost(engine->device) ? 1 : 0);
+}
+
+void DeviceContext::revive() {
+  if (!api().reopens_devices) return;
+  const std::unique_lock lock(life_);
+  Engine* engine = opened();
+  if (engine == nullptr || !gpu::is_lost(engine->device)) return;
+  if (const Status done = reopen(*engine); !done) {
+    log(GGML_LOG_LEVEL_ERROR,
+        formatted("{} was lost and does not open again: {}", name_, done.error().message));
+    return;
+  }
+  ++generation_;
+  log(GGML_LOG_LEVEL_WARN, formatted("{} was lost, and was opened again.", name_));
+}
+
+Status DeviceContext::reopen(Engine& engine) {
+  auto fresh = gpu::reopen(engine.device);
+  if (!fresh) return std::unexpected(fresh.error());
+  std::vector<BufferContext*> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all.assign(buffers_.begin(), buffers_.end());
+  }
+  // First all that can fail.
+  std::vector<gpu::Buffer> buffers;
+  for (BufferContext* context : all) {
+    auto buffer = fresh->allocate(context->buffer.size(), "ggml");
+    if (!buffer) return std::unexpected(buffer.error());
+    const auto report = [this](const Failure& failure) {
+      log(GGML_LOG_LEVEL_ERROR, formatted("{}: {}", name_, failure.message));
+    };
+    if (Status ok = context->content.restore(*fresh, *buffer, context->is_transient(), report);
+        !ok) {
+      return ok;
+    }
+    buffers.push_back(std::move(*buffer));
+  }
+  engine.graphs.forget_all();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i]->buffer = std::move(buffers[i]);
+    if (!all[i]->content.is_plain()) note_gap();
+  }
+  engine.device = std::move(*fresh);
+  // Its kernels and tables were on the lost one.
+  std::destroy_at(&engine.executor);
+  std::construct_at(&engine.executor, engine.device);
+  return {};
 }
 
 }  // namespace weft::plugin

@@ -1,17 +1,24 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <shared_mutex>
 #include <string>
 #include <variant>
 
 #include "base/error.hpp"
+#include "content.hpp"
+#include "file_source.hpp"
 #include "gpu/gpu.hpp"
 #include "graph/executor.hpp"
 #include "graph_cache.hpp"
 #include "interface.hpp"
 
 namespace weft::plugin {
+
+struct BufferContext;
 
 /// What a device needs to run graphs.
 struct Engine {
@@ -35,7 +42,7 @@ class BufferType {
 };
 
 /// One adapter as ggml sees it. The GPU is opened when something is first wanted from it, since programs list devices
-/// that they never use. Lives until the process ends.
+/// that they never use. Where it is lost, it is opened again, with what is known of its buffers. Lives until the process ends.
 class DeviceContext {
  public:
   /// `address` is that of the adapter on the PCI bus; empty where it is not known.
@@ -54,6 +61,25 @@ class DeviceContext {
   /// The opened device if there is one already.
   Engine* opened();
 
+  /// Held while the device or its buffers are used: nothing takes their place meanwhile. Not to be taken twice by one thread.
+  using Use = std::shared_lock<std::shared_mutex>;
+  /// Also opens the device again where it was lost.
+  Use use();
+  /// Opens the device again if it was lost: buffers stay valid, with the bytes that files have. Nobody may hold a Use of the
+  /// calling thread.
+  void revive();
+  /// How often another device has taken the place of a lost one. Streams belong to the device they were made by.
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }
+  /// How often the device was lost so far.
+  [[nodiscard]] std::uint64_t losses();
+  /// Whether some bytes of a buffer may be gone, so that graphs have to look at what they read.
+  [[nodiscard]] bool has_gaps() const { return has_gaps_; }
+  void note_gap() { has_gaps_ = true; }
+
+  void add(BufferContext& buffer);
+  void remove(BufferContext& buffer);
+  FileSources& files() { return files_; }
+
   ggml_backend_device* device() { return &device_; }
   ggml_backend_buffer_type_t buffer_type() { return buffer_type_.get(); }
 
@@ -62,6 +88,8 @@ class DeviceContext {
   }
 
  private:
+  Status reopen(Engine& engine);
+
   std::string name_;
   std::string buffer_name_;
   gpu::AdapterInfo info_;
@@ -71,12 +99,31 @@ class DeviceContext {
   std::mutex mutex_;
   bool tried_ = false;
   std::unique_ptr<Engine> engine_;
+  std::shared_mutex life_;
+  std::atomic<std::uint64_t> generation_ = 0;
+  std::atomic<bool> has_gaps_ = false;
+  std::set<BufferContext*> buffers_;  ///< Guarded by mutex_.
+  FileSources files_;
 };
 
 /// A ggml buffer of a Weft device.
 struct BufferContext {
+  BufferContext(DeviceContext& owner, gpu::Buffer made) : device(owner), buffer(std::move(made)) {
+    device.add(*this);
+  }
+  BufferContext(const BufferContext&) = delete;
+  BufferContext& operator=(const BufferContext&) = delete;
+  ~BufferContext() { device.remove(*this); }
+
   DeviceContext& device;
   gpu::Buffer buffer;
+  Content content;
+  ggml_backend_buffer_t handle = nullptr;  ///< Knows what the buffer is used for.
+
+  /// Whether every graph writes anew what it reads there.
+  [[nodiscard]] bool is_transient() const {
+    return handle != nullptr && handle->usage == GGML_BACKEND_BUFFER_USAGE_COMPUTE;
+  }
 
   /// The context of a buffer, or null when the buffer is not Weft's.
   static BufferContext* of(ggml_backend_buffer_t buffer);
@@ -86,6 +133,8 @@ struct BufferContext {
 
 /// The bytes between the start of its buffer and a tensor.
 std::uint64_t offset_of(const ggml_tensor& tensor);
+/// The bytes of its buffer that a tensor spans.
+Range range_of(const ggml_tensor& tensor);
 
 /// A new backend (a stream of work) of a device; null when the device does not open.
 ggml_backend_t make_backend(DeviceContext& device);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <iterator>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "api.hpp"
@@ -154,6 +155,64 @@ Result<Planned> plan_graph(const ggml_cgraph& graph, std::span<ggml_tensor* cons
   return out;
 }
 
+Touch touch_of(const ggml_tensor& tensor, BufferContext& buffer) {
+  const Range range = range_of(tensor);
+  Touch touch{.buffer = &buffer, .first = range.first, .end = range.end};
+  std::ranges::copy(std::string_view(tensor.name).substr(0, touch.name.size() - 1),
+                    touch.name.begin());
+  return touch;
+}
+
+bool is_dense(const ggml_tensor& tensor) {
+  const auto view = to_view(tensor, {0, 0});
+  return view && view->is_dense();
+}
+
+/// What a graph reads of buffers that outlive it, and of inputs that the host wrote; and what it writes there.
+std::vector<Touch> touches_of(std::span<ggml_tensor* const> nodes) {
+  std::vector<Touch> out;
+  for (const ggml_tensor* node : nodes) {
+    if (!is_computed(*node)) continue;
+    const bool steps = node->op == GGML_OP_OPT_STEP_ADAMW || node->op == GGML_OP_OPT_STEP_SGD;
+    for (const ggml_tensor* source : node->src) {
+      BufferContext* buffer = source != nullptr ? BufferContext::of(*source) : nullptr;
+      if (buffer == nullptr) continue;
+      const ggml_tensor& root = source->view_src != nullptr ? *source->view_src : *source;
+      if (buffer->is_transient() && root.op != GGML_OP_NONE) continue;
+      out.push_back(touch_of(*source, *buffer));
+      out.back().reads = true;
+      out.back().writes = steps;
+    }
+    BufferContext* buffer = BufferContext::of(*node);
+    if (buffer == nullptr || buffer->is_transient()) continue;
+    out.push_back(touch_of(*node, *buffer));
+    out.back().writes = true;
+    // What is put into a tensor leaves the rest of it as it is.
+    const bool in_place = node->view_src != nullptr && node->op != GGML_OP_CPY;
+    out.back().reads = in_place || !is_dense(*node);
+  }
+  return out;
+}
+
+/// Looks whether what a graph reads is there, and notes what it writes.
+Status go_through(std::span<const Touch> touches, bool gaps) {
+  for (const Touch& touch : touches) {
+    if (touch.buffer->content.is_plain()) continue;
+    const Range range{touch.first, touch.end};
+    if (gaps && touch.reads && touch.buffer->content.lacks(range)) {
+      return fail(
+          ErrorCode::device_lost,
+          "The bytes of tensor \"{}\" are gone: they were on a device that was lost, or could not "
+          "be "
+          "written. Write them again; of a context's memory, clear its data and compute the "
+          "prompt again.",
+          touch.name.data());
+    }
+    if (touch.writes) touch.buffer->content.written(range);
+  }
+  return {};
+}
+
 /// The launches of a plan, ready to be replayed; empty where there are none.
 Result<gpu::Recording> record(graph::Executor& executor, gpu::Stream& stream,
                               const Planned& planned) {
@@ -194,8 +253,10 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
               .key = std::move(key),
               .buffers = {},
               .recording = std::move(*recording),
-              .nodes = std::move(planned->nodes)};
+              .nodes = std::move(planned->nodes),
+              .touches = touches_of(nodes)};
   for (const gpu::Buffer& buffer : planned->buffers) entry.buffers.push_back(buffer.id());
+  for (const Touch& touch : entry.touches) entry.buffers.push_back(touch.buffer->buffer.id());
   stats_.fused += planned->fused;
   ++stats_.recorded;
   repeats_ = 0;
@@ -206,6 +267,8 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
 
 Status GraphCache::run(const Entry& entry, gpu::Stream& stream) {
   for (const ggml_op op : entry.nodes) ++stats_.nodes.at(static_cast<std::size_t>(op));
+  const bool gaps = !entry.touches.empty() && entry.touches.front().buffer->device.has_gaps();
+  if (Status ok = go_through(entry.touches, gaps); !ok) return ok;
   if (!entry.recording) return {};
   stats_.launches += entry.recording.size();
   if (!timing_) return stream.replay(entry.recording);
@@ -233,6 +296,12 @@ void GraphCache::forget(std::uint64_t buffer_id) {
   repeats_ = 0;
   entries_.remove_if(
       [buffer_id](const Entry& entry) { return std::ranges::contains(entry.buffers, buffer_id); });
+}
+
+void GraphCache::forget_all() {
+  const std::lock_guard lock(mutex_);
+  repeats_ = 0;
+  entries_.clear();
 }
 
 GraphCache::Stats GraphCache::stats() const {

@@ -16,6 +16,18 @@
 
 namespace weft::plugin {
 
+struct BufferContext;
+
+/// A tensor outside of the memory that graphs write anew each time: what a graph reads of it or writes to it.
+struct Touch {
+  BufferContext* buffer = nullptr;
+  std::uint64_t first = 0;  ///< Bytes of the buffer from here
+  std::uint64_t end = 0;    ///< up to here.
+  bool reads = false;
+  bool writes = false;  ///< All of these bytes, unless it also reads them.
+  std::array<char, GGML_MAX_NAME> name{};
+};
+
 /// Graphs that were computed, recorded and ready to be replayed. A graph is known again by everything that its launches
 /// depend on: ops and their parameters, types, shapes, strides, and where every tensor lies. Thread-safe.
 class GraphCache {
@@ -42,6 +54,8 @@ class GraphCache {
   Status encode_ahead(gpu::Stream& stream);
   /// Drops every recording that uses the buffer, so that its memory can go.
   void forget(std::uint64_t buffer_id);
+  /// Drops all of them: their device is gone.
+  void forget_all();
   [[nodiscard]] Stats stats() const;
   /// From here on every graph is timed as a whole on the device, which waits for it.
   void time_graphs() { timing_ = true; }
@@ -57,6 +71,7 @@ class GraphCache {
     std::vector<std::uint64_t> buffers;
     gpu::Recording recording;    ///< Empty for a graph without launches.
     std::vector<ggml_op> nodes;  ///< The ops that it computes.
+    std::vector<Touch> touches;  ///< In the order of the nodes.
   };
 
   Status run(const Entry& entry, gpu::Stream& stream);

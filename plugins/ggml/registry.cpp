@@ -42,6 +42,7 @@ struct DeviceStats {
 };
 
 DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op) {
+  const DeviceContext::Use use = DeviceContext::of(device).use();
   const Engine* engine = DeviceContext::of(device).opened();
   if (engine == nullptr) return {};
   const GraphCache::Stats stats = engine->graphs.stats();
@@ -55,8 +56,14 @@ DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op) {
 
 /// For tests: loses the device as a driver would.
 bool lose_device(ggml_backend_dev_t device) {
+  const DeviceContext::Use use = DeviceContext::of(device).use();
   Engine* engine = DeviceContext::of(device).opened();
   return engine != nullptr && engine->device.lose_for_test().has_value();
+}
+
+/// How often the device was lost so far, for programs that compute again what was lost with it.
+std::uint64_t device_losses(ggml_backend_dev_t device) {
+  return DeviceContext::of(device).losses();
 }
 
 void* get_proc_address(ggml_backend_reg_t /*registry*/, const char* name) {
@@ -64,6 +71,9 @@ void* get_proc_address(ggml_backend_reg_t /*registry*/, const char* name) {
     return reinterpret_cast<void*>(device_stats);
   }
   if (std::string_view(name) == "weft_lose_device") return reinterpret_cast<void*>(lose_device);
+  if (std::string_view(name) == "weft_device_losses") {
+    return reinterpret_cast<void*>(device_losses);
+  }
   return nullptr;
 }
 

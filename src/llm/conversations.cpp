@@ -87,6 +87,11 @@ int Conversations::decode(std::span<const llama_token> tokens) {
   }
 }
 
+void Conversations::forget_all() {
+  for (Conversation& one : all_) one.past.clear();
+  api_->llama_memory_clear(memory(), true);
+}
+
 bool Conversations::shift(std::size_t keep) {
   Conversation& now = all_[current_];
   if (whole_states_ || !api_->llama_memory_can_shift(memory()) || now.past.size() < keep + 2) {

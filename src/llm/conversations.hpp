@@ -24,6 +24,8 @@ class Conversations {
   /// Computes tokens that follow; gives what llama_decode gives. Where there is no room for them, the other conversations are
   /// forgotten, the oldest first.
   int decode(std::span<const llama_token> tokens);
+  /// Forgets all of them, and clears what the memory holds: it was lost with its device.
+  void forget_all();
   /// Forgets half of what comes after the first `keep` tokens and moves the rest up. False where this memory cannot do that.
   bool shift(std::size_t keep);
 

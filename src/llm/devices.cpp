@@ -31,9 +31,15 @@ Status Session::State::add_local(const Libraries& libraries, const std::string& 
   }
   const std::size_t count = api->ggml_backend_reg_dev_count(registry);
   if (count == 0) return failure(ErrorCode::not_found, "There is no device to run on");
+  using CountLosses = std::uint64_t (*)(ggml_backend_dev_t);
+  const auto count_losses = reinterpret_cast<CountLosses>(
+      api->ggml_backend_reg_get_proc_address(registry, "weft_device_losses"));
   // All that were asked for, or else the first.
   for (std::size_t i = 0; i < (wanted.empty() ? 1 : count); ++i) {
-    add_device(api->ggml_backend_reg_dev_get(registry, i), devices);
+    ggml_backend_dev_t device = api->ggml_backend_reg_dev_get(registry, i);
+    add_device(device, devices);
+    if (count_losses == nullptr) continue;  // A plug-in of another release.
+    losses.emplace_back([count_losses, device] { return count_losses(device); });
   }
   return {};
 }

@@ -42,7 +42,8 @@ Status Session::State::load(const ModelOptions& options, Devices devices) {
   params.devices = devices.data();
   const bool all_layers = options.gpu_layers < 0;
   params.n_gpu_layers = !on_device ? 0 : all_layers ? most_layers : options.gpu_layers;
-  if (!options.map_file) params.load_mode = LLAMA_LOAD_MODE_NONE;
+  // Weights that are mapped come back after a device was lost (the plug-in reads their file again).
+  params.load_mode = options.map_file ? LLAMA_LOAD_MODE_MMAP : LLAMA_LOAD_MODE_NONE;
   params.progress_callback = report_progress;
   std::function<bool(float)> progress = options.progress;
   params.progress_callback_user_data = &progress;
@@ -111,6 +112,42 @@ Status Session::State::decode(std::span<const llama_token> tokens, const std::at
     if (status != 0) return failure(ErrorCode::internal, "Computing the next token failed");
   }
   return {};
+}
+
+bool Session::State::lost_device() {
+  std::uint64_t all = 0;
+  for (const auto& count : losses) all += count();
+  return std::exchange(known_losses, all) != all;
+}
+
+Status Session::State::compute(std::span<const llama_token> tokens, const std::atomic<bool>& stop) {
+  constexpr int most_losses =
+      8;  // Of one text: a device that is lost again and again is of no use.
+  constexpr int most_attempts = 2;  // A graph that was begun before the loss fails after it.
+  int lost = 0;
+  int attempts = 0;
+  const std::size_t before = conversations->past().size();
+  std::vector<llama_token> whole;
+  for (;;) {
+    log->take();
+    Status done = decode(tokens, stop);
+    // Reading the logits returns nothing, so that a loss may show only here.
+    api->llama_synchronize(context);
+    if (done && log->has_error()) {
+      done = failure(ErrorCode::internal, "Computing the next token failed");
+    }
+    if (done) return {};
+    if (lost_device() && ++lost <= most_losses) attempts = most_attempts;
+    if (attempts-- <= 0) return done;
+    if (whole.empty()) {
+      const auto past = conversations->past().first(before);
+      whole.assign(past.begin(), past.end());
+      whole.insert(whole.end(), tokens.begin(), tokens.end());
+      tokens = whole;
+    }
+    conversations->forget_all();
+    ++recoveries;
+  }
 }
 
 Result<Session> Session::open(const ModelOptions& options, const SamplingOptions& sampling) {
@@ -215,23 +252,22 @@ Result<Timing> Session::generate(std::string_view text, std::size_t tokens,
                 prompt->size(), room, room - 1);
   }
   api.llama_set_abort_callback(state_->context, is_set, const_cast<std::atomic<bool>*>(&stop));
-  state_->log->take();
   conversations.turn_to(*prompt);
+  state_->recoveries = 0;
   state_->sampler->start(*prompt);
   Timing timing;
   timing.cached_tokens = conversations.past().size();
   timing.prompt_tokens = prompt->size() - timing.cached_tokens;
   auto start = std::chrono::steady_clock::now();
   const auto unread = std::span(*prompt).subspan(timing.cached_tokens);
-  if (Status ok = state_->decode(unread, stop); !ok) return std::unexpected(ok.error());
-  api.llama_synchronize(state_->context);
+  if (Status ok = state_->compute(unread, stop); !ok) return std::unexpected(ok.error());
   timing.prompt_seconds = seconds_since(start);
 
   start = std::chrono::steady_clock::now();
   std::array<char, 256> piece{};
   while (!stop && timing.generated_tokens < tokens) {
     const llama_token next = state_->sampler->next(state_->context);
-    // Reading the logits returns nothing, so that a lost device only shows here: they are those of another token.
+    // Reading what the device chose returns nothing: an error there only shows here.
     if (state_->log->has_error()) {
       return state_->failure(ErrorCode::internal, "Computing the next token failed");
     }
@@ -248,11 +284,12 @@ Result<Timing> Session::generate(std::string_view text, std::size_t tokens,
       if (timing.full) break;
       ++timing.shifts;
     }
-    if (Status ok = state_->decode(std::span(&next, 1), stop); !ok) {
+    if (Status ok = state_->compute(std::span(&next, 1), stop); !ok) {
       return std::unexpected(ok.error());
     }
   }
   timing.generation_seconds = seconds_since(start);
+  timing.recoveries = state_->recoveries;
   return timing;
 }
 

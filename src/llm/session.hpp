@@ -50,6 +50,8 @@ struct Timing {
   std::size_t generated_tokens = 0;
   std::size_t shifts = 0;  ///< How often the context was full and lost its middle.
   bool full = false;       ///< It ended because the context was full.
+  std::size_t recoveries =
+      0;  ///< How often the text was read again because a device was lost and another took its place.
   double prompt_seconds = 0;
   double generation_seconds = 0;
 };

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -69,6 +70,9 @@ struct Session::State {
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<Conversations> conversations;  ///< None in a model that only has embeddings.
   bool shifts = false;
+  std::vector<std::function<std::uint64_t()>> losses;  ///< How often each device was lost so far.
+  std::uint64_t known_losses = 0;
+  std::size_t recoveries = 0;  ///< How often a text was read again because a device was lost.
 
   State() = default;
   State(const State&) = delete;
@@ -97,6 +101,11 @@ struct Session::State {
   Status make_context(const ModelOptions& options, bool on_device);
   [[nodiscard]] Result<std::vector<llama_token>> tokenize(std::string_view text) const;
   Status decode(std::span<const llama_token> tokens, const std::atomic<bool>& stop);
+  /// Computes tokens that follow in the current conversation, and waits for that. Where a device is lost on the way, it computes
+  /// the whole conversation on the one that takes its place.
+  Status compute(std::span<const llama_token> tokens, const std::atomic<bool>& stop);
+  /// Whether a device was lost since the last call.
+  bool lost_device();
   Status make_embedder();
 };
 

@@ -16,6 +16,7 @@ const std::string& refusal() {
 const Api& api() {
   static constexpr Api linked{
       .log_get = ggml_log_get,
+      .reopens_devices = false,
       .version = WEFT_GGML_API,  // The build reads it from ggml's own header.
       .buffer_init = ggml_backend_buffer_init,
       .nbytes = ggml_nbytes,
