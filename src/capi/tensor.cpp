@@ -1,15 +1,9 @@
 #include "weft/c/tensor.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <memory>
 #include <span>
-#include <vector>
 
 #include "capi/tensors.hpp"
-#include "gpu/lifetime.hpp"
-#include "graph/node.hpp"
-#include "graph/recover.hpp"
 
 using namespace weft;
 using namespace weft::capi;
@@ -35,13 +29,7 @@ weft_status weft_tensor_from_data(weft_device device, weft_dtype dtype, uint32_t
     if (bytes > 0) {
       value_of(on.write(gpu::whole(buffer), std::span(static_cast<const std::byte*>(data), bytes)));
     }
-    const Tensor made = tensor_at(object->device, buffer, view);
-    if (gpu::recovers_automatically(on)) {
-      const auto* first = static_cast<const std::byte*>(data);
-      const auto copy = std::make_shared<const std::vector<std::byte>>(first, first + bytes);
-      graph::keep_bytes(Access::value(made).node, [copy](const auto& put) { put(*copy); });
-    }
-    out = put(TensorObject{made.to(type, nowhere)});
+    out = put(TensorObject{tensor_at(object->device, buffer, view).to(type, nowhere)});
   });
 }
 

@@ -7,7 +7,7 @@
 
 #include "gpu/fault.hpp"
 
-// The C API over lost devices: is_lost, recover, recover_automatically, keep, and kernels of the user's own.
+// The C API over lost devices: is_lost, recover, keep, and kernels of the user's own.
 
 namespace weft::test {
 namespace {
@@ -89,18 +89,6 @@ TEST_F(FaultCApi, WhatIsKeptComesBack) {
   EXPECT_TRUE(std::string_view(weft_last_error()).contains("nothing says how it comes back"));
   EXPECT_EQ(weft_device_recover(device), WEFT_OK) << "nothing to do";
   for (weft_tensor made : {copied, asked_for, gone}) weft_tensor_free(made);
-}
-
-TEST_F(FaultCApi, ItRecoversByItself) {
-  EXPECT_EQ(weft_device_recover_automatically(device), WEFT_OK);
-  weft_tensor x = tensor({1, 2});
-  gpu::set_faults({.kind = "submit", .number = 1, .lose = true});
-  weft_tensor y = nullptr;
-  ASSERT_EQ(weft_tensor_add(x, x, &y), WEFT_OK) << weft_last_error();
-  EXPECT_EQ(read(y), (std::array<float, 2>{2, 4}));
-  EXPECT_FALSE(is_lost());
-  weft_tensor_free(x);
-  weft_tensor_free(y);
 }
 
 TEST_F(FaultCApi, KernelsOfOnesOwnAreCompiledAgain) {
