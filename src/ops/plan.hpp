@@ -78,6 +78,7 @@ struct BoundRange {
   int slot = -1;
   std::uint64_t offset = 0;  ///< A multiple of Caps::binding_alignment.
   std::uint64_t size = 0;  ///< A multiple of 16, may pass the end of the tensor by up to 15 bytes.
+  bool operator==(const BoundRange&) const = default;
 };
 
 /// Workgroups to start.
@@ -85,6 +86,7 @@ struct Grid {
   std::uint32_t x = 1;
   std::uint32_t y = 1;
   std::uint32_t z = 1;
+  bool operator==(const Grid&) const = default;
 };
 
 /// One kernel launch.
