@@ -142,9 +142,7 @@ fs::path cache_directory(const fs::path& wanted) {
 }
 
 DiskCache::DiskCache(fs::path directory, std::uint64_t max_bytes)
-    : directory_(std::move(directory)), max_bytes_(max_bytes), usable_(prepare(directory_)) {
-  if (usable_) prune();
-}
+    : directory_(std::move(directory)), max_bytes_(max_bytes), usable_(prepare(directory_)) {}
 
 fs::path DiskCache::file_of(std::span<const std::byte> key) const {
   return directory_ / formatted("{:016x}{:016x}{}", hash_bytes(key, 1), hash_bytes(key, 2), ending);
@@ -207,7 +205,9 @@ void DiskCache::store(std::span<const std::byte> key, std::span<const std::byte>
     }
     ++stores_;
     // What other processes stored meanwhile is not counted; they look at the whole directory too, now and then.
-    if (total_.fetch_add(sizeof head + key.size() + value.size()) > max_bytes_) prune();
+    // Who only reads never looks: with thousands of files that takes longer than opening a device.
+    total_ += sizeof head + key.size() + value.size();
+    if (!measured_.exchange(true) || total_ > max_bytes_) prune();
   } catch (...) {
     // A blob that is not stored is compiled again next time.
   }

@@ -22,7 +22,7 @@ std::filesystem::path cache_directory(const std::filesystem::path& wanted);
 /// like are not read.
 class DiskCache {
  public:
-  /// Makes the directory. The files used longest ago are removed whenever they exceed `max_bytes`.
+  /// Makes the directory. The files used longest ago are removed when one is stored and they exceed `max_bytes`.
   DiskCache(std::filesystem::path directory, std::uint64_t max_bytes);
 
   /// The bytes of the blob, or 0. They are copied to `value` if it is large enough.
@@ -39,6 +39,7 @@ class DiskCache {
   std::filesystem::path directory_;
   const std::uint64_t max_bytes_;
   std::atomic<std::uint64_t> total_{0};  ///< Bytes of the files, as far as this process knows.
+  std::atomic<bool> measured_{false};    ///< Whether the directory was looked at.
   const bool usable_;
   std::atomic<std::uint64_t> hits_{0};
   std::atomic<std::uint64_t> stores_{0};

@@ -121,6 +121,8 @@ TEST(DeviceCache, PrunesTheOldestWhenItIsFull) {
     std::ofstream(directory.path() / "not ours.txt") << std::string(100'000, 'x');
   }
   DiskCache cache(directory.path(), 35'000);
+  EXPECT_EQ(cache.load(some_bytes(16, 0), {}), 10'000U) << "who reads removes nothing";
+  cache.store(some_bytes(16, 10), some_bytes(4, 10));
   EXPECT_EQ(cache.load(some_bytes(16, 0), {}), 0U);
   EXPECT_EQ(cache.load(some_bytes(16, 6), {}), 0U);
   EXPECT_EQ(cache.load(some_bytes(16, 7), {}), 10'000U);
