@@ -7,43 +7,17 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/dtype.hpp"
+#include "base/members.hpp"
 #include "wgsl/template.hpp"
 
 namespace weft::ops {
 
-/// A named member of a Variant or Params struct; see `fields` in those structs.
-template <class Owner, class T>
-struct Field {
-  std::string_view name;
-  T Owner::* member;
-};
-
-template <class Owner, class T>
-constexpr Field<Owner, T> field(std::string_view name, T Owner::* member) {
-  return {name, member};
-}
-
 namespace detail {
-struct Anything {
-  template <class T>
-  operator T() const;
-};
-/// The number of members of an aggregate without array members.
-template <class T, class... Given>
-consteval std::size_t member_count() {
-  if constexpr (requires { T{std::declval<Given>()..., Anything{}}; }) {
-    return member_count<T, Given..., Anything>();
-  } else {
-    return sizeof...(Given);
-  }
-}
-
 template <class T>
 wgsl::Value to_value(const T& value) {
   if constexpr (std::same_as<T, DType>) {
@@ -58,18 +32,16 @@ wgsl::Value to_value(const T& value) {
 }
 }  // namespace detail
 
-/// The template constants of a Variant. A Variant lists every member in `fields`, and nothing but a Variant
-/// reaches the renderer, so the text of a kernel cannot depend on anything that its cache key does not hold.
+/// The template constants of a Variant: its members, in capitals. Nothing but a Variant reaches the renderer, so the text of a
+/// kernel cannot depend on anything that its cache key does not hold.
 template <class Variant>
 wgsl::Constants constants_of(const Variant& variant) {
-  static_assert(detail::member_count<Variant>() == std::tuple_size_v<decltype(Variant::fields)>,
-                "a member of the Variant is missing in its `fields`");
   wgsl::Constants out;
-  std::apply(
-      [&](const auto&... f) {
-        (out.emplace(std::string(f.name), detail::to_value(variant.*(f.member))), ...);
-      },
-      Variant::fields);
+  for_each_member(variant, [&](std::string_view name, const auto& value) {
+    std::string constant(name);
+    for (char& c : constant) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    out.emplace(std::move(constant), detail::to_value(value));
+  });
   return out;
 }
 
@@ -104,20 +76,24 @@ struct ParamBlock {
   void add(const std::string& name, const std::array<T, N>& values) {
     for (std::size_t i = 0; i < N; ++i) add(name + "_" + std::to_string(i), values[i]);
   }
+  /// Those of a struct, by their own names.
+  template <class T>
+  void add_members(const T& of) {
+    for_each_member(of, [&](std::string_view name, const auto& value) {
+      if constexpr (requires { add(std::string(name), value); }) {
+        add(std::string(name), value);
+      } else {
+        add_members(value);
+      }
+    });
+  }
 };
 
-/// The parameter block of a Params struct (members: u32, i32, f32 and std::arrays of them).
+/// The parameter block of a Params struct (members: u32, i32, f32, std::arrays of them, and structs of these).
 template <class Params>
 ParamBlock block_of(const Params& params) {
   ParamBlock block;
-  std::apply([&](const auto&... f) { (block.add(std::string(f.name), params.*(f.member)), ...); },
-             Params::fields);
-  constexpr std::size_t bytes = std::apply(
-      [](const auto&... f) {
-        return (std::size_t{0} + ... + sizeof(std::declval<const Params&>().*(f.member)));
-      },
-      Params::fields);
-  static_assert(bytes == sizeof(Params), "a member of the Params is missing in its `fields`");
+  block.add_members(params);
   return block;
 }
 

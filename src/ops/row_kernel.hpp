@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "ops/fields.hpp"
@@ -26,12 +25,6 @@ struct RowTile {
   bool across =
       false;  ///< Neighbouring invocations take neighbouring rows, not neighbouring elements of a row.
   bool exact = false;  ///< Every chunk of every invocation lies inside the row.
-
-  static constexpr auto fields =
-      std::tuple{field("CHUNK", &RowTile::chunk),       field("SIZE", &RowTile::size),
-                 field("LANES", &RowTile::lanes),       field("CHUNKS", &RowTile::chunks),
-                 field("SUBGROUP", &RowTile::subgroup), field("PAIRS", &RowTile::pairs),
-                 field("ACROSS", &RowTile::across),     field("EXACT", &RowTile::exact)};
 };
 
 /// What a row kernel does with an operand.

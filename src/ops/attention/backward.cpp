@@ -32,7 +32,6 @@ Result<const BackwardKernel*> choose(std::string_view forced, const Gradient& gr
 
 struct DeltaVariant {
   bool vec = false;
-  static constexpr auto fields = std::tuple{field("VEC", &DeltaVariant::vec)};
 };
 
 Result<Dispatch> launch_delta(const Gradient& gradient, const Caps& caps) {

@@ -24,15 +24,6 @@ struct Variant {
   bool vec = false;
   bool out_vec = false;
 
-  static constexpr auto fields =
-      std::tuple{field("DK", &Variant::dk),         field("DV", &Variant::dv),
-                 field("BK", &Variant::bk),         field("WM", &Variant::wm),
-                 field("WN", &Variant::wn),         field("TM", &Variant::tm),
-                 field("SG", &Variant::subgroup),   field("MM", &Variant::mm),
-                 field("MN", &Variant::mn),         field("MK", &Variant::mk),
-                 field("K_FULL", &Variant::k_full), field("V_FULL", &Variant::v_full),
-                 field("VEC", &Variant::vec),       field("OUT_VEC", &Variant::out_vec)};
-
   [[nodiscard]] std::uint64_t rows() const { return std::uint64_t{wm} * tm * mm; }
 };
 

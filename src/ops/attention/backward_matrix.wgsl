@@ -5,9 +5,9 @@
 // four columns, LPR groups apart. Gradients of logits are small, so they are multiplied by `lift` before they are rounded to f16.
 // Workgroup memory: a tile of each operand of the other side (rows of 8-half groups, padded by one), both products and both
 // weights (padded by 32 and 16 bytes). The next rows are fetched into registers while these are multiplied.
-// Assumes: subgroups of SG invocations, numbered subgroup by subgroup; DK and DV are sizes rounded up to WN matrices.
-#let SGS = WM * WN
-#let THREADS = SGS * SG
+// Assumes: subgroups of SUBGROUP invocations, numbered subgroup by subgroup; DK and DV are sizes rounded up to WN matrices.
+#let SUBGROUP_COUNT = WM * WN
+#let THREADS = SUBGROUP_COUNT * SUBGROUP
 #let RM = TM * MM
 #let BO = WM * RM
 #let LPR = THREADS / BO

@@ -16,14 +16,6 @@ struct Variant {
   bool rolled = false;
   std::uint32_t chunks = 1;        // of 64 columns of q and k
   std::uint32_t value_chunks = 1;  // of v
-
-  static constexpr auto fields = std::tuple{field("VEC", &Variant::vec),
-                                            field("OUT_VEC", &Variant::out_vec),
-                                            field("MASK", &Variant::mask),
-                                            field("CAP", &Variant::cap),
-                                            field("ROLLED", &Variant::rolled),
-                                            field("CHUNKS", &Variant::chunks),
-                                            field("VALUE_CHUNKS", &Variant::value_chunks)};
 };
 
 constexpr std::uint32_t most_chunks = 4;

@@ -12,11 +12,6 @@ struct Variant {
   bool sinks = false;
   bool lse = false;
   bool packed = false;
-
-  static constexpr auto fields =
-      std::tuple{field("TEAMS", &Variant::teams), field("Y_VEC", &Variant::y_vec),
-                 field("SINKS", &Variant::sinks), field("LSE", &Variant::lse),
-                 field("PACKED", &Variant::packed)};
 };
 
 }  // namespace

@@ -23,15 +23,6 @@ struct Variant {
   bool sinks = false;
   bool lse = false;
   bool partial = false;
-
-  static constexpr auto fields =
-      std::tuple{field("ROWS", &Variant::rows),     field("SHUFFLE", &Variant::shuffle),
-                 field("FLIGHT", &Variant::flight), field("AHEAD", &Variant::ahead),
-                 field("HELD", &Variant::held),     field("TURNED", &Variant::turned),
-                 field("ROUNDS", &Variant::rounds), field("Q_VEC", &Variant::q_vec),
-                 field("VEC", &Variant::vec),       field("Y_VEC", &Variant::y_vec),
-                 field("MASK", &Variant::mask),     field("SINKS", &Variant::sinks),
-                 field("LSE", &Variant::lse),       field("PARTIAL", &Variant::partial)};
 };
 
 /// Floats that the rows of q have in workgroup memory.

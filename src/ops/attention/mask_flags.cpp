@@ -9,9 +9,6 @@ struct Variant {
   std::uint32_t queries = 64;
   std::uint32_t keys = 64;
   bool vec = false;
-
-  static constexpr auto fields = std::tuple{
-      field("BQ", &Variant::queries), field("BK", &Variant::keys), field("VEC", &Variant::vec)};
 };
 
 }  // namespace

@@ -32,29 +32,6 @@ struct Variant {
   bool sinks = false;
   bool lse = false;
   bool partial = false;
-
-  static constexpr auto fields = std::tuple{field("DK", &Variant::dk),
-                                            field("DV", &Variant::dv),
-                                            field("BK", &Variant::bk),
-                                            field("WM", &Variant::wm),
-                                            field("WN", &Variant::wn),
-                                            field("TM", &Variant::tm),
-                                            field("SG", &Variant::subgroup),
-                                            field("MM", &Variant::mm),
-                                            field("MN", &Variant::mn),
-                                            field("MK", &Variant::mk),
-                                            field("K_FULL", &Variant::k_full),
-                                            field("V_FULL", &Variant::v_full),
-                                            field("VEC", &Variant::vec),
-                                            field("Q_VEC", &Variant::q_vec),
-                                            field("Y_VEC", &Variant::y_vec),
-                                            field("MASK", &Variant::mask),
-                                            field("MASK_VEC", &Variant::mask_vec),
-                                            field("LISTED", &Variant::listed),
-                                            field("CAP", &Variant::cap),
-                                            field("SINKS", &Variant::sinks),
-                                            field("LSE", &Variant::lse),
-                                            field("PARTIAL", &Variant::partial)};
 };
 
 /// How a workgroup divides its work, see matrix.wgsl.

@@ -8,9 +8,9 @@
 // Workgroup memory: keys, values (rows of 8-half groups, padded by one), logits and weights (padded by 32 and 16 bytes, which
 // spreads banks). Queries pass through the tile of keys.
 // With LISTED the list of mask_list.wgsl says which blocks of keys there are, and which need the mask.
-// Assumes: subgroups of SG invocations, numbered subgroup by subgroup; DK and DV are sizes rounded up to matrices, DV / WN too.
-#let SGS = WM * WN
-#let THREADS = SGS * SG
+// Assumes: subgroups of SUBGROUP invocations, numbered subgroup by subgroup; DK and DV are sizes rounded up to matrices, DV / WN too.
+#let SUBGROUP_COUNT = WM * WN
+#let THREADS = SUBGROUP_COUNT * SUBGROUP
 #let RM = TM * MM
 #let BQ = WM * RM
 #let LPR = THREADS / BQ
@@ -44,7 +44,7 @@ var<workgroup> k_tile: array<vec4<u32>, {{TILE_ROWS * K_ROW}}>;
 var<workgroup> v_tile: array<vec4<u32>, {{BK * V_ROW}}>;
 var<workgroup> strips: array<vec4<u32>, {{BQ * STRIP_ROW}}>;
 var<workgroup> weights: array<vec2<u32>, {{BQ * WEIGHT_ROW}}>;
-var<workgroup> grown: array<u32, {{SGS}}>;
+var<workgroup> grown: array<u32, {{SUBGROUP_COUNT}}>;
 
 fn strip_load(at: u32) -> vec4<f32> { return bitcast<vec4<f32>>(strips[at]); }
 fn across(v: vec4<f32>) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }
@@ -202,7 +202,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
     let any = workgroupUniformLoad(&grown);
 #let ANY = "any[0]"
-#for g in 1..SGS
+#for g in 1..SUBGROUP_COUNT
 #let ANY = ANY + " + any[" + g + "]"
 #endfor
     if ({{ANY}} > 0u) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <tuple>
 
 #include "base/math.hpp"
 #include "ops/aligned.hpp"
@@ -98,37 +97,6 @@ struct Params {
   float bias = 0;
   std::int32_t causal_end = 0;
   std::int32_t window_start = 0;
-
-  static constexpr auto fields = std::tuple{field("jobs", &Params::jobs),
-                                            field("blocks", &Params::blocks),
-                                            field("splits", &Params::splits),
-                                            field("splits_first", &Params::splits_first),
-                                            field("splits_total", &Params::splits_total),
-                                            field("split_keys", &Params::split_keys),
-                                            field("part_row", &Params::part_row),
-                                            field("part_stats", &Params::part_stats),
-                                            field("batches", &Params::batches),
-                                            field("heads", &Params::heads),
-                                            field("queries", &Params::queries),
-                                            field("keys", &Params::keys),
-                                            field("size", &Params::size),
-                                            field("value_size", &Params::value_size),
-                                            field("head_group", &Params::head_group),
-                                            field("batch_group", &Params::batch_group),
-                                            field("head_first", &Params::head_first),
-                                            field("batch_first", &Params::batch_first),
-                                            field("mask_batches", &Params::mask_batches),
-                                            field("mask_heads", &Params::mask_heads),
-                                            field("chunks", &Params::chunks),
-                                            field("value_chunks", &Params::value_chunks),
-                                            field("once", &Params::once),
-                                            field("slopes", &Params::slopes),
-                                            field("sinks_h", &Params::sinks_h),
-                                            field("scale", &Params::scale),
-                                            field("cap", &Params::cap),
-                                            field("bias", &Params::bias),
-                                            field("causal_end", &Params::causal_end),
-                                            field("window_start", &Params::window_start)};
 };
 
 /// The parameters that follow from a problem and its splits; a kernel adds blocks and jobs.

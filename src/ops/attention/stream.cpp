@@ -10,7 +10,7 @@ namespace {
 
 struct Variant {
   std::uint32_t rows = 1;
-  std::uint32_t subgroups = 4;
+  std::uint32_t subgroup_count = 4;
   std::uint32_t subgroup = 32;     // invocations of one
   std::uint32_t flight = 1;        // keys of an invocation at a time
   std::uint32_t chunks = 1;        // of 32 elements of a key
@@ -21,14 +21,6 @@ struct Variant {
   bool sinks = false;
   bool lse = false;
   bool partial = false;
-
-  static constexpr auto fields =
-      std::tuple{field("ROWS", &Variant::rows),     field("SGS", &Variant::subgroups),
-                 field("SG", &Variant::subgroup),   field("FLIGHT", &Variant::flight),
-                 field("CHUNKS", &Variant::chunks), field("VL", &Variant::value_lanes),
-                 field("Q_VEC", &Variant::q_vec),   field("Y_VEC", &Variant::y_vec),
-                 field("MASK", &Variant::mask),     field("SINKS", &Variant::sinks),
-                 field("LSE", &Variant::lse),       field("PARTIAL", &Variant::partial)};
 };
 
 constexpr std::uint32_t most_rows = 8;
@@ -88,7 +80,7 @@ std::uint64_t splits(const Problem& problem, const Caps& caps) {
 Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps& caps) {
   const bool partial = splits.part.given();
   const Variant variant{.rows = rows_of(problem),
-                        .subgroups = subgroups,
+                        .subgroup_count = subgroups,
                         .subgroup = caps.subgroup_max,
                         .chunks = narrow(ceil_div<std::uint64_t>(problem.size(), 32)),
                         .value_lanes = value_lanes(problem),

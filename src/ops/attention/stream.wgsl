@@ -1,7 +1,7 @@
-// Attention of few queries on devices with subgroups of SG invocations: a workgroup makes up to ROWS rows that share a head of keys, over
+// Attention of few queries on devices with subgroups of SUBGROUP invocations: a workgroup makes up to ROWS rows that share a head of keys, over
 // a split of the keys. Subgroups go through keys on their own, KEYS at a time, without barriers, and add up at the end.
-// Products: 4 neighbouring lanes have a key, whose row they read 4 x 8 elements at a time; a lane has KEYS / (SG / 4) keys. Weights: of the
-// 4 lanes each has the rows of its number. Values: VL lanes have a key, 8 columns each, and get its weights by shuffles.
+// Products: 4 neighbouring lanes have a key, whose row they read 4 x 8 elements at a time; a lane has KEYS / (SUBGROUP / 4) keys. Weights: of the
+// 4 lanes each has the rows of its number. Values: VALUE_LANES lanes have a key, 8 columns each, and get its weights by shuffles.
 // Loads run ahead: values are loaded before their weights are known, and the next keys before these weights are made.
 // Workgroup memory: the rows of q in f32; sums of the subgroups.
 #include "attention/score.wgsl"
@@ -11,17 +11,17 @@
 #include "attention/store.wgsl" with NAME="y" SIZE="value_size" VEC=Y_VEC
 #endif
 #let ONCE = ""
-#let THREADS = SGS * SG
-#let KEYS = FLIGHT * SG / 4
-#let BLOCK = SGS * KEYS
-#let VALUES = KEYS * VL / SG
+#let THREADS = SUBGROUP_COUNT * SUBGROUP
+#let KEYS = FLIGHT * SUBGROUP / 4
+#let BLOCK = SUBGROUP_COUNT * KEYS
+#let VALUES = KEYS * VALUE_LANES / SUBGROUP
 #let SETS = (ROWS + 3) / 4
 #let TURN = ROWS < 4 ? ROWS : 4
 #let Q_ROW = CHUNKS * 8
 var<workgroup> q_rows: array<vec4<f32>, {{ROWS * Q_ROW}}>;
-var<workgroup> sums: array<vec4<f32>, {{SGS * ROWS * VL * 2}}>;
-var<workgroup> tops: array<f32, {{SGS * ROWS}}>;
-var<workgroup> totals: array<f32, {{SGS * ROWS}}>;
+var<workgroup> sums: array<vec4<f32>, {{SUBGROUP_COUNT * ROWS * VALUE_LANES * 2}}>;
+var<workgroup> tops: array<f32, {{SUBGROUP_COUNT * ROWS}}>;
+var<workgroup> totals: array<f32, {{SUBGROUP_COUNT * ROWS}}>;
 
 @compute @workgroup_size({{THREADS}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -60,8 +60,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var a{{r}} = vec4<f32>();
   var b{{r}} = vec4<f32>();
 #endfor
-  let value_lane = lane % {{VL}}u;
-  let value_key = lane / {{VL}}u;
+  let value_lane = lane % {{VALUE_LANES}}u;
+  let value_key = lane / {{VALUE_LANES}}u;
   let column = min(value_lane * 8u, p.value_size - 8u);
 #for f in 0..FLIGHT
 #for c in 0..CHUNKS
@@ -91,7 +91,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   workgroupBarrier();
   for (var j0 = key_begin; j0 < key_end; j0 += {{BLOCK}}u) {
 #for n in 0..VALUES
-    let v{{n}} = v_words4((v_at0 + min(first + {{n * SG / VL}}u + value_key, last) * p.v_t + column) / 2u);
+    let v{{n}} = v_words4((v_at0 + min(first + {{n * SUBGROUP / VALUE_LANES}}u + value_key, last) * p.v_t + column) / 2u);
 #endfor
 #for f in 0..FLIGHT
 #for r in 0..ROWS
@@ -122,7 +122,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #for s in 0..SETS
 #for f in 0..FLIGHT
     let z{{s}}_{{f}} = logit_with({{ROWS - 4 * s > 3 ? "select(select(s{{4 * s}}_{{f}}, s{{4 * s + 1}}_{{f}}, part == 1u), select(s{{4 * s + 2}}_{{f}}, s{{4 * s + 3}}_{{f}}, part == 3u), part > 1u)" : ROWS - 4 * s > 1 ? "select(s{{4 * s}}_{{f}}, s{{4 * s + 1}}_{{f}}, part % 2u == 1u)" : "s{{4 * s}}_{{f}}"}},
-                               query{{s}}, first + {{f * SG / 4}}u + lane / 4u, slope{{s}} * mask{{s}}_{{f}});
+                               query{{s}}, first + {{f * SUBGROUP / 4}}u + lane / 4u, slope{{s}} * mask{{s}}_{{f}});
 #endfor
 #endfor
     first += {{BLOCK}}u;
@@ -136,7 +136,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #let STEP = 4
 #for level in 0..4
-#if STEP < SG
+#if STEP < SUBGROUP
     top{{s}} = max(top{{s}}, subgroupShuffleXor(top{{s}}, {{STEP}}u));
 #let STEP = STEP * 2
 #endif
@@ -160,11 +160,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #endfor
 #for n in 0..VALUES
-#let F = n * 4 / VL
+#let F = n * 4 / VALUE_LANES
     {
       let v_low = vec4<f32>(v_unpack2(v{{n}}.x), v_unpack2(v{{n}}.y));
       let v_high = vec4<f32>(v_unpack2(v{{n}}.z), v_unpack2(v{{n}}.w));
-      let source = ({{n * SG / VL}}u + value_key - {{F * SG / 4}}u) * 4u;
+      let source = ({{n * SUBGROUP / VALUE_LANES}}u + value_key - {{F * SUBGROUP / 4}}u) * 4u;
 #for r in 0..ROWS
       {
         let w = subgroupShuffle(w{{r / 4}}_{{F}}, source + {{r % 4}}u);
@@ -177,9 +177,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   }
 
   // The lanes of a subgroup that have other keys, then the subgroups.
-#let STEP = VL
+#let STEP = VALUE_LANES
 #for level in 0..4
-#if STEP < SG
+#if STEP < SUBGROUP
 #for r in 0..ROWS
   a{{r}} += subgroupShuffleXor(a{{r}}, {{STEP}}u);
   b{{r}} += subgroupShuffleXor(b{{r}}, {{STEP}}u);
@@ -189,7 +189,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #let STEP = 4
 #for level in 0..4
-#if STEP < SG
+#if STEP < SUBGROUP
 #for s in 0..SETS
   sum{{s}} += subgroupShuffleXor(sum{{s}}, {{STEP}}u);
 #endfor
@@ -204,22 +204,22 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
   if (value_key == 0u) {
 #for r in 0..ROWS
-    sums[(sg * {{ROWS}}u + {{r}}u) * {{VL * 2}}u + value_lane * 2u] = a{{r}};
-    sums[(sg * {{ROWS}}u + {{r}}u) * {{VL * 2}}u + value_lane * 2u + 1u] = b{{r}};
+    sums[(sg * {{ROWS}}u + {{r}}u) * {{VALUE_LANES * 2}}u + value_lane * 2u] = a{{r}};
+    sums[(sg * {{ROWS}}u + {{r}}u) * {{VALUE_LANES * 2}}u + value_lane * 2u + 1u] = b{{r}};
 #endfor
   }
   workgroupBarrier();
-  for (var n = t; n < {{ROWS * VL * 2}}u; n += {{THREADS}}u) {
-    let r = n / {{VL * 2}}u;
-    let d = n % {{VL * 2}}u * 4u;
+  for (var n = t; n < {{ROWS * VALUE_LANES * 2}}u; n += {{THREADS}}u) {
+    let r = n / {{VALUE_LANES * 2}}u;
+    let d = n % {{VALUE_LANES * 2}}u * 4u;
     if (r <= row_last && d < p.value_size) {
       var top = tops[r];
-      for (var s = 1u; s < {{SGS}}u; s++) { top = max(top, tops[s * {{ROWS}}u + r]); }
+      for (var s = 1u; s < {{SUBGROUP_COUNT}}u; s++) { top = max(top, tops[s * {{ROWS}}u + r]); }
       var v = vec4<f32>();
       var total = 0.0;
-      for (var s = 0u; s < {{SGS}}u; s++) {
+      for (var s = 0u; s < {{SUBGROUP_COUNT}}u; s++) {
         let factor = exp(tops[s * {{ROWS}}u + r] - top);
-        v += sums[(s * {{ROWS}}u + r) * {{VL * 2}}u + d / 4u] * factor;
+        v += sums[(s * {{ROWS}}u + r) * {{VALUE_LANES * 2}}u + d / 4u] * factor;
         total += totals[s * {{ROWS}}u + r] * factor;
       }
       finish(v, row0 + r, top, total, d, batch, head0, split);

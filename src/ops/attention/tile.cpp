@@ -18,12 +18,6 @@ struct Variant {
   bool partial = false;
   bool rolled = false;
   std::uint32_t chunks = 1;  // of 64 columns of the result
-
-  static constexpr auto fields =
-      std::tuple{field("VEC", &Variant::vec),       field("Y_VEC", &Variant::y_vec),
-                 field("MASK", &Variant::mask),     field("SINKS", &Variant::sinks),
-                 field("LSE", &Variant::lse),       field("PARTIAL", &Variant::partial),
-                 field("ROLLED", &Variant::rolled), field("CHUNKS", &Variant::chunks)};
 };
 
 Status can(const Problem&, const Caps&) { return {}; }

@@ -21,10 +21,6 @@ struct Variant {
   std::uint32_t rank = 1;
   std::uint32_t chunk = 1;
   std::uint32_t items = 1;  // chunks per invocation
-
-  static constexpr auto fields =
-      std::tuple{field("MODE", &Variant::mode), field("RANK", &Variant::rank),
-                 field("CHUNK", &Variant::chunk), field("ITEMS", &Variant::items)};
 };
 
 struct Params {
@@ -36,12 +32,6 @@ struct Params {
   std::array<std::uint32_t, max_rank> out{};  // extents of y
   std::array<std::uint32_t, max_rank> x{};
   std::array<std::uint32_t, max_rank> y{};
-
-  static constexpr auto fields =
-      std::tuple{field("total", &Params::total), field("value", &Params::value),
-                 field("first", &Params::first), field("low", &Params::low),
-                 field("size", &Params::size),   field("out", &Params::out),
-                 field("x", &Params::x),         field("y", &Params::y)};
 };
 
 constexpr std::int64_t most = 1LL << 29;  // keeps sums and doubled extents within 32 bits

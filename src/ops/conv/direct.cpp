@@ -1,7 +1,6 @@
 #include "ops/conv/direct.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -20,16 +19,12 @@ struct Variant {
   std::uint32_t chunk = 1;
   std::uint32_t items = 1;  // chunks per invocation
   bool single = false;      // input channels of an output
-
-  static constexpr auto fields =
-      std::tuple{field("MODE", &Variant::mode),   field("BIAS", &Variant::bias),
-                 field("LAST", &Variant::last),   field("CHUNK", &Variant::chunk),
-                 field("ITEMS", &Variant::items), field("SINGLE", &Variant::single)};
 };
 
 using unfold::Steps;
 
-struct Params : unfold::WindowParams {
+struct Params {
+  unfold::WindowParams window;
   std::uint32_t total = 0;
   std::uint32_t channels = 0;  // of the computed tensor
   std::uint32_t group_to = 0;  // its channels per group (weight: those of the output)
@@ -41,14 +36,6 @@ struct Params : unfold::WindowParams {
   Steps w{};
   Steps e{};
   Steps y{};
-
-  static constexpr auto fields = std::tuple_cat(
-      unfold::WindowParams::fields,
-      std::tuple{field("total", &Params::total), field("channels", &Params::channels),
-                 field("group_to", &Params::group_to), field("group_from", &Params::group_from),
-                 field("windows", &Params::windows), field("bias_step", &Params::bias_step),
-                 field("x", &Params::x), field("w", &Params::w), field("e", &Params::e),
-                 field("y", &Params::y)});
 };
 
 /// `view` with spatial dimensions of extent 1 in front of its own, three in all.
@@ -105,7 +92,7 @@ Result<Plan> plan_direct(const Problem& problem, Mode mode, const Caps& caps) {
   for (std::uint32_t i = 0; i < 3; ++i) {
     const std::uint32_t missing = 3 - problem.spatial();
     const Axis axis = i < missing ? Axis{} : problem.axes[i - missing];
-    params.set(i, image.shape[2 + i], out.shape[2 + i], w.shape[2 + i], axis);
+    params.window.set(i, image.shape[2 + i], out.shape[2 + i], w.shape[2 + i], axis);
   }
   const std::uint32_t image_group = narrow(image.shape[1] / problem.groups);
   const std::uint32_t out_group = narrow(out.shape[1] / problem.groups);

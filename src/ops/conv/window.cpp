@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -25,14 +24,6 @@ struct Variant {
   bool single = false;            // input channels of an output
   std::string_view words = "no";  // "even", "odd": pairs of x are read at once
   std::uint32_t size = 256;       // invocations of a workgroup, for gradients of weights
-
-  static constexpr auto fields =
-      std::tuple{field("KERNEL_H", &Variant::kernel_h), field("KERNEL_W", &Variant::kernel_w),
-                 field("STRIDE", &Variant::stride),     field("ITEMS", &Variant::items),
-                 field("CHUNK", &Variant::chunk),       field("LAST", &Variant::last),
-                 field("FLIP", &Variant::flip),         field("BIAS", &Variant::bias),
-                 field("SINGLE", &Variant::single),     field("WORDS", &Variant::words),
-                 field("SIZE", &Variant::size)};
 };
 
 using Four = std::array<std::uint32_t, 4>;
@@ -55,24 +46,6 @@ struct Params {
   std::uint32_t w_3 = 0;
   Four x{};
   Four y{};
-
-  static constexpr auto fields = std::tuple{field("total", &Params::total),
-                                            field("channels", &Params::channels),
-                                            field("group_to", &Params::group_to),
-                                            field("group_from", &Params::group_from),
-                                            field("in_h", &Params::in_h),
-                                            field("in_w", &Params::in_w),
-                                            field("out_h", &Params::out_h),
-                                            field("out_w", &Params::out_w),
-                                            field("pad_h", &Params::pad_h),
-                                            field("pad_w", &Params::pad_w),
-                                            field("bias_step", &Params::bias_step),
-                                            field("w_channel", &Params::w_channel),
-                                            field("w_from", &Params::w_from),
-                                            field("w_2", &Params::w_2),
-                                            field("w_3", &Params::w_3),
-                                            field("x", &Params::x),
-                                            field("y", &Params::y)};
 };
 
 Four steps_of(const View& view) {

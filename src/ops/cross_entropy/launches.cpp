@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -22,10 +21,6 @@ struct StatesVariant {
   bool probabilities = false;
   std::uint32_t block = 1;
   std::uint32_t subgroup = 0;
-
-  static constexpr auto fields = std::tuple{field("PROBABILITIES", &StatesVariant::probabilities),
-                                            field("BLOCK", &StatesVariant::block),
-                                            field("SUBGROUP", &StatesVariant::subgroup)};
 };
 
 struct StatesParams {
@@ -39,17 +34,6 @@ struct StatesParams {
   std::uint32_t t_inner = 1;
   std::uint32_t has_ignored = 0;
   std::int32_t ignored = 0;
-
-  static constexpr auto fields = std::tuple{field("rows", &StatesParams::rows),
-                                            field("columns", &StatesParams::columns),
-                                            field("first_column", &StatesParams::first_column),
-                                            field("all_columns", &StatesParams::all_columns),
-                                            field("x_row", &StatesParams::x_row),
-                                            field("x_inner", &StatesParams::x_inner),
-                                            field("t_row", &StatesParams::t_row),
-                                            field("t_inner", &StatesParams::t_inner),
-                                            field("has_ignored", &StatesParams::has_ignored),
-                                            field("ignored", &StatesParams::ignored)};
 };
 
 struct FinishVariant {
@@ -59,13 +43,6 @@ struct FinishVariant {
   bool has_loss = false;
   bool has_lse = false;
   bool has_share = false;
-
-  static constexpr auto fields = std::tuple{field("PROBABILITIES", &FinishVariant::probabilities),
-                                            field("MEAN", &FinishVariant::mean),
-                                            field("EACH", &FinishVariant::each),
-                                            field("HAS_LOSS", &FinishVariant::has_loss),
-                                            field("HAS_LSE", &FinishVariant::has_lse),
-                                            field("HAS_SHARE", &FinishVariant::has_share)};
 };
 
 struct RowsParams {
@@ -73,24 +50,14 @@ struct RowsParams {
   std::uint32_t columns = 0;
   std::uint32_t has_ignored = 0;
   std::int32_t ignored = 0;
-
-  static constexpr auto fields = std::tuple{
-      field("rows", &RowsParams::rows), field("columns", &RowsParams::columns),
-      field("has_ignored", &RowsParams::has_ignored), field("ignored", &RowsParams::ignored)};
 };
 
-struct NoVariant {
-  static constexpr auto fields = std::tuple{};
-};
+struct NoVariant {};
 
 struct BackVariant {
   bool probabilities = false;
   bool has_share = false;
   std::uint32_t block = 1;
-
-  static constexpr auto fields =
-      std::tuple{field("PROBABILITIES", &BackVariant::probabilities),
-                 field("HAS_SHARE", &BackVariant::has_share), field("BLOCK", &BackVariant::block)};
 };
 
 struct BackParams {
@@ -102,15 +69,6 @@ struct BackParams {
   float share = 1;
   std::uint32_t has_ignored = 0;
   std::int32_t ignored = 0;
-
-  static constexpr auto fields = std::tuple{field("count", &BackParams::count),
-                                            field("columns", &BackParams::columns),
-                                            field("first_row", &BackParams::first_row),
-                                            field("first_column", &BackParams::first_column),
-                                            field("dloss_row", &BackParams::dloss_row),
-                                            field("share", &BackParams::share),
-                                            field("has_ignored", &BackParams::has_ignored),
-                                            field("ignored", &BackParams::ignored)};
 };
 
 /// [rows, columns] where the rows of a tensor lie evenly apart.

@@ -28,14 +28,6 @@ struct Variant {
   std::uint32_t lanes = 1;   // rows: invocations per row
   bool shuffle = false;      // rows: use subgroup operations
   bool tail = false;         // rows: the last chunk in memory is partial
-
-  static constexpr auto fields =
-      std::tuple{field("DOMAIN", &Variant::domain),       field("MODE", &Variant::mode),
-                 field("EXCLUSIVE", &Variant::exclusive), field("REVERSE", &Variant::reverse),
-                 field("CARRIED", &Variant::carried),     field("KEPT_RANK", &Variant::kept_rank),
-                 field("CHUNK", &Variant::chunk),         field("LANES", &Variant::lanes),
-                 field("SIZE", &Variant::size),           field("SHUFFLE", &Variant::shuffle),
-                 field("TAIL", &Variant::tail),           field("COMBINE", &Variant::combine)};
 };
 
 struct Params {
@@ -54,22 +46,6 @@ struct Params {
   std::array<std::uint32_t, max_rank> kept_shape{};
   std::array<std::uint32_t, max_rank> kept_x{};
   std::array<std::uint32_t, max_rank> kept_y{};
-
-  static constexpr auto fields = std::tuple{field("groups", &Params::groups),
-                                            field("rows", &Params::rows),
-                                            field("count", &Params::count),
-                                            field("chunks", &Params::chunks),
-                                            field("span", &Params::span),
-                                            field("segments", &Params::segments),
-                                            field("first_segment", &Params::first_segment),
-                                            field("first_element", &Params::first_element),
-                                            field("sum_row", &Params::sum_row),
-                                            field("sum_segment", &Params::sum_segment),
-                                            field("scan_x", &Params::scan_x),
-                                            field("scan_y", &Params::scan_y),
-                                            field("kept_shape", &Params::kept_shape),
-                                            field("kept_x", &Params::kept_x),
-                                            field("kept_y", &Params::kept_y)};
 };
 
 /// Launches segments [first, last) of every sequence; `sums` is the table of segment sums where there is one.

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -17,9 +16,6 @@ namespace {
 struct Variant {
   std::uint32_t rank = 1;
   std::uint32_t chunk = 1;
-
-  static constexpr auto fields =
-      std::tuple{field("RANK", &Variant::rank), field("CHUNK", &Variant::chunk)};
 };
 
 using Words = std::array<std::uint32_t, max_rank>;
@@ -34,13 +30,6 @@ struct Params {
   Words x_stride{};
   Words y_stride{};
   Words n_stride{};
-
-  static constexpr auto fields =
-      std::tuple{field("chunks", &Params::chunks),     field("threshold", &Params::threshold),
-                 field("factor", &Params::factor),     field("stream", &Params::stream),
-                 field("n_off", &Params::n_off),       field("shape", &Params::shape),
-                 field("x_stride", &Params::x_stride), field("y_stride", &Params::y_stride),
-                 field("n_stride", &Params::n_stride)};
 };
 
 Status check(const Args& args) {

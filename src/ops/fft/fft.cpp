@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <ranges>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,9 +27,6 @@ struct PassVariant {
   std::uint64_t stages = 0;  // radices as digits of base 32
   std::uint32_t together = 1;
   std::uint32_t size = 256;
-  static constexpr auto fields =
-      std::tuple{field("MODE", &PassVariant::mode), field("STAGES", &PassVariant::stages),
-                 field("TOGETHER", &PassVariant::together), field("SIZE", &PassVariant::size)};
 };
 
 struct PassParams {
@@ -40,15 +36,10 @@ struct PassParams {
   std::uint32_t n = 0;      // convolve: elements of a row
   std::uint32_t inverse = 0;
   float scale = 1;
-  static constexpr auto fields =
-      std::tuple{field("total", &PassParams::total),     field("count", &PassParams::count),
-                 field("done", &PassParams::done),       field("n", &PassParams::n),
-                 field("inverse", &PassParams::inverse), field("scale", &PassParams::scale)};
 };
 
 struct ChirpVariant {
   std::string_view mode;
-  static constexpr auto fields = std::tuple{field("MODE", &ChirpVariant::mode)};
 };
 
 struct ChirpParams {
@@ -57,9 +48,6 @@ struct ChirpParams {
   std::uint32_t m = 0;
   std::uint32_t inverse = 0;
   float scale = 1;
-  static constexpr auto fields = std::tuple{
-      field("total", &ChirpParams::total), field("n", &ChirpParams::n), field("m", &ChirpParams::m),
-      field("inverse", &ChirpParams::inverse), field("scale", &ChirpParams::scale)};
 };
 
 Operand operand(std::string_view name, const View& view, Access access) {

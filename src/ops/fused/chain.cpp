@@ -92,9 +92,9 @@ std::string text_of(const Chain& chain) {
       "#include \"map/helpers.wgsl\"\n",
       std::ranges::any_of(chain.steps, is_special, &Step::function) ? 1 : 0);
   for (std::size_t k = 0; k < chain.steps.size(); ++k) {
-    text +=
-        formatted("#include \"map/functions.wgsl\" with FN=\"{}\" F_NAME=\"f{}\" S_NAME=\"s{}\"\n",
-                  chain.steps[k].function, k, k);
+    text += formatted(
+        "#include \"map/functions.wgsl\" with FUNCTION=\"{}\" F_NAME=\"f{}\" S_NAME=\"s{}\"\n",
+        chain.steps[k].function, k, k);
   }
   std::string parameters;
   for (std::size_t i = 0; i < chain.inputs.size(); ++i) {

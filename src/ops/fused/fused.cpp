@@ -1,7 +1,6 @@
 #include "ops/fused/fused.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
@@ -17,10 +16,6 @@ struct Variant {
   std::uint32_t rank = 1;
   std::uint32_t chunk = 1;
   bool ragged = false;
-
-  static constexpr auto fields =
-      std::tuple{field("INPUTS", &Variant::inputs), field("RANK", &Variant::rank),
-                 field("CHUNK", &Variant::chunk), field("RAGGED", &Variant::ragged)};
 };
 
 Status check_output(const View& y) {

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 
 #include "device/caps.hpp"
 #include "ops/fields.hpp"
@@ -42,14 +41,6 @@ struct ScatterVariant {
 
   std::string_view pass = "";  // of the sorted kernels, see scatter_sorted.wgsl
   bool groups = false;         // a workgroup per row (the last of these passes only)
-
-  static constexpr auto fields = std::tuple{field("PASS", &ScatterVariant::pass),
-                                            field("GROUPS", &ScatterVariant::groups),
-                                            field("DOMAIN", &ScatterVariant::domain),
-                                            field("HAS_STATUS", &ScatterVariant::has_status),
-                                            field("RANK", &ScatterVariant::rank),
-                                            field("CHUNK", &ScatterVariant::chunk),
-                                            field("ENTRIES_INNER", &ScatterVariant::entries_inner)};
 };
 
 /// The numbers of a launch.
@@ -73,26 +64,6 @@ struct ScatterParams {
   std::array<std::uint32_t, max_rank> source_line{};
   std::array<std::uint32_t, max_rank> index_line{};
   std::array<std::uint32_t, max_rank> position_line{};
-
-  static constexpr auto fields = std::tuple{field("total", &ScatterParams::total),
-                                            field("line_count", &ScatterParams::line_count),
-                                            field("entries", &ScatterParams::entries),
-                                            field("columns", &ScatterParams::columns),
-                                            field("blocks", &ScatterParams::blocks),
-                                            field("rows", &ScatterParams::rows),
-                                            field("first_row", &ScatterParams::first_row),
-                                            field("piece_rows", &ScatterParams::piece_rows),
-                                            field("y_row", &ScatterParams::y_row),
-                                            field("y_column", &ScatterParams::y_column),
-                                            field("source_entry", &ScatterParams::source_entry),
-                                            field("source_column", &ScatterParams::source_column),
-                                            field("index_entry", &ScatterParams::index_entry),
-                                            field("first_position", &ScatterParams::first_position),
-                                            field("shape", &ScatterParams::shape),
-                                            field("y_line", &ScatterParams::y_line),
-                                            field("source_line", &ScatterParams::source_line),
-                                            field("index_line", &ScatterParams::index_line),
-                                            field("position_line", &ScatterParams::position_line)};
 };
 
 /// The bytes that a job touches.

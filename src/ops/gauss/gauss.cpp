@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,8 +19,6 @@ struct Variant {
   std::uint32_t rank = 0;  // dimensions in front of the matrices
   bool solve = false;
   bool det = false;
-  static constexpr auto fields = std::tuple{
-      field("RANK", &Variant::rank), field("SOLVE", &Variant::solve), field("DET", &Variant::det)};
 };
 
 struct Params {
@@ -42,24 +39,6 @@ struct Params {
   Batch b{};
   Batch x{};
   Batch y{};
-
-  static constexpr auto fields = std::tuple{field("groups", &Params::groups),
-                                            field("n", &Params::n),
-                                            field("k", &Params::k),
-                                            field("nan", &Params::nan),
-                                            field("a_row", &Params::a_row),
-                                            field("a_column", &Params::a_column),
-                                            field("b_row", &Params::b_row),
-                                            field("b_column", &Params::b_column),
-                                            field("x_row", &Params::x_row),
-                                            field("x_column", &Params::x_column),
-                                            field("y_row", &Params::y_row),
-                                            field("y_column", &Params::y_column),
-                                            field("batch", &Params::batch),
-                                            field("a", &Params::a),
-                                            field("b", &Params::b),
-                                            field("x", &Params::x),
-                                            field("y", &Params::y)};
 };
 
 /// The strides of a batch, and of the rows and columns of a matrix.

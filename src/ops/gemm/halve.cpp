@@ -29,12 +29,6 @@ struct HalveParams {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
   std::uint32_t chunks = 0;
-
-  static constexpr auto fields =
-      std::tuple{field("batch", &HalveParams::batch),  field("x", &HalveParams::x),
-                 field("x_row", &HalveParams::x_row),  field("shape_x", &HalveParams::shape_x),
-                 field("rows", &HalveParams::rows),    field("columns", &HalveParams::columns),
-                 field("chunks", &HalveParams::chunks)};
 };
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }

@@ -20,14 +20,6 @@ struct Variant {
   std::uint32_t subgroup = 0;  // invocations of a subgroup
   bool a_f16 = true;
   bool b_f16 = true;
-
-  static constexpr auto fields =
-      std::tuple{field("BM", &Variant::bm),       field("BN", &Variant::bn),
-                 field("BK", &Variant::bk),       field("SM", &Variant::sm),
-                 field("SN", &Variant::sn),       field("MM", &Variant::mm),
-                 field("MN", &Variant::mn),       field("MK", &Variant::mk),
-                 field("BAND", &Variant::band),   field("SG", &Variant::subgroup),
-                 field("A_F16", &Variant::a_f16), field("B_F16", &Variant::b_f16)};
 };
 
 /// Rows of c should step by 1, so that matrices and vectors of it are stored at once.

@@ -7,13 +7,13 @@
 // rows per subgroup at a time: whole rows to c are faster than storing matrices to it.
 // Measured on an H200 and not better: two tiles in turn (one barrier less, half the workgroups per processor), loading
 // the next step's matrices early (the compiler orders loads itself), larger tiles, transposing while copying.
-// Assumes: subgroups of SG invocations, invocations numbered subgroup by subgroup, an operand tile divides evenly
+// Assumes: subgroups of SUBGROUP invocations, invocations numbered subgroup by subgroup, an operand tile divides evenly
 // among them. Any strides, any M, N; K_EDGE where K is not a multiple of BK.
 #include "gemm/place.wgsl"
 #include "gemm/epilogue.wgsl"
 #include "gemm/halves.wgsl" with NAME="a" DIR=A_DIR VEC=A_VEC F16=A_F16
 #include "gemm/halves.wgsl" with NAME="b" DIR=B_DIR VEC=B_VEC F16=B_F16
-#let THREADS = SM * SN * SG
+#let THREADS = SM * SN * SUBGROUP
 #let WM = BM / SM
 #let WN = BN / SN
 #let TM = WM / MM
@@ -34,7 +34,7 @@ var<workgroup> tile: array<vec4<u32>, {{max(STAGE, SM * SN * STRIP)}}>;
 
 // Hands a strip of MM rows, which the matrices of this subgroup were stored to, to the epilogue.
 fn flush(at: Place, m0: u32, n0: u32, strip: u32, lane: u32) {
-  for (var q = lane; q < {{MM * WN / 4}}u; q += {{SG}}u) {
+  for (var q = lane; q < {{MM * WN / 4}}u; q += {{SUBGROUP}}u) {
     let m = m0 + q / {{WN / 4}}u;
     let n = n0 + q % {{WN / 4}}u * 4u;
     if (m < p.m && n < p.n) {

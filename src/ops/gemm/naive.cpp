@@ -5,7 +5,6 @@ namespace {
 
 struct ReduceVariant {
   bool is_reduce = true;
-  static constexpr auto fields = std::tuple{field("IS_REDUCE", &ReduceVariant::is_reduce)};
 };
 
 constexpr std::uint32_t group_size = 64;

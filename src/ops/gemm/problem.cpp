@@ -29,30 +29,7 @@ struct Params {
   std::uint32_t c_split = 0;
   float alpha = 1;
   float beta = 0;
-  std::array<float, 4> scalars{};
-
-  static constexpr auto fields = std::tuple{field("m", &Params::m),
-                                            field("n", &Params::n),
-                                            field("k", &Params::k),
-                                            field("a_x", &Params::a_x),
-                                            field("a_k", &Params::a_k),
-                                            field("b_x", &Params::b_x),
-                                            field("b_k", &Params::b_k),
-                                            field("c_m", &Params::c_m),
-                                            field("c_n", &Params::c_n),
-                                            field("batch", &Params::batch),
-                                            field("a_batch", &Params::a_batch),
-                                            field("b_batch", &Params::b_batch),
-                                            field("c_batch", &Params::c_batch),
-                                            field("bias", &Params::bias),
-                                            field("a_scale", &Params::a_scale),
-                                            field("b_scale", &Params::b_scale),
-                                            field("splits", &Params::splits),
-                                            field("k_split", &Params::k_split),
-                                            field("c_split", &Params::c_split),
-                                            field("alpha", &Params::alpha),
-                                            field("beta", &Params::beta),
-                                            field("s", &Params::scalars)};
+  std::array<float, 4> s{};  // scalars of the activation
 };
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
@@ -107,7 +84,7 @@ Traits traits_of(const Problem& problem, std::uint32_t elements, std::uint64_t s
   const Layout a = layout_of(problem.a, 4, elements);
   const Layout b = layout_of(problem.b, 3, elements);
   return {
-      .activation = problem.activation,
+      .function = problem.activation,
       .beta = problem.beta != 0,
       .bias = spread_of(problem.bias),
       .a_scale = spread_of(problem.a_scale),
@@ -149,8 +126,8 @@ Launch launch_of(const Problem& problem, const Traits& traits, std::uint32_t ele
     params.a_scale[i] = u32(problem.a_scale.stride[i]);
     params.b_scale[i] = u32(problem.b_scale.stride[i]);
   }
-  for (std::size_t i = 0; i < params.scalars.size(); ++i) {
-    params.scalars[i] = static_cast<float>(problem.scalars[i]);
+  for (std::size_t i = 0; i < params.s.size(); ++i) {
+    params.s[i] = static_cast<float>(problem.scalars[i]);
   }
 
   View c = problem.c;

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "base/math.hpp"
@@ -54,7 +53,7 @@ Layout layout_of(const View& view, std::uint32_t k_dim, std::uint32_t elements);
 
 /// The launch choices that all kernels share. Everything here changes the shader text.
 struct Traits {
-  std::string_view activation = "copy";
+  std::string_view function = "copy";  // the activation
   bool beta = false;
   std::string_view bias = "none";     // none, row (one value per row), any
   std::string_view a_scale = "none";  // the same
@@ -68,15 +67,6 @@ struct Traits {
   bool b_vec = false;
   bool c_vec = false;
   bool n_tail = false;  // N is not a multiple of 4
-
-  static constexpr auto fields =
-      std::tuple{field("FN", &Traits::activation),   field("BETA", &Traits::beta),
-                 field("BIAS", &Traits::bias),       field("A_SCALE", &Traits::a_scale),
-                 field("B_SCALE", &Traits::b_scale), field("BATCHED", &Traits::batched),
-                 field("SPLIT", &Traits::split),     field("K_EDGE", &Traits::k_edge),
-                 field("A_DIR", &Traits::a_dir),     field("B_DIR", &Traits::b_dir),
-                 field("A_VEC", &Traits::a_vec),     field("B_VEC", &Traits::b_vec),
-                 field("C_VEC", &Traits::c_vec),     field("N_TAIL", &Traits::n_tail)};
 };
 
 /// Traits of a problem for a kernel that loads `elements` of a and b at once and steps through K by `step`.

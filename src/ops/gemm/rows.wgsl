@@ -7,7 +7,7 @@
 #include "gemm/epilogue.wgsl"
 #let TEAMS = THREADS / TEAM
 #let STEP = TEAM * 8
-var<workgroup> sums: array<vec4<f32>, {{SUBGROUPS ? THREADS / SG_MIN * COLS : THREADS}}>;
+var<workgroup> sums: array<vec4<f32>, {{SUBGROUPS ? THREADS / SUBGROUP_MIN * COLS : THREADS}}>;
 
 #for which in 0..2
 #let NAME = which == 0 ? "a" : "b"

@@ -17,13 +17,6 @@ struct Variant {
   std::uint32_t unroll = 1;
   std::uint32_t band = 8;
   bool edge = false;  // M or N is not a multiple of the tile
-
-  static constexpr auto fields =
-      std::tuple{field("BM", &Variant::bm),         field("BN", &Variant::bn),
-                 field("BK", &Variant::bk),         field("TM", &Variant::tm),
-                 field("TN", &Variant::tn),         field("STAGES", &Variant::stages),
-                 field("UNROLL", &Variant::unroll), field("BAND", &Variant::band),
-                 field("EDGE", &Variant::edge)};
 };
 
 std::optional<RegisterTile> tile_for(const Problem& problem, const Context& context) {

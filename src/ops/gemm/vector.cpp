@@ -18,11 +18,6 @@ struct RowsVariant {
   std::uint32_t unroll = 1;
   std::uint32_t cols = 1;
   std::uint32_t subgroup_min = 0;  // 0: no subgroups
-
-  static constexpr auto fields =
-      std::tuple{field("THREADS", &RowsVariant::threads), field("TEAM", &RowsVariant::team),
-                 field("UNROLL", &RowsVariant::unroll), field("COLS", &RowsVariant::cols),
-                 field("SG_MIN", &RowsVariant::subgroup_min)};
 };
 
 struct ColumnsVariant {
@@ -30,10 +25,6 @@ struct ColumnsVariant {
   std::uint32_t ky = 32;
   std::uint32_t unroll = 1;
   std::uint32_t cols = 1;
-
-  static constexpr auto fields =
-      std::tuple{field("THREADS", &ColumnsVariant::threads), field("KY", &ColumnsVariant::ky),
-                 field("UNROLL", &ColumnsVariant::unroll), field("COLS", &ColumnsVariant::cols)};
 };
 
 /// The product with no more rows than columns, so that b is the large operand.

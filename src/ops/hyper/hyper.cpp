@@ -4,7 +4,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,10 +20,6 @@ struct Variant {
   std::string_view mode;
   bool gated = false;
   bool mixed = false;
-
-  static constexpr auto fields =
-      std::tuple{field("MODE", &Variant::mode), field("GATED", &Variant::gated),
-                 field("MIXED", &Variant::mixed)};
 };
 
 /// A tensor of a launch: its first dimension is the tokens, unless it is the same for all of them.

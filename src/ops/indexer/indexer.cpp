@@ -4,7 +4,6 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -22,8 +21,6 @@ constexpr std::uint64_t tile_keys = 64;
 
 struct Variant {
   bool masked = false;
-
-  static constexpr auto fields = std::tuple{field("MASKED", &Variant::masked)};
 };
 
 Status check(const Args& args) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -25,15 +24,6 @@ struct Variant {
   bool zeros = false;    // anything has to be subtracted
   bool words_a = false;  // four neighbours along K are one word
   bool words_b = false;
-
-  static constexpr auto fields = std::tuple{field("RANK", &Variant::rank),
-                                            field("UNSIGNED_A", &Variant::unsigned_a),
-                                            field("UNSIGNED_B", &Variant::unsigned_b),
-                                            field("ZERO_A", &Variant::zero_a),
-                                            field("ZERO_B", &Variant::zero_b),
-                                            field("ZEROS", &Variant::zeros),
-                                            field("WORDS_A", &Variant::words_a),
-                                            field("WORDS_B", &Variant::words_b)};
 };
 
 using Batch = std::array<std::uint32_t, max_rank - 2>;
@@ -57,25 +47,6 @@ struct Params {
   Batch a{};
   Batch b{};
   Batch y{};
-
-  static constexpr auto fields = std::tuple{field("groups", &Params::groups),
-                                            field("tiles_m", &Params::tiles_m),
-                                            field("tiles_n", &Params::tiles_n),
-                                            field("m", &Params::m),
-                                            field("n", &Params::n),
-                                            field("k", &Params::k),
-                                            field("a_row", &Params::a_row),
-                                            field("a_k", &Params::a_k),
-                                            field("b_k", &Params::b_k),
-                                            field("b_column", &Params::b_column),
-                                            field("y_row", &Params::y_row),
-                                            field("y_column", &Params::y_column),
-                                            field("za_step", &Params::za_step),
-                                            field("zb_step", &Params::zb_step),
-                                            field("batch", &Params::batch),
-                                            field("a", &Params::a),
-                                            field("b", &Params::b),
-                                            field("y", &Params::y)};
 };
 
 bool is_byte(DType type) { return type == DType::i8 || type == DType::u8; }

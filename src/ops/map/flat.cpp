@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -21,16 +20,10 @@ struct Variant {
   DType y_dtype = DType::f32;
   std::uint32_t chunk = 4;
   std::uint32_t group = 256;
-
-  static constexpr auto fields =
-      std::tuple{field("FN", &Variant::function),   field("DOMAIN", &Variant::domain),
-                 field("INPUTS", &Variant::inputs), field("Y_DTYPE", &Variant::y_dtype),
-                 field("CHUNK", &Variant::chunk),   field("GROUP", &Variant::group)};
 };
 
 struct Params {
-  std::array<std::uint32_t, 4> scalars{};
-  static constexpr auto fields = std::tuple{field("s", &Params::scalars)};
+  std::array<std::uint32_t, 4> s{};  // scalars of the function
 };
 
 }  // namespace
@@ -74,7 +67,7 @@ Result<std::optional<Dispatch>> plan_flat(std::span<const View> views, std::stri
     launch.operands.push_back({names[k - 1], views[k], Access::read, unit(views[k])});
   launch.operands.push_back({"y", y, Access::write, unit(y)});
   Params params;
-  std::ranges::copy(scalars, params.scalars.begin());
+  std::ranges::copy(scalars, params.s.begin());
   launch.source = "map/flat.wgsl";
   launch.constants = constants_of(variant);
   launch.params = block_of(params);

@@ -1,119 +1,119 @@
 // The elementwise functions on vectors V of four T (T: the type the function is computed in). Only the function
-// FN is kept, with the helpers it needs, as f(a, b, c); its scalar parameters are s0() … s3(). An includer that needs
+// FUNCTION is kept, with the helpers it needs, as f(a, b, c); its scalar parameters are s0() … s3(). An includer that needs
 // several functions includes helpers.wgsl itself and gives each its names F_NAME and S_NAME.
 #if !defined(F_NAME)
 #let F_NAME = "f"
 #let S_NAME = "s"
-#let NEEDS_ERF = FN == "erf" || FN == "gelu" || FN == "geglu" || FN == "gelu_back" || FN == "geglu_back"
-#let NEEDS_EXPM1 = FN == "expm1" || FN == "elu" || FN == "xielu"
-#let NEEDS_SPECIAL = FN == "asin" || FN == "acos" || FN == "atan" || FN == "atan2" || FN == "sinh" || FN == "cosh" || FN == "asinh" || FN == "acosh" || FN == "atanh" || FN == "erfinv" || FN == "lgamma" || FN == "digamma"
-#let NEEDS_LOG1P = FN == "log1p" || FN == "logaddexp" || FN == "softplus" || FN == "mish" || FN == "mish_back" || NEEDS_SPECIAL
+#let NEEDS_ERF = FUNCTION == "erf" || FUNCTION == "gelu" || FUNCTION == "geglu" || FUNCTION == "gelu_back" || FUNCTION == "geglu_back"
+#let NEEDS_EXPM1 = FUNCTION == "expm1" || FUNCTION == "elu" || FUNCTION == "xielu"
+#let NEEDS_SPECIAL = FUNCTION == "asin" || FUNCTION == "acos" || FUNCTION == "atan" || FUNCTION == "atan2" || FUNCTION == "sinh" || FUNCTION == "cosh" || FUNCTION == "asinh" || FUNCTION == "acosh" || FUNCTION == "atanh" || FUNCTION == "erfinv" || FUNCTION == "lgamma" || FUNCTION == "digamma"
+#let NEEDS_LOG1P = FUNCTION == "log1p" || FUNCTION == "logaddexp" || FUNCTION == "softplus" || FUNCTION == "mish" || FUNCTION == "mish_back" || NEEDS_SPECIAL
 #include "map/helpers.wgsl"
 #endif
 #for k in 0..4
 fn {{S_NAME}}{{k}}() -> T { return bitcast<T>(p.{{S_NAME}}_{{k}}); }
 #endfor
 
-#if FN == "copy"
+#if FUNCTION == "copy"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a; }
-#elif FN == "abs"
+#elif FUNCTION == "abs"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return abs(a); }
-#elif FN == "neg"
+#elif FUNCTION == "neg"
 #if DOMAIN == "u32"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return V(0u) - a; }
 #else
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return -a; }
 #endif
-#elif FN == "sign"
+#elif FUNCTION == "sign"
 #if DOMAIN == "u32"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return min(a, V(1u)); }
 #else
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, sign(a))" : "sign(a)"}}; }
 #endif
-#elif FN == "step"
+#elif FUNCTION == "step"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a > V(0)); }
-#elif FN == "square"
+#elif FUNCTION == "square"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * a; }
-#elif FN == "exp"
+#elif FUNCTION == "exp"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return exp(a); }
-#elif FN == "expm1"
+#elif FUNCTION == "expm1"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return expm14(a); }
-#elif FN == "log"
+#elif FUNCTION == "log"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return log4(a); }
-#elif FN == "log1p"
+#elif FUNCTION == "log1p"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return log1p4(a); }
-#elif FN == "sqrt"
+#elif FUNCTION == "sqrt"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return sqrt(a); }
-#elif FN == "rsqrt"
+#elif FUNCTION == "rsqrt"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return inverseSqrt(a); }
-#elif FN == "reciprocal"
+#elif FUNCTION == "reciprocal"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return V(1.0) / a; }
-#elif FN == "sin"
+#elif FUNCTION == "sin"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return sin4(a); }
-#elif FN == "cos"
+#elif FUNCTION == "cos"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return cos4(a); }
-#elif FN == "tan"
+#elif FUNCTION == "tan"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return tan4(a); }
-#elif FN == "tanh"
+#elif FUNCTION == "tanh"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return tanh4(a); }
-#elif FN == "erf"
+#elif FUNCTION == "erf"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return erf4(a); }
-#elif FN == "sigmoid"
+#elif FUNCTION == "sigmoid"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return sigmoid4(a); }
-#elif FN == "relu"
+#elif FUNCTION == "relu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, max(a, V(0.0)))" : "max(a, V(0))"}}; }
-#elif FN == "leaky_relu"
+#elif FUNCTION == "leaky_relu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a * {{S_NAME}}0(), a, a > V(0.0)); }
-#elif FN == "elu"
+#elif FUNCTION == "elu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select({{S_NAME}}0() * expm14(min(a, V(0.0))), a, a > V(0.0)); }
-#elif FN == "gelu_tanh"
+#elif FUNCTION == "gelu_tanh"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu4(a); }
-#elif FN == "gelu"
+#elif FUNCTION == "gelu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu_erf4(a); }
-#elif FN == "gelu_quick"
+#elif FUNCTION == "gelu_quick"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu_quick4(a); }
-#elif FN == "silu"
+#elif FUNCTION == "silu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * sigmoid4(a); }
-#elif FN == "hardswish"
+#elif FUNCTION == "hardswish"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * clamp((a + V(3.0)) / 6.0, V(0.0), V(1.0)); }
-#elif FN == "hardsigmoid"
+#elif FUNCTION == "hardsigmoid"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return clamp((a + V(3.0)) / 6.0, V(0.0), V(1.0)); }
-#elif FN == "softplus"
+#elif FUNCTION == "softplus"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return softplus4(a); }
-#elif FN == "mish"
+#elif FUNCTION == "mish"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * tanh4(softplus4(a)); }
-#elif FN == "xielu"
+#elif FUNCTION == "xielu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   return select((expm14(min(a, V({{S_NAME}}3()))) - a) * {{S_NAME}}0() + {{S_NAME}}2() * a, {{S_NAME}}1() * a * a + {{S_NAME}}2() * a, a > V(0.0));
 }
-#elif FN == "floor"
+#elif FUNCTION == "floor"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return floor(a); }
-#elif FN == "ceil"
+#elif FUNCTION == "ceil"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return ceil(a); }
-#elif FN == "round"
+#elif FUNCTION == "round"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return round(a); }
-#elif FN == "round_away"
+#elif FUNCTION == "round_away"
 // Comparing the rest, not adding 0.5 first: that would round 0.49999997 up.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let whole = trunc(a);
   return whole + select(V(0.0), sign(a), abs(a - whole) >= V(0.5));
 }
-#elif FN == "trunc"
+#elif FUNCTION == "trunc"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return trunc(a); }
-#elif FN == "clamp"
+#elif FUNCTION == "clamp"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let inside = min(max(a, V({{S_NAME}}0())), V({{S_NAME}}1()));
   return {{DOMAIN == "f32" ? "or_nan(a, inside)" : "inside"}};
 }
-#elif FN == "scale"
+#elif FUNCTION == "scale"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * {{S_NAME}}0() + V({{S_NAME}}1()); }
-#elif FN == "add"
+#elif FUNCTION == "add"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a + b; }
-#elif FN == "sub"
+#elif FUNCTION == "sub"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a - b; }
-#elif FN == "mul"
+#elif FUNCTION == "mul"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * b; }
-#elif (FN == "fmod" || FN == "remainder") && DOMAIN == "f32"
+#elif (FUNCTION == "fmod" || FUNCTION == "remainder") && DOMAIN == "f32"
 // The quotient may be rounded up to the next whole number; then the rest has the wrong sign. On GPUs, whose division is not
 // exact, it may also fall short of a whole number that it should be; then the rest is all of b.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
@@ -121,14 +121,14 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let mended = select(rest, rest + sign(a) * abs(b), rest * sign(a) < V(0.0));
   let below = select(mended, mended - sign(a) * abs(b), abs(mended) >= abs(b));
   let same_sign = select(below, a, abs(a) < abs(b));
-#if FN == "fmod"
+#if FUNCTION == "fmod"
   return same_sign;
 #else
   return select(same_sign, same_sign + b, same_sign * sign(b) < V(0.0));
 #endif
 }
-#elif FN == "div" || FN == "fmod" || FN == "remainder"
-#let OPERATOR = FN == "div" ? "/" : "%"
+#elif FUNCTION == "div" || FUNCTION == "fmod" || FUNCTION == "remainder"
+#let OPERATOR = FUNCTION == "div" ? "/" : "%"
 #if DOMAIN == "f32"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a / b; }
 #elif DOMAIN == "u32"
@@ -139,9 +139,9 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a {{OPERATOR}} select(b, V(1u), b 
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let overflow = (a == V(-0x7fffffffi - 1i)) & (b == V(-1i));
   let d = select(b, V(1i), (b == V(0i)) | overflow);
-#if FN == "div"
+#if FUNCTION == "div"
   return a / d;
-#elif FN == "fmod"
+#elif FUNCTION == "fmod"
   return a - a / d * d;
 #else
   let rest = a - a / d * d;
@@ -149,11 +149,11 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
 #endif
 }
 #endif
-#elif FN == "maximum"
+#elif FUNCTION == "maximum"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, or_nan(b, max(a, b)))" : "max(a, b)"}}; }
-#elif FN == "minimum"
+#elif FUNCTION == "minimum"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, or_nan(b, min(a, b)))" : "min(a, b)"}}; }
-#elif FN == "pow"
+#elif FUNCTION == "pow"
 // The builtin takes positive bases. With a whole exponent the sign follows from its parity; the root of a negative number
 // is NaN, which the square root gives.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
@@ -163,66 +163,66 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let real = select(power, sqrt(a), (a < V(0.0)) & (trunc(b) != b));
   return select(real, V(1.0), (b == V(0.0)) | (a == V(1.0)));
 }
-#elif FN == "logaddexp"
+#elif FUNCTION == "logaddexp"
 // Where the larger one is infinite, so is the sum, whatever the difference of two infinities is.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let larger = max(a, b);
   let sum = larger + log1p4(exp(-abs(a - b)));
   return or_nan(a, or_nan(b, select(sum, larger, abs(larger) > V(3.4028234e38))));
 }
-#elif FN == "atan2"
+#elif FUNCTION == "atan2"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return atan24(a, b); }
-#elif FN == "equal" || FN == "less" || FN == "less_equal" || FN == "greater" || FN == "greater_equal"
-#let SIGN = FN == "equal" ? "==" : FN == "less" ? "<" : FN == "less_equal" ? "<=" : FN == "greater" ? ">" : ">="
+#elif FUNCTION == "equal" || FUNCTION == "less" || FUNCTION == "less_equal" || FUNCTION == "greater" || FUNCTION == "greater_equal"
+#let SIGN = FUNCTION == "equal" ? "==" : FUNCTION == "less" ? "<" : FUNCTION == "less_equal" ? "<=" : FUNCTION == "greater" ? ">" : ">="
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), {{DOMAIN == "f32" ? "ordered(a, b) & " : ""}}(a {{SIGN}} b)); }
-#elif FN == "not_equal"
+#elif FUNCTION == "not_equal"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(1), V(0), {{DOMAIN == "f32" ? "ordered(a, b) & " : ""}}(a == b)); }
-#elif FN == "logical_and"
+#elif FUNCTION == "logical_and"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), truth(a) & truth(b)); }
-#elif FN == "logical_or"
+#elif FUNCTION == "logical_or"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), truth(a) | truth(b)); }
-#elif FN == "logical_xor"
+#elif FUNCTION == "logical_xor"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), truth(a) != truth(b)); }
-#elif FN == "logical_not"
+#elif FUNCTION == "logical_not"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(1), V(0), truth(a)); }
-#elif FN == "isnan"
+#elif FUNCTION == "isnan"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0.0), V(1.0), is_nan(a)); }
-#elif FN == "isinf"
+#elif FUNCTION == "isinf"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   return select(V(0.0), V(1.0), (bitcast<vec4<u32>>(a) & vec4<u32>(0x7fffffffu)) == vec4<u32>(0x7f800000u));
 }
-#elif FN == "isfinite"
+#elif FUNCTION == "isfinite"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   return select(V(0.0), V(1.0), (bitcast<vec4<u32>>(a) & vec4<u32>(0x7f800000u)) != vec4<u32>(0x7f800000u));
 }
-#elif FN == "nan_to_num"
+#elif FUNCTION == "nan_to_num"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let bits = bitcast<vec4<u32>>(a);
   let high = select(a, V({{S_NAME}}1()), bits == vec4<u32>(0x7f800000u));
   return select(select(high, V({{S_NAME}}2()), bits == vec4<u32>(0xff800000u)), V({{S_NAME}}0()), is_nan(a));
 }
-#elif FN == "exp2"
+#elif FUNCTION == "exp2"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return exp2(a); }
-#elif FN == "log2"
+#elif FUNCTION == "log2"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   return select(log2(a), near_log(a - V(1.0)) * 1.4426950408889634, (a > V(0.72)) & (a < V(1.4)));
 }
-#elif FN == "log10"
+#elif FUNCTION == "log10"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return log4(a) * 0.4342944819032518; }
-#elif FN == "asin" || FN == "acos" || FN == "atan" || FN == "sinh" || FN == "cosh" || FN == "asinh" || FN == "acosh" || FN == "atanh" || FN == "erfinv" || FN == "lgamma" || FN == "digamma"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{FN}}4(a); }
-#elif FN == "div_scalar"
+#elif FUNCTION == "asin" || FUNCTION == "acos" || FUNCTION == "atan" || FUNCTION == "sinh" || FUNCTION == "cosh" || FUNCTION == "asinh" || FUNCTION == "acosh" || FUNCTION == "atanh" || FUNCTION == "erfinv" || FUNCTION == "lgamma" || FUNCTION == "digamma"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{FUNCTION}}4(a); }
+#elif FUNCTION == "div_scalar"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a / V({{S_NAME}}0()); }
-#elif FN == "floor_divide" && DOMAIN == "f32"
+#elif FUNCTION == "floor_divide" && DOMAIN == "f32"
 // The quotient may be rounded up to the next whole number, or on GPUs fall short of the one that it should be.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let whole = floor(a / b);
   let rest = (a - whole * b) * sign(b);
   return select(select(whole, whole - V(1.0), rest < V(0.0)), whole + V(1.0), rest >= abs(b));
 }
-#elif FN == "floor_divide" && DOMAIN == "u32"
+#elif FUNCTION == "floor_divide" && DOMAIN == "u32"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a / max(b, V(1u)), V(0u), b == V(0u)); }
-#elif FN == "floor_divide"
+#elif FUNCTION == "floor_divide"
 // Nothing divided by 0; Vulkan leaves that open, and the lowest number divided by -1, which goes round.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let overflow = (a == V(-0x7fffffffi - 1i)) & (b == V(-1i));
@@ -231,52 +231,52 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let lower = (a - quotient * d != V(0i)) & ((a < V(0i)) != (d < V(0i)));
   return select(select(quotient, quotient - V(1i), lower), V(0i), b == V(0i));
 }
-#elif FN == "bitwise_and"
+#elif FUNCTION == "bitwise_and"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a & b; }
-#elif FN == "bitwise_or"
+#elif FUNCTION == "bitwise_or"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a | b; }
-#elif FN == "bitwise_xor"
+#elif FUNCTION == "bitwise_xor"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a ^ b; }
-#elif FN == "bitwise_not"
+#elif FUNCTION == "bitwise_not"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return ~a; }
-#elif FN == "left_shift"
+#elif FUNCTION == "left_shift"
 // Nothing is left of shifts by 32 and more, or by less than 0.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let n = vec4<u32>(b);
   return select(a << min(n, vec4<u32>(31u)), V(0), n > vec4<u32>(31u));
 }
-#elif FN == "right_shift"
+#elif FUNCTION == "right_shift"
 // With its sign, if the type has one.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let n = vec4<u32>(b);
   return {{DOMAIN == "u32" ? "select(a >> min(n, vec4<u32>(31u)), V(0u), n > vec4<u32>(31u))" : "a >> min(n, vec4<u32>(31u))"}};
 }
-#elif FN == "where"
+#elif FUNCTION == "where"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(c, b, truth(a)); }
-#elif FN == "reglu"
+#elif FUNCTION == "reglu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return or_nan(a, max(a, V(0.0))) * b; }
-#elif FN == "geglu_tanh"
+#elif FUNCTION == "geglu_tanh"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu4(a) * b; }
-#elif FN == "geglu"
+#elif FUNCTION == "geglu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu_erf4(a) * b; }
-#elif FN == "geglu_quick"
+#elif FUNCTION == "geglu_quick"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu_quick4(a) * b; }
-#elif FN == "swiglu"
+#elif FUNCTION == "swiglu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * sigmoid4(a) * b; }
-#elif FN == "swiglu_oai"
+#elif FUNCTION == "swiglu_oai"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let gate = min(a, V({{S_NAME}}1()));
   let up = clamp(b, V(-{{S_NAME}}1()), V({{S_NAME}}1()));
   return gate * sigmoid4({{S_NAME}}0() * gate) * (up + V(1.0));
 }
-#elif FN == "swiglu_clamp"
+#elif FUNCTION == "swiglu_clamp"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let gate = min(a, V({{S_NAME}}0()));
   return gate * sigmoid4(gate) * clamp(b, V(-{{S_NAME}}0()), V({{S_NAME}}0()));
 }
-#elif FN == "fill"
+#elif FUNCTION == "fill"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return V({{S_NAME}}0()); }
-#elif FN == "arange"
+#elif FUNCTION == "arange"
 // `a` holds element numbers here, see map.wgsl.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return V({{S_NAME}}0()) + a * {{S_NAME}}1(); }
 #else

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <string>
-#include <tuple>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
@@ -31,18 +30,10 @@ struct Variant {
   std::uint32_t chunk = 1;  // elements per chunk: 8, 4, 2 or 1
   bool ragged = false;
   bool arange = false;
-
-  static constexpr auto fields =
-      std::tuple{field("FN", &Variant::function),     field("DOMAIN", &Variant::domain),
-                 field("INPUTS", &Variant::inputs),   field("A_KIND", &Variant::a_kind),
-                 field("B_KIND", &Variant::b_kind),   field("C_KIND", &Variant::c_kind),
-                 field("Y_DTYPE", &Variant::y_dtype), field("RANK", &Variant::rank),
-                 field("CHUNK", &Variant::chunk),     field("RAGGED", &Variant::ragged),
-                 field("ARANGE", &Variant::arange)};
 };
 
 struct Params {
-  std::array<std::uint32_t, 4> scalars{};  // bit patterns in the domain type
+  std::array<std::uint32_t, 4> s{};  // scalars of the function, as bit patterns in the domain type
   std::uint32_t chunks = 0;
   std::uint32_t whole_chunks = 0;
   std::uint32_t count = 0;
@@ -54,19 +45,6 @@ struct Params {
   std::array<std::uint32_t, max_rank> stride1{};
   std::array<std::uint32_t, max_rank> stride2{};
   std::array<std::uint32_t, max_rank> stride_y{};
-
-  static constexpr auto fields = std::tuple{field("s", &Params::scalars),
-                                            field("chunks", &Params::chunks),
-                                            field("whole_chunks", &Params::whole_chunks),
-                                            field("count", &Params::count),
-                                            field("inner0", &Params::inner0),
-                                            field("inner1", &Params::inner1),
-                                            field("inner2", &Params::inner2),
-                                            field("shape", &Params::shape),
-                                            field("stride0", &Params::stride0),
-                                            field("stride1", &Params::stride1),
-                                            field("stride2", &Params::stride2),
-                                            field("stride_y", &Params::stride_y)};
 };
 
 std::string_view domain_of(DType type) {
@@ -329,7 +307,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
     const std::uint64_t count = y.count();
 
     Params params;
-    params.scalars = scalars;
+    params.s = scalars;
     params.count = static_cast<std::uint32_t>(count);
     params.chunks = static_cast<std::uint32_t>(ceil_div<std::uint64_t>(count, chunking.chunk));
     params.whole_chunks = static_cast<std::uint32_t>(count / chunking.chunk);

@@ -1,7 +1,6 @@
 #include "ops/map/transpose.hpp"
 
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "base/math.hpp"
@@ -17,11 +16,6 @@ struct Variant {
   std::uint32_t batch_rank = 0;
   bool a_vec = false;
   bool y_vec = false;
-
-  static constexpr auto fields =
-      std::tuple{field("DOMAIN", &Variant::domain), field("Y_DTYPE", &Variant::y_dtype),
-                 field("BATCH_RANK", &Variant::batch_rank), field("A_VEC", &Variant::a_vec),
-                 field("Y_VEC", &Variant::y_vec)};
 };
 
 struct Params {
@@ -35,17 +29,6 @@ struct Params {
   std::array<std::uint32_t, max_rank> shape{};  // batch dimensions
   std::array<std::uint32_t, max_rank> a_stride{};
   std::array<std::uint32_t, max_rank> y_stride{};
-
-  static constexpr auto fields = std::tuple{field("columns", &Params::columns),
-                                            field("rows", &Params::rows),
-                                            field("column_tiles", &Params::column_tiles),
-                                            field("row_tiles", &Params::row_tiles),
-                                            field("groups", &Params::groups),
-                                            field("a_column_stride", &Params::a_column_stride),
-                                            field("y_row_stride", &Params::y_row_stride),
-                                            field("shape", &Params::shape),
-                                            field("a_stride", &Params::a_stride),
-                                            field("y_stride", &Params::y_stride)};
 };
 
 /// True when groups of four elements along the contiguous dimension `fast` can be moved as one vector.

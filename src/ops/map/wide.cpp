@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -34,28 +33,16 @@ struct Variant {
   DType c_dtype = DType::i64;
   DType y_dtype = DType::i64;
   std::uint32_t rank = 1;
-
-  static constexpr auto fields =
-      std::tuple{field("FN", &Variant::function),     field("INPUTS", &Variant::inputs),
-                 field("A_DTYPE", &Variant::a_dtype), field("B_DTYPE", &Variant::b_dtype),
-                 field("C_DTYPE", &Variant::c_dtype), field("Y_DTYPE", &Variant::y_dtype),
-                 field("RANK", &Variant::rank)};
 };
 
 struct Params {
-  std::array<std::uint32_t, 4> scalars{};  // two numbers, low words first
+  std::array<std::uint32_t, 4> s{};  // scalars of the function: two numbers, low words first
   std::uint32_t count = 0;
   std::array<std::uint32_t, max_rank> shape{};
   std::array<std::uint32_t, max_rank> stride0{};
   std::array<std::uint32_t, max_rank> stride1{};
   std::array<std::uint32_t, max_rank> stride2{};
   std::array<std::uint32_t, max_rank> stride_y{};
-
-  static constexpr auto fields =
-      std::tuple{field("s", &Params::scalars),        field("count", &Params::count),
-                 field("shape", &Params::shape),      field("stride0", &Params::stride0),
-                 field("stride1", &Params::stride1),  field("stride2", &Params::stride2),
-                 field("stride_y", &Params::stride_y)};
 };
 
 /// The nearest 64-bit integer of a scalar.
@@ -75,8 +62,8 @@ void set_scalars(Params& params, const Args& args, const View& y) {
   }
   for (std::size_t i = 0; i < 2; ++i) {
     const auto bits = static_cast<std::uint64_t>(numbers[i]);
-    params.scalars[2 * i] = static_cast<std::uint32_t>(bits);
-    params.scalars[2 * i + 1] = static_cast<std::uint32_t>(bits >> 32U);
+    params.s[2 * i] = static_cast<std::uint32_t>(bits);
+    params.s[2 * i + 1] = static_cast<std::uint32_t>(bits >> 32U);
   }
 }
 

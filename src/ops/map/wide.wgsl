@@ -98,7 +98,7 @@ fn load_{{NAME}}(i: u32) -> W {
   return W({{NAME}}_at(i), 0u);
 #elif DTYPE == "i32" || DTYPE == "i16" || DTYPE == "i8"
   return whole({{NAME}}_at(i));
-#elif FN == "where" || FN == "logical_and" || FN == "logical_or" || FN == "logical_xor" || FN == "logical_not"
+#elif FUNCTION == "where" || FUNCTION == "logical_and" || FUNCTION == "logical_or" || FUNCTION == "logical_xor" || FUNCTION == "logical_not"
   return truth((bitcast<u32>({{NAME}}_at(i)) & 0x7fffffffu) != 0u);
 #else
   return from_float({{NAME}}_at(i));
@@ -123,95 +123,95 @@ fn store(i: u32, v: W) {
 fn f(a: W, b: W, c: W, number: u32) -> W {
   let s0 = W(p.s_0, p.s_1);
   let s1 = W(p.s_2, p.s_3);
-#if FN == "copy"
+#if FUNCTION == "copy"
   return a;
-#elif FN == "abs"
+#elif FUNCTION == "abs"
   return size(a);
-#elif FN == "neg"
+#elif FUNCTION == "neg"
   return negative(a);
-#elif FN == "sign"
+#elif FUNCTION == "sign"
   return select(truth(is_true(a)), W(0xffffffffu), below_zero(a));
-#elif FN == "step"
+#elif FUNCTION == "step"
   return truth(is_true(a) && !below_zero(a));
-#elif FN == "square"
+#elif FUNCTION == "square"
   return mul(a, a);
-#elif FN == "relu"
+#elif FUNCTION == "relu"
   return select(a, W(), below_zero(a));
-#elif FN == "clamp"
+#elif FUNCTION == "clamp"
   let high = select(a, s0, smaller(a, s0));
   return select(high, s1, smaller(s1, high));
-#elif FN == "scale"
+#elif FUNCTION == "scale"
   return add(mul(a, s0), s1);
-#elif FN == "add"
+#elif FUNCTION == "add"
   return add(a, b);
-#elif FN == "sub"
+#elif FUNCTION == "sub"
   return add(a, negative(b));
-#elif FN == "mul"
+#elif FUNCTION == "mul"
   return mul(a, b);
-#elif FN == "maximum"
+#elif FUNCTION == "maximum"
   return select(a, b, smaller(a, b));
-#elif FN == "minimum"
+#elif FUNCTION == "minimum"
   return select(b, a, smaller(a, b));
-#elif FN == "div"
+#elif FUNCTION == "div"
   return divide_signed(a, b).quotient;
-#elif FN == "fmod"
+#elif FUNCTION == "fmod"
   return divide_signed(a, b).rest;
-#elif FN == "remainder" || FN == "floor_divide"
+#elif FUNCTION == "remainder" || FUNCTION == "floor_divide"
   // Towards the lower number: one less where something with the other sign is left.
   if (!is_true(b)) { return W(); }
   let parts = divide_signed(a, b);
   let lower = is_true(parts.rest) && below_zero(parts.rest) != below_zero(b);
-#if FN == "remainder"
+#if FUNCTION == "remainder"
   return select(parts.rest, add(parts.rest, b), lower);
 #else
   return select(parts.quotient, add(parts.quotient, W(0xffffffffu)), lower);
 #endif
-#elif FN == "equal"
+#elif FUNCTION == "equal"
   return truth(all(a == b));
-#elif FN == "not_equal"
+#elif FUNCTION == "not_equal"
   return truth(any(a != b));
-#elif FN == "less"
+#elif FUNCTION == "less"
   return truth(smaller(a, b));
-#elif FN == "less_equal"
+#elif FUNCTION == "less_equal"
   return truth(!smaller(b, a));
-#elif FN == "greater"
+#elif FUNCTION == "greater"
   return truth(smaller(b, a));
-#elif FN == "greater_equal"
+#elif FUNCTION == "greater_equal"
   return truth(!smaller(a, b));
-#elif FN == "where"
+#elif FUNCTION == "where"
   return select(c, b, is_true(a));
-#elif FN == "logical_and"
+#elif FUNCTION == "logical_and"
   return truth(is_true(a) && is_true(b));
-#elif FN == "logical_or"
+#elif FUNCTION == "logical_or"
   return truth(is_true(a) || is_true(b));
-#elif FN == "logical_xor"
+#elif FUNCTION == "logical_xor"
   return truth(is_true(a) != is_true(b));
-#elif FN == "logical_not"
+#elif FUNCTION == "logical_not"
   return truth(!is_true(a));
-#elif FN == "bitwise_and"
+#elif FUNCTION == "bitwise_and"
   return a & b;
-#elif FN == "bitwise_or"
+#elif FUNCTION == "bitwise_or"
   return a | b;
-#elif FN == "bitwise_xor"
+#elif FUNCTION == "bitwise_xor"
   return a ^ b;
-#elif FN == "bitwise_not"
+#elif FUNCTION == "bitwise_not"
   return ~a;
-#elif FN == "left_shift"
+#elif FUNCTION == "left_shift"
   // Nothing is left of shifts by 64 and more, or by less than 0.
   if (b.y != 0u || b.x >= 64u) { return W(); }
   if (b.x >= 32u) { return W(0u, a.x << (b.x - 32u)); }
   return W(a.x << b.x, (a.y << b.x) | select(a.x >> (32u - b.x), 0u, b.x == 0u));
-#elif FN == "right_shift"
+#elif FUNCTION == "right_shift"
   let ends = W(bitcast<u32>(bitcast<i32>(a.y) >> 31u));
   if (b.y != 0u || b.x >= 64u) { return ends; }
   if (b.x >= 32u) { return W(bitcast<u32>(bitcast<i32>(a.y) >> (b.x - 32u)), ends.y); }
   return W((a.x >> b.x) | select(a.y << (32u - b.x), 0u, b.x == 0u), bitcast<u32>(bitcast<i32>(a.y) >> b.x));
-#elif FN == "fill"
+#elif FUNCTION == "fill"
   return s0;
-#elif FN == "arange"
+#elif FUNCTION == "arange"
   return add(s0, mul(W(number, 0u), s1));
 #else
-#error "wide.wgsl has no function {{FN}}"
+#error "wide.wgsl has no function {{FUNCTION}}"
 #endif
 }
 

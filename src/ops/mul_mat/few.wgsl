@@ -1,16 +1,16 @@
 // Weights of any type times 9 to 64 columns of x in f16, through subgroup matrices: part[s, c, r] = Σ x[c, k] w[r, k] over part s of k, f32.
 // Bound by reading and decoding the weights, which are read once and decoded to f16 in workgroup memory, never in memory.
-// Tile: SGS subgroups, BM rows of weights, all of BN columns, BK elements at a time; a subgroup has BM / SGS rows. Elements
+// Tile: SUBGROUP_COUNT subgroups, BM rows of weights, all of BN columns, BK elements at a time; a subgroup has BM / SUBGROUP_COUNT rows. Elements
 // of k stand in the order of the decoder's pieces (two runs of 8 that lie a gap apart), for weights and x alike.
 // Workgroup memory: a tile of weights and one of x, 8 halves per element, rows padded by one; later the sums. With AHEAD the next
 // weights are decoded into registers while these are multiplied.
-// Assumes: subgroups of SG invocations, numbered subgroup by subgroup; k is a multiple of 16, x has contiguous aligned rows.
+// Assumes: subgroups of SUBGROUP invocations, numbered subgroup by subgroup; k is a multiple of 16, x has contiguous aligned rows.
 #include "lib/quant/run.wgsl"
 #include "lib/quant/decode.wgsl" with NAME="w"
-#let THREADS = SGS * SG
+#let THREADS = SUBGROUP_COUNT * SUBGROUP
 #let PIECES = BK / 16
 #let LD = BK / 8 + 1
-#let WM = BM / SGS
+#let WM = BM / SUBGROUP_COUNT
 #let TM = WM / MM
 #let TN = BN / MN
 #let W_LOADS = BM * PIECES / THREADS
@@ -19,7 +19,7 @@
 #let LEFT = "subgroup_matrix_left<f16, {{MK}}, {{MM}}>"
 #let RIGHT = "subgroup_matrix_right<f16, {{MN}}, {{MK}}>"
 #let SUMS = "subgroup_matrix_result<f32, {{MN}}, {{MM}}>"
-var<workgroup> tile: array<vec4<u32>, {{max((BM + BN) * LD, SGS * BN * OUT_ROW)}}>;
+var<workgroup> tile: array<vec4<u32>, {{max((BM + BN) * LD, SUBGROUP_COUNT * BN * OUT_ROW)}}>;
 
 fn rounded(v: array<vec4<f32>, 2>) -> vec4<u32> {
   return vec4<u32>(bitcast<u32>(vec2<f16>(v[0].xy)), bitcast<u32>(vec2<f16>(v[0].zw)), bitcast<u32>(vec2<f16>(v[1].xy)), bitcast<u32>(vec2<f16>(v[1].zw)));
@@ -109,7 +109,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #endfor
   workgroupBarrier();
-  for (var q = lane; q < {{BN * WM / 4}}u; q += {{SG}}u) {
+  for (var q = lane; q < {{BN * WM / 4}}u; q += {{SUBGROUP}}u) {
     let c = q / {{WM / 4}}u;
     let r = m0 + sg * {{WM}}u + q % {{WM / 4}}u * 4u;
     if (c < p.n && r < p.m) {

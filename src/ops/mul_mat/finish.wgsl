@@ -1,10 +1,10 @@
-// Adds up sum{{r}}_{{c}} of ROWS rows and COLS columns over each team and stores them; expanded at the end of main. SG
-// invocations add by shuffles, the rest through `sums`. FN: what is applied at the
+// Adds up sum{{r}}_{{c}} of ROWS rows and COLS columns over each team and stores them; expanded at the end of main. SUBGROUP
+// invocations add by shuffles, the rest through `sums`. FUNCTION: what is applied at the
 // end, with GATED a gated unit of rows that take turns, or "none". With PACKS the results of a workgroup are whole blocks,
 // which also go to `packed`.
 #let STEP = 1
 #for level in 0..7
-#if STEP < SG
+#if STEP < SUBGROUP
 #for r in 0..ROWS
 #for c in 0..COLS
   sum{{r}}_{{c}} += subgroupShuffleXor(sum{{r}}_{{c}}, {{STEP}}u);
@@ -13,8 +13,8 @@
 #let STEP = STEP * 2
 #endif
 #endfor
-  if (lane % {{SG}}u == 0u) {
-    let at = lane / {{SG}}u * {{VALUES}}u;
+  if (lane % {{SUBGROUP}}u == 0u) {
+    let at = lane / {{SUBGROUP}}u * {{VALUES}}u;
 #for r in 0..ROWS
 #for c in 0..COLS
     sums[at + {{r * COLS + c}}u] = sum{{r}}_{{c}};
@@ -39,7 +39,7 @@
 #if BIAS
       total += bias_at(bias_start + c * p.bias_column + r * p.bias_row);
 #endif
-      y_put(y_start + c * y_column + r * p.y_row, {{FN == "none" ? "total" : "f(V(total), V(), V()).x"}});
+      y_put(y_start + c * y_column + r * p.y_row, {{FUNCTION == "none" ? "total" : "f(V(total), V(), V()).x"}});
     }
   }
 #else

@@ -18,12 +18,6 @@ struct Variant {
   std::uint32_t mn = 16;
   std::uint32_t mk = 16;
   std::uint32_t subgroup = 32;
-
-  static constexpr auto fields =
-      std::tuple{field("QTYPE", &Variant::type),  field("ALIGNED", &Variant::aligned),
-                 field("WIDTH", &Variant::width), field("ROWS", &Variant::rows),
-                 field("MM", &Variant::mm),       field("MN", &Variant::mn),
-                 field("MK", &Variant::mk),       field("SG", &Variant::subgroup)};
 };
 
 /// Rows and width of tiles where large kernels take long to compile.

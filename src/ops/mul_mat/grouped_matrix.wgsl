@@ -1,11 +1,11 @@
 // What grouped.wgsl does, through subgroup matrices: f16 operands, f32 sums.
-// Tile: 2 x 2 subgroups of SG invocations make WIDTH rows of x (as f16, with a factor per row) x ROWS of weights, in
+// Tile: 2 x 2 subgroups of SUBGROUP invocations make WIDTH rows of x (as f16, with a factor per row) x ROWS of weights, in
 // steps of 32 elements: two pieces of 16, in whatever order the blocks keep them. Workgroup memory: both tiles, rows of
 // 32 halves padded by 8, reused for the results on their way to y. A step is read and decoded before the barrier that ends
 // the multiplication of the last one, so that subgroups which are done with that do not wait.
 #include "lib/quant/run.wgsl"
 #include "lib/quant/decode.wgsl" with NAME="w" QTYPE=QTYPE ALIGNED=ALIGNED
-#let THREADS = 4 * SG
+#let THREADS = 4 * SUBGROUP
 #let W_LOADS = (ROWS * 2 + THREADS - 1) / THREADS
 #let X_LOADS = (WIDTH * 4 + THREADS - 1) / THREADS
 #let LD = 5
@@ -108,7 +108,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   subgroupMatrixStore<row_major>(&memory, strip + {{b * MN / 4}}u, c{{a}}_{{b}}, {{STRIP_ROW}}u);
 #endfor
   workgroupBarrier();
-  for (var q = lane; q < {{MM * WR / 4}}u; q += {{SG}}u) {
+  for (var q = lane; q < {{MM * WR / 4}}u; q += {{SUBGROUP}}u) {
     let number = sub_p * {{WP}}u + {{a * MM}}u + q / {{WR / 4}}u;
     let row = first_row + sub_r * {{WR}}u + q % {{WR / 4}}u * 4u;
     if (number < mine[2] && row < p.m) {

@@ -13,15 +13,10 @@ struct HalveParams {
   std::array<std::uint32_t, 5> x{};
   std::uint32_t rows = 0;
   std::uint32_t chunks = 0;
-
-  static constexpr auto fields =
-      std::tuple{field("shape", &HalveParams::shape), field("x", &HalveParams::x),
-                 field("rows", &HalveParams::rows), field("chunks", &HalveParams::chunks)};
 };
 
 struct HalveVariant {
   std::uint32_t threads = 256;
-  static constexpr auto fields = std::tuple{field("THREADS", &HalveVariant::threads)};
 };
 
 Result<Dispatch> launch_halve(const View& x, const View& halves, const View& scales,

@@ -60,8 +60,6 @@ Status check(const IdArgs& args) {
 struct AssignVariant {
   std::uint32_t buckets = 0;
   std::uint32_t width = tile_width;
-  static constexpr auto fields =
-      std::tuple{field("BUCKETS", &AssignVariant::buckets), field("WIDTH", &AssignVariant::width)};
 };
 
 struct AssignParams {
@@ -70,17 +68,11 @@ struct AssignParams {
   std::uint32_t ids_token = 0;
   std::uint32_t ids_slot = 0;
   std::uint32_t tiles = 0;
-  static constexpr auto fields =
-      std::tuple{field("rows", &AssignParams::rows), field("used", &AssignParams::used),
-                 field("ids_token", &AssignParams::ids_token),
-                 field("ids_slot", &AssignParams::ids_slot), field("tiles", &AssignParams::tiles)};
 };
 
 struct GroupedVariant {
   DType type = DType::f32;
   bool aligned = false;
-  static constexpr auto fields =
-      std::tuple{field("QTYPE", &GroupedVariant::type), field("ALIGNED", &GroupedVariant::aligned)};
 };
 
 /// Sorts rows into tiles of at most `width`.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
 
 #include "ops/fields.hpp"
 #include "ops/mul_mat/problem.hpp"
@@ -31,24 +30,6 @@ struct GroupedParams {
   std::uint32_t experts = 0;
   std::uint32_t all_experts = 0;
   std::uint32_t tiles_y = 0;
-  static constexpr auto fields = std::tuple{field("m", &GroupedParams::m),
-                                            field("k", &GroupedParams::k),
-                                            field("pieces", &GroupedParams::pieces),
-                                            field("steps", &GroupedParams::steps),
-                                            field("used", &GroupedParams::used),
-                                            field("w_expert", &GroupedParams::w_expert),
-                                            field("w_row", &GroupedParams::w_row),
-                                            field("w_step", &GroupedParams::w_step),
-                                            field("x_token", &GroupedParams::x_token),
-                                            field("x_slot", &GroupedParams::x_slot),
-                                            field("x_slots", &GroupedParams::x_slots),
-                                            field("y_token", &GroupedParams::y_token),
-                                            field("y_slot", &GroupedParams::y_slot),
-                                            field("y_row", &GroupedParams::y_row),
-                                            field("first_expert", &GroupedParams::first_expert),
-                                            field("experts", &GroupedParams::experts),
-                                            field("all_experts", &GroupedParams::all_experts),
-                                            field("tiles_y", &GroupedParams::tiles_y)};
 };
 
 /// What assign.wgsl leaves for the products.

@@ -28,11 +28,6 @@ struct PackParams {
   std::uint32_t groups = 0;  // workgroups per row
   std::uint32_t blocks = 0;
   std::uint32_t row_words = 0;
-
-  static constexpr auto fields =
-      std::tuple{field("shape", &PackParams::shape),   field("x", &PackParams::x),
-                 field("rows", &PackParams::rows),     field("groups", &PackParams::groups),
-                 field("blocks", &PackParams::blocks), field("row_words", &PackParams::row_words)};
 };
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }

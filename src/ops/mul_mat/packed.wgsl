@@ -1,14 +1,14 @@
 // Few columns of packed x (pack.wgsl) times blocks of weights, by integer dot products: y[c, r] = Σ x[c, k] w[r, k]. Bound
 // by reading the weights, which are read once.
 // Tile: THREADS invocations in teams of TEAM; a team makes ROWS rows of COLS columns, an invocation a unit of 64 elements
-// of each row at a time. Workgroup memory: see finish.wgsl, THREADS / SG * ROWS * COLS floats, with PACKS also the results. Rows and columns past the
+// of each row at a time. Workgroup memory: see finish.wgsl, THREADS / SUBGROUP * ROWS * COLS floats, with PACKS also the results. Rows and columns past the
 // end are clamped and not stored. With IDS a workgroup works for one row of x (COLS is 1), whose matrix the ids name.
 #let TEAMS = THREADS / TEAM
 #let VALUES = ROWS * COLS
-#let PARTS = TEAM / SG
+#let PARTS = TEAM / SUBGROUP
 fn unit_word(i: u32) -> u32 { return w_word(i); }
 #include "lib/quant/unit.wgsl"
-var<workgroup> sums: array<f32, {{THREADS / SG * VALUES}}>;
+var<workgroup> sums: array<f32, {{THREADS / SUBGROUP * VALUES}}>;
 #if IDS
 var<workgroup> shared_id: i32;
 #endif
@@ -36,7 +36,7 @@ fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
 fn sum16(a: vec4<u32>) -> i32 { return dot16(a, vec4<u32>(0x01010101u)); }
 #endif
 
-#if FN != "none"
+#if FUNCTION != "none"
 #let DOMAIN = "f32"
 #include "map/functions.wgsl"
 #endif

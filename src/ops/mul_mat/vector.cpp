@@ -90,7 +90,7 @@ VectorParams vector_params(const Problem& problem) {
     params.w[i] = weight_bytes(weights, i);
     params.x[i] = u32(x.stride[i]);
     params.y[i] = u32(y.stride[i]);
-    params.scalars[i] = static_cast<float>(problem.scalars[i]);
+    params.s[i] = static_cast<float>(problem.scalars[i]);
     if (problem.bias.given()) params.bias[i] = u32(problem.bias.stride[i]);
   }
   if (problem.bias.given()) {

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 
 #include "ops/fields.hpp"
 #include "ops/mul_mat/problem.hpp"
@@ -28,15 +27,6 @@ struct VectorVariant {
   bool packs = false;          // the results also go to `packed`: packed.wgsl alone
   bool bias = false;
   std::string_view function = "none";  // applied at the end
-
-  static constexpr auto fields =
-      std::tuple{field("QTYPE", &VectorVariant::type),    field("ALIGNED", &VectorVariant::aligned),
-                 field("IDS", &VectorVariant::ids),       field("THREADS", &VectorVariant::threads),
-                 field("TEAM", &VectorVariant::team),     field("ROWS", &VectorVariant::rows),
-                 field("COLS", &VectorVariant::columns),  field("SG", &VectorVariant::subgroup),
-                 field("JOINED", &VectorVariant::joined), field("GATED", &VectorVariant::gated),
-                 field("PACKS", &VectorVariant::packs),   field("BIAS", &VectorVariant::bias),
-                 field("FN", &VectorVariant::function)};
 
   [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
 };
@@ -67,47 +57,14 @@ struct VectorParams {
   std::uint32_t bias_row = 0;
   std::uint32_t packed_blocks = 0;  // of a packed row of results
   std::uint32_t packed_row = 0;     // words
-  std::array<float, 4> scalars{};
-  std::uint32_t used = 0;  // with ids, from here on
+  std::array<float, 4> s{};         // scalars of the function
+  std::uint32_t used = 0;           // with ids, from here on
   std::uint32_t x_slots = 0;
   std::uint32_t ids_token = 0;
   std::uint32_t ids_slot = 0;
   std::uint32_t first_expert = 0;
   std::uint32_t experts = 0;
   std::uint32_t all_experts = 0;
-
-  static constexpr auto fields = std::tuple{field("m", &VectorParams::m),
-                                            field("n", &VectorParams::n),
-                                            field("pieces", &VectorParams::pieces),
-                                            field("blocks", &VectorParams::blocks),
-                                            field("units", &VectorParams::units),
-                                            field("batch", &VectorParams::batch),
-                                            field("w", &VectorParams::w),
-                                            field("x", &VectorParams::x),
-                                            field("y", &VectorParams::y),
-                                            field("w_row", &VectorParams::w_row),
-                                            field("x_column", &VectorParams::x_column),
-                                            field("y_column", &VectorParams::y_column),
-                                            field("y_row", &VectorParams::y_row),
-                                            field("part_m", &VectorParams::part_m),
-                                            field("part_group", &VectorParams::part_group),
-                                            field("part_w", &VectorParams::part_w),
-                                            field("part_y", &VectorParams::part_y),
-                                            field("part_column", &VectorParams::part_column),
-                                            field("part_bias", &VectorParams::part_bias),
-                                            field("bias", &VectorParams::bias),
-                                            field("bias_column", &VectorParams::bias_column),
-                                            field("bias_row", &VectorParams::bias_row),
-                                            field("packed_blocks", &VectorParams::packed_blocks),
-                                            field("packed_row", &VectorParams::packed_row),
-                                            field("s", &VectorParams::scalars),
-                                            field("used", &VectorParams::used),
-                                            field("x_slots", &VectorParams::x_slots),
-                                            field("ids_token", &VectorParams::ids_token),
-                                            field("ids_slot", &VectorParams::ids_slot),
-                                            field("first_expert", &VectorParams::first_expert),
-                                            field("experts", &VectorParams::experts),
-                                            field("all_experts", &VectorParams::all_experts)};
 };
 
 /// The parameters of a launch; those of packed.wgsl alone are left 0.

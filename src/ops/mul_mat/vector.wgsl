@@ -1,21 +1,21 @@
 // Few columns of x times blocks of weights: y[c, r] = Σ x[c, k] w[r, k]. Bound by reading the weights, which are read once.
 // Tile: THREADS invocations in teams of TEAM; a team makes ROWS rows of COLS columns and steps through pieces of 16
-// elements. SG invocations (1 without subgroups) add up by shuffles, the rest through workgroup memory:
-// THREADS / SG * ROWS * COLS floats. Rows and columns past the end are clamped and not stored.
+// elements. SUBGROUP invocations (1 without subgroups) add up by shuffles, the rest through workgroup memory:
+// THREADS / SUBGROUP * ROWS * COLS floats. Rows and columns past the end are clamped and not stored.
 // Sums are kept as scale · Σ level · x + offset · Σ x, so that a level costs one multiplication.
 // With IDS a workgroup works for one row of x (COLS is 1), whose matrix the ids name.
 #include "lib/quant/run.wgsl"
 #include "lib/quant/decode.wgsl" with NAME="w" QTYPE=QTYPE ALIGNED=ALIGNED
 #let TEAMS = THREADS / TEAM
 #let VALUES = ROWS * COLS
-#let PARTS = TEAM / SG
+#let PARTS = TEAM / SUBGROUP
 
-var<workgroup> sums: array<f32, {{THREADS / SG * VALUES}}>;
+var<workgroup> sums: array<f32, {{THREADS / SUBGROUP * VALUES}}>;
 #if IDS
 var<workgroup> shared_id: i32;
 #endif
 
-#if FN != "none"
+#if FUNCTION != "none"
 #let DOMAIN = "f32"
 #include "map/functions.wgsl"
 #endif

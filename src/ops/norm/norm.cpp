@@ -26,20 +26,11 @@ struct Variant {
   std::string_view b_kind = "none";
   std::string_view s_kind = "none";
   bool packed = false;
-
-  static constexpr auto fields =
-      std::tuple{field("NORM", &Variant::norm),     field("CHAIN", &Variant::chain),
-                 field("R_KIND", &Variant::r_kind), field("W_KIND", &Variant::w_kind),
-                 field("B_KIND", &Variant::b_kind), field("S_KIND", &Variant::s_kind),
-                 field("PACKED", &Variant::packed)};
 };
 
 struct Params {
   float eps = 0;
   float length = 0;  // elements of a whole row
-
-  static constexpr auto fields =
-      std::tuple{field("eps", &Params::eps), field("length", &Params::length)};
 };
 
 Status check(const Args& args) {

@@ -21,18 +21,11 @@ struct Variant {
   std::string_view norm;
   std::string_view w_kind = "none";
   std::string_view t_kind = "none";
-
-  static constexpr auto fields =
-      std::tuple{field("NORM", &Variant::norm), field("W_KIND", &Variant::w_kind),
-                 field("T_KIND", &Variant::t_kind)};
 };
 
 struct Params {
   float eps = 0;
   float length = 1;
-
-  static constexpr auto fields =
-      std::tuple{field("eps", &Params::eps), field("length", &Params::length)};
 };
 
 /// The dimension of x that weight and bias run along.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <format>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "base/math.hpp"
@@ -23,35 +22,20 @@ struct StepVariant {
   bool has_scale = false;
   bool has_working = false;
   std::uint32_t block = 1;
-
-  static constexpr auto fields = std::tuple{field("ADAM", &StepVariant::adam),
-                                            field("COUPLED", &StepVariant::coupled),
-                                            field("HAS_M", &StepVariant::has_m),
-                                            field("HAS_SCALE", &StepVariant::has_scale),
-                                            field("HAS_WORKING", &StepVariant::has_working),
-                                            field("BLOCK", &StepVariant::block)};
 };
 
 struct StepParams {
   std::uint32_t count = 0;
-
-  static constexpr auto fields = std::tuple{field("count", &StepParams::count)};
 };
 
 struct ClipVariant {
   bool has_norm = false;
   bool has_loss_scale = false;
-
-  static constexpr auto fields = std::tuple{field("HAS_NORM", &ClipVariant::has_norm),
-                                            field("HAS_LOSS_SCALE", &ClipVariant::has_loss_scale)};
 };
 
 struct ClipParams {
   std::uint32_t count = 0;
   float max_norm = 0;
-
-  static constexpr auto fields =
-      std::tuple{field("count", &ClipParams::count), field("max_norm", &ClipParams::max_norm)};
 };
 
 /// A tensor of a step by its name in the shader.

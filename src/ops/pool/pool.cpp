@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -24,28 +23,18 @@ struct Variant {
   bool nan = false;
   std::uint32_t chunk = 1;
   std::uint32_t items = 1;  // rows of an invocation
-
-  static constexpr auto fields =
-      std::tuple{field("MODE", &Variant::mode),       field("FN", &Variant::function),
-                 field("OUTSIDE", &Variant::outside), field("NAN", &Variant::nan),
-                 field("CHUNK", &Variant::chunk),     field("ITEMS", &Variant::items)};
 };
 
 using unfold::Steps;
 
-struct Params : unfold::WindowParams {
+struct Params {
+  unfold::WindowParams window;
   std::uint32_t total = 0;
   std::uint32_t channels = 0;
   Steps x{};
   Steps e{};
   Steps y{};
   std::array<std::int32_t, 3> reach{};  // windows in front of the last one that hold an element
-
-  static constexpr auto fields = std::tuple_cat(
-      unfold::WindowParams::fields,
-      std::tuple{field("total", &Params::total), field("channels", &Params::channels),
-                 field("x", &Params::x), field("e", &Params::e), field("y", &Params::y),
-                 field("reach", &Params::reach)});
 };
 
 /// A pool in normal form: the image and its windows, whose columns are [N, o…, C] with kernel dimensions that repeat.
@@ -108,7 +97,8 @@ Status launch_gradient(Plan& plan, const Job& job, const View& out, Variant vari
   params.e = unfold::steps_of(out);
   params.y = unfold::steps_of(y);
   for (std::size_t i = 0; i < 3; ++i) {
-    params.reach[i] = (params.kernel[i] - 1) * params.dilation[i] / params.stride[i];
+    params.reach[i] =
+        (params.window.kernel[i] - 1) * params.window.dilation[i] / params.window.stride[i];
   }
   variant.mode = "gather";
   variant.items = rows_of(y, caps);
@@ -123,8 +113,8 @@ Status launch_job(Plan& plan, const Job& job, const Caps& caps) {
   const View& y = job.backward ? image : out;
   Params params;
   for (std::uint32_t i = 0; i < 3; ++i) {
-    params.set(i, image.shape[2 + i], out.shape[2 + i], job.windows.columns.shape[5 + i],
-               job.windows.axes[i]);
+    params.window.set(i, image.shape[2 + i], out.shape[2 + i], job.windows.columns.shape[5 + i],
+                      job.windows.axes[i]);
   }
   Variant variant{.mode = job.backward ? "backward" : "forward",
                   .function = job.function == Function::max ? "max" : "mean",

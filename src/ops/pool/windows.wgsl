@@ -1,4 +1,4 @@
-// What a pool takes of each window. MODE "forward": the largest element or the mean (FN); "which": the number of the first
+// What a pool takes of each window. MODE "forward": the largest element or the mean (FUNCTION); "which": the number of the first
 // largest one, counted inside of [D, H, W], or none where there is no element (without NAN: none larger than the lowest
 // float). The gradient needs that once, however many elements share a window. NAN: a NaN is larger than every number.
 // Tile: 256 invocations, one per ITEMS rows of windows in CHUNK neighbouring columns. No workgroup memory.
@@ -25,10 +25,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let base = vec3<i32>(vec3<u32>(d, h, w)) * vec3<i32>(p.stride_0, p.stride_1, p.stride_2) - vec3<i32>(p.pad_0, p.pad_1, p.pad_2);
 #for k in 0..ITEMS
 #for o in 0..CHUNK
-  var value{{k}}_{{o}} = {{FN == "mean" ? "0.0" : NAN ? "bitcast<f32>(lowest_bits)" : "-3.4028234663852886e38"}};
+  var value{{k}}_{{o}} = {{FUNCTION == "mean" ? "0.0" : NAN ? "bitcast<f32>(lowest_bits)" : "-3.4028234663852886e38"}};
 #if PLACES
   var at{{k}}_{{o}} = 0xffffffffu;
-#elif FN == "mean"
+#elif FUNCTION == "mean"
   var count{{k}}_{{o}} = 0.0;
 #endif
 #endfor
@@ -56,9 +56,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #let V = "v" + k + "_" + o
 #let BEST = "value" + k + "_" + o
 #let FIRST = PLACES && NAN ? "at" + k + "_" + o + " == 0xffffffffu || " : ""
-#let LARGER = FN == "mean" ? "true" : NAN ? FIRST + "beyond(" + V + ", " + BEST + ")" : V + " > " + BEST
+#let LARGER = FUNCTION == "mean" ? "true" : NAN ? FIRST + "beyond(" + V + ", " + BEST + ")" : V + " > " + BEST
         if (({{LARGER}}) && y{{k}} < size.y && x{{o}} < size.z) {
-#if FN == "max"
+#if FUNCTION == "max"
           value{{k}}_{{o}} = v{{k}}_{{o}};
 #else
           value{{k}}_{{o}} += v{{k}}_{{o}};
@@ -73,7 +73,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       }
     }
   }
-#if FN == "mean"
+#if FUNCTION == "mean"
 #for k in 0..ITEMS
 #for o in 0..CHUNK
   value{{k}}_{{o}} /= {{OUTSIDE ? "f32(p.kernel_0 * p.kernel_1 * p.kernel_2)" : "max(count" + k + "_" + o + ", 1.0)"}};

@@ -24,12 +24,6 @@ struct Variant {
   bool wide = false;     // elements of y
   std::uint32_t rank = job_rank;
   std::uint32_t items = 1;  // pieces per invocation
-
-  static constexpr auto fields =
-      std::tuple{field("QTYPE", &Variant::type),      field("INDEXED", &Variant::indexed),
-                 field("ALIGNED", &Variant::aligned), field("VECTOR", &Variant::vector),
-                 field("WIDE", &Variant::wide),       field("RANK", &Variant::rank),
-                 field("ITEMS", &Variant::items)};
 };
 
 /// Rows of f32 where scattered stores are slow (decode_rows.wgsl).
@@ -41,12 +35,6 @@ struct RowsVariant {
   std::uint32_t lanes = 8;  // invocations, one subgroup
   std::uint32_t tiles = 1;  // pieces per invocation that are on their way at once
   std::uint32_t steps = 1;  // pieces per invocation
-
-  static constexpr auto fields =
-      std::tuple{field("QTYPE", &RowsVariant::type),      field("INDEXED", &RowsVariant::indexed),
-                 field("ALIGNED", &RowsVariant::aligned), field("RANK", &RowsVariant::rank),
-                 field("LANES", &RowsVariant::lanes),     field("TILES", &RowsVariant::tiles),
-                 field("STEPS", &RowsVariant::steps)};
 };
 
 /// Elements that all invocations of a workgroup decode at once.

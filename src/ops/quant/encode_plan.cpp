@@ -17,12 +17,6 @@ struct Variant {
   bool aligned = false;  // blocks
   bool refine = false;   // quotients need it
   std::uint32_t rank = job_rank;
-
-  static constexpr auto fields =
-      std::tuple{field("QTYPE", &Variant::type),      field("BLOCK", &Variant::block),
-                 field("BYTES", &Variant::bytes),     field("INDEXED", &Variant::indexed),
-                 field("ALIGNED", &Variant::aligned), field("REFINE", &Variant::refine),
-                 field("RANK", &Variant::rank)};
 };
 
 Result<Dispatch> launch(const Job& job, const Caps& caps) {

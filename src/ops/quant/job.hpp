@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
-#include <tuple>
 
 #include "ops/fields.hpp"
 #include "ops/plan.hpp"
@@ -55,18 +54,6 @@ struct JobParams {
     while (first + 1 < job_rank && shape[first] == 1) ++first;
     return job_rank - first;
   }
-
-  static constexpr auto fields = std::tuple{field("shape", &JobParams::shape),
-                                            field("flat", &JobParams::flat),
-                                            field("table", &JobParams::table),
-                                            field("index", &JobParams::index),
-                                            field("flat_step", &JobParams::flat_step),
-                                            field("row_step", &JobParams::row_step),
-                                            field("first_row", &JobParams::first_row),
-                                            field("table_rows", &JobParams::table_rows),
-                                            field("piece_rows", &JobParams::piece_rows),
-                                            field("per_row", &JobParams::per_row),
-                                            field("count", &JobParams::count)};
 };
 
 /// The parameters of a job whose rows fall into parts of `elements` elements.

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -28,12 +27,6 @@ struct Variant {
   bool pairs = false;    // an element has a block of bits for itself
   bool table = false;    // quantiles
   bool weights = false;  // are there
-
-  static constexpr auto fields =
-      std::tuple{field("FUNCTION", &Variant::function), field("DTYPE", &Variant::dtype),
-                 field("RANK", &Variant::rank),         field("CHUNK", &Variant::chunk),
-                 field("ROWS", &Variant::rows),         field("PAIRS", &Variant::pairs),
-                 field("TABLE", &Variant::table),       field("WEIGHTS", &Variant::weights)};
 };
 
 using Words = std::array<std::uint32_t, max_rank>;
@@ -55,16 +48,6 @@ struct Params {
   Words y_stride{};
   Words n_stride{};
   Words w_stride{};
-
-  static constexpr auto fields =
-      std::tuple{field("chunks", &Params::chunks),       field("zero", &Params::zero),
-                 field("first_low", &Params::first_low), field("first_high", &Params::first_high),
-                 field("domain", &Params::domain),       field("factor", &Params::factor),
-                 field("offset", &Params::offset),       field("least", &Params::least),
-                 field("most", &Params::most),           field("start", &Params::start),
-                 field("range", &Params::range),         field("dropped", &Params::dropped),
-                 field("shape", &Params::shape),         field("y_stride", &Params::y_stride),
-                 field("n_stride", &Params::n_stride),   field("w_stride", &Params::w_stride)};
 };
 
 bool takes(Function function, DType dtype) {

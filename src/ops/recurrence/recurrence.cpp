@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -35,16 +34,6 @@ struct Variant {
   bool scalar_decay = false;
   bool has_step = false;
   bool has_ids = false;
-
-  static constexpr auto fields = std::tuple{field("KIND", &Variant::kind),
-                                            field("KEYS", &Variant::keys),
-                                            field("LANES", &Variant::lanes),
-                                            field("SHUFFLE", &Variant::shuffle),
-                                            field("VEC", &Variant::vec),
-                                            field("STATE_VEC", &Variant::state_vec),
-                                            field("SCALAR_DECAY", &Variant::scalar_decay),
-                                            field("HAS_STEP", &Variant::has_step),
-                                            field("HAS_IDS", &Variant::has_ids)};
 };
 
 Status check_shape(const View& view, std::string_view name, std::span<const std::uint64_t> shape,

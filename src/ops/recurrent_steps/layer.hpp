@@ -47,27 +47,6 @@ struct Variant {
   bool carries_state = false;
   bool has_dstates = false;
   bool has_dsaved = false;
-
-  static constexpr auto fields = std::tuple{field("CELL", &Variant::cell),
-                                            field("GATES", &Variant::gates),
-                                            field("OUTPUTS", &Variant::outputs),
-                                            field("UNITS", &Variant::units),
-                                            field("ROWS", &Variant::rows),
-                                            field("LANES", &Variant::lanes),
-                                            field("VEC", &Variant::vec),
-                                            field("OWN", &Variant::own),
-                                            field("GIVEN", &Variant::given),
-                                            field("PAIRS", &Variant::pairs),
-                                            field("LAST", &Variant::last),
-                                            field("HAS_STATE", &Variant::has_state),
-                                            field("HAS_MEMORY", &Variant::has_memory),
-                                            field("HAS_BIAS", &Variant::has_bias),
-                                            field("HAS_LENGTHS", &Variant::has_lengths),
-                                            field("HAS_BEFORE", &Variant::has_before),
-                                            field("HAS_CARRY", &Variant::has_carry),
-                                            field("CARRIES_STATE", &Variant::carries_state),
-                                            field("HAS_DSTATES", &Variant::has_dstates),
-                                            field("HAS_DSAVED", &Variant::has_dsaved)};
 };
 
 /// A launch of a step while it is put together.

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -46,25 +45,6 @@ struct Variant {
   bool shuffle = false;      // rows: the lanes of a row lie in one subgroup
   bool vector_out = false;   // columns: a chunk of results is stored at once
   std::uint32_t chain = 0;   // inputs of the chain that x is; 0: x is an operand
-
-  static constexpr auto fields = std::tuple{field("COMBINE", &Variant::combine),
-                                            field("PRE", &Variant::pre),
-                                            field("POST", &Variant::post),
-                                            field("DOMAIN", &Variant::domain),
-                                            field("ARG", &Variant::arg),
-                                            field("INDEXED", &Variant::indexed),
-                                            field("PARTIAL", &Variant::partial),
-                                            field("KEPT_RANK", &Variant::kept_rank),
-                                            field("REDUCED_RANK", &Variant::reduced_rank),
-                                            field("CHUNK", &Variant::chunk),
-                                            field("SIZE", &Variant::size),
-                                            field("LANES", &Variant::lanes),
-                                            field("ALONE", &Variant::alone),
-                                            field("UNROLL", &Variant::unroll),
-                                            field("TAIL", &Variant::tail),
-                                            field("SHUFFLE", &Variant::shuffle),
-                                            field("VECTOR_OUT", &Variant::vector_out),
-                                            field("CHAIN", &Variant::chain)};
 };
 
 struct Params {
@@ -85,24 +65,6 @@ struct Params {
   std::array<std::uint32_t, max_rank> reduced_shape{};
   std::array<std::uint32_t, max_rank> reduced_x{};
   std::array<std::uint32_t, max_rank> reduced_index{};
-
-  static constexpr auto fields = std::tuple{field("identity", &Params::identity),
-                                            field("scale", &Params::scale),
-                                            field("first_index", &Params::first_index),
-                                            field("groups", &Params::groups),
-                                            field("rows", &Params::rows),
-                                            field("blocks", &Params::blocks),
-                                            field("parts", &Params::parts),
-                                            field("part_stride", &Params::part_stride),
-                                            field("span", &Params::span),
-                                            field("count", &Params::count),
-                                            field("tail", &Params::tail),
-                                            field("kept_shape", &Params::kept_shape),
-                                            field("kept_x", &Params::kept_x),
-                                            field("kept_y", &Params::kept_y),
-                                            field("reduced_shape", &Params::reduced_shape),
-                                            field("reduced_x", &Params::reduced_x),
-                                            field("reduced_index", &Params::reduced_index)};
 };
 
 /// Every step of `view` except along `inner` keeps chunks of `bytes` aligned.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -18,10 +17,6 @@ struct Variant {
   std::string_view mode;
   std::uint32_t chunk = 1;
   std::uint32_t items = 1;  // rows of an invocation
-
-  static constexpr auto fields =
-      std::tuple{field("MODE", &Variant::mode), field("CHUNK", &Variant::chunk),
-                 field("ITEMS", &Variant::items)};
 };
 
 using Four = std::array<std::uint32_t, 4>;
@@ -39,14 +34,6 @@ struct Params {
   Four to{};
   Four x{};
   Four y{};
-
-  static constexpr auto fields =
-      std::tuple{field("total", &Params::total),   field("first", &Params::first),
-                 field("whole", &Params::whole),   field("part", &Params::part),
-                 field("offset", &Params::offset), field("scale", &Params::scale),
-                 field("size", &Params::size),     field("out", &Params::out),
-                 field("from", &Params::from),     field("to", &Params::to),
-                 field("x", &Params::x),           field("y", &Params::y)};
 };
 
 /// Extents up to this size are exact in the arithmetic of the kernel.

@@ -26,13 +26,6 @@ struct Variant {
   bool sections = false;
   bool positions = false;
   bool factors = false;
-
-  static constexpr auto fields =
-      std::tuple{field("BITS", &Variant::bits),           field("STREAMS", &Variant::streams),
-                 field("ROWS0", &Variant::rows0),         field("ROWS1", &Variant::rows1),
-                 field("ROWS2", &Variant::rows2),         field("VEC", &Variant::vec),
-                 field("PAIRS", &Variant::pairs),         field("SECTIONS", &Variant::sections),
-                 field("POSITIONS", &Variant::positions), field("FACTORS", &Variant::factors)};
 };
 
 using PerStream = std::array<std::uint32_t, max_streams>;
@@ -65,33 +58,6 @@ struct Params {
   std::uint32_t positions_s = 0;
   std::uint32_t positions_t = 0;
   std::uint32_t factors_d = 0;
-
-  static constexpr auto fields = std::tuple{field("jobs", &Params::jobs),
-                                            field("items", &Params::items),
-                                            field("turning", &Params::turning),
-                                            field("head_blocks", &Params::head_blocks),
-                                            field("heads_each", &Params::heads_each),
-                                            field("heads", &Params::heads),
-                                            field("rows_t", &Params::rows_t),
-                                            field("table_rows", &Params::table_rows),
-                                            field("tokens", &Params::tokens),
-                                            field("offset", &Params::offset),
-                                            field("dims", &Params::dims),
-                                            field("apart", &Params::apart),
-                                            field("kind", &Params::kind),
-                                            field("section", &Params::section),
-                                            field("section_end", &Params::section_end),
-                                            field("first_position", &Params::first_position),
-                                            field("power", &Params::power),
-                                            field("scale", &Params::scale),
-                                            field("extrapolation", &Params::extrapolation),
-                                            field("magnitude", &Params::magnitude),
-                                            field("direction", &Params::direction),
-                                            field("ramp_low", &Params::ramp_low),
-                                            field("ramp_rate", &Params::ramp_rate),
-                                            field("positions_s", &Params::positions_s),
-                                            field("positions_t", &Params::positions_t),
-                                            field("factors_d", &Params::factors_d)};
 };
 
 /// The pair at which a frequency has made `turns` turns within the context that the model was trained for.

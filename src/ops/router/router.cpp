@@ -1,7 +1,6 @@
 #include "ops/router/router.hpp"
 
 #include <format>
-#include <tuple>
 #include <utility>
 
 #include "base/math.hpp"
@@ -13,8 +12,6 @@ namespace {
 
 struct Variant {
   bool bias = false;
-
-  static constexpr auto fields = std::tuple{field("BIAS", &Variant::bias)};
 };
 
 struct Params {
@@ -33,22 +30,6 @@ struct Params {
   std::uint32_t ids_k = 0;
   std::uint32_t weights_t = 0;
   std::uint32_t weights_k = 0;
-
-  static constexpr auto fields = std::tuple{field("tokens", &Params::tokens),
-                                            field("experts", &Params::experts),
-                                            field("chosen", &Params::chosen),
-                                            field("score", &Params::score),
-                                            field("softmax_chosen", &Params::softmax_chosen),
-                                            field("normalize", &Params::normalize),
-                                            field("least", &Params::least),
-                                            field("scale", &Params::scale),
-                                            field("logits_t", &Params::logits_t),
-                                            field("logits_e", &Params::logits_e),
-                                            field("bias_e", &Params::bias_e),
-                                            field("ids_t", &Params::ids_t),
-                                            field("ids_k", &Params::ids_k),
-                                            field("weights_t", &Params::weights_t),
-                                            field("weights_k", &Params::weights_k)};
 };
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }

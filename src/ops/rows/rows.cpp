@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -22,12 +21,6 @@ struct Variant {
   std::uint32_t chunk = 1;  // elements per load and store
   std::uint32_t items = 1;  // chunks per invocation
   bool along = false;       // which lie side by side
-
-  static constexpr auto fields =
-      std::tuple{field("SET", &Variant::set),     field("HAS_STATUS", &Variant::has_status),
-                 field("PLUS", &Variant::plus),   field("RANK", &Variant::rank),
-                 field("CHUNK", &Variant::chunk), field("ITEMS", &Variant::items),
-                 field("ALONG", &Variant::along)};
 };
 
 struct Params {
@@ -45,21 +38,6 @@ struct Params {
   std::array<std::uint32_t, max_rank> index{};
   std::array<std::uint32_t, max_rank> batch{};
   std::array<std::uint32_t, max_rank> position{};
-
-  static constexpr auto fields = std::tuple{field("chunks", &Params::chunks),
-                                            field("row_chunks", &Params::row_chunks),
-                                            field("table_rows", &Params::table_rows),
-                                            field("first_row", &Params::first_row),
-                                            field("piece_rows", &Params::piece_rows),
-                                            field("row_step", &Params::row_step),
-                                            field("table_step", &Params::table_step),
-                                            field("flat_step", &Params::flat_step),
-                                            field("first_position", &Params::first_position),
-                                            field("shape", &Params::shape),
-                                            field("flat", &Params::flat),
-                                            field("index", &Params::index),
-                                            field("batch", &Params::batch),
-                                            field("position", &Params::position)};
 };
 
 /// Rows to move between a table and a flat tensor (the destination of get, the source of set).

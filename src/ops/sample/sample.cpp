@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -29,13 +28,6 @@ struct Variant {
   bool pairs = false;
   bool table = true;
   bool weights = false;
-
-  static constexpr auto fields =
-      std::tuple{field("GREEDY", &Variant::greedy), field("PENALTY", &Variant::penalty),
-                 field("TOP_K", &Variant::top_k),   field("TOP_P", &Variant::top_p),
-                 field("MIN_P", &Variant::min_p),   field("FUNCTION", &Variant::function),
-                 field("ROWS", &Variant::rows),     field("PAIRS", &Variant::pairs),
-                 field("TABLE", &Variant::table),   field("WEIGHTS", &Variant::weights)};
 };
 
 struct Params {
@@ -57,25 +49,6 @@ struct Params {
   std::uint32_t first_low = 0;
   std::uint32_t first_high = 0;
   std::uint32_t domain = 0;
-
-  static constexpr auto fields = std::tuple{field("rows", &Params::rows),
-                                            field("vocabulary", &Params::vocabulary),
-                                            field("previous", &Params::previous),
-                                            field("logits_row", &Params::logits_row),
-                                            field("logits_step", &Params::logits_step),
-                                            field("previous_row", &Params::previous_row),
-                                            field("previous_step", &Params::previous_step),
-                                            field("y_step", &Params::y_step),
-                                            field("top_k", &Params::top_k),
-                                            field("lowest", &Params::lowest),
-                                            field("penalty", &Params::penalty),
-                                            field("temperature", &Params::temperature),
-                                            field("top_p", &Params::top_p),
-                                            field("min_p", &Params::min_p),
-                                            field("zero", &Params::zero),
-                                            field("first_low", &Params::first_low),
-                                            field("first_high", &Params::first_high),
-                                            field("domain", &Params::domain)};
 };
 
 Status check(const Args& args) {

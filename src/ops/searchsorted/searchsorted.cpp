@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -18,10 +17,6 @@ struct Variant {
   std::string_view domain;
   bool right = false;
   std::uint32_t rank = 0;  // dimensions in front of the rows
-
-  static constexpr auto fields =
-      std::tuple{field("DOMAIN", &Variant::domain), field("RIGHT", &Variant::right),
-                 field("RANK", &Variant::rank)};
 };
 
 struct Params {
@@ -35,17 +30,6 @@ struct Params {
   std::array<std::uint32_t, max_rank> sorted_row{};
   std::array<std::uint32_t, max_rank> values_row{};
   std::array<std::uint32_t, max_rank> y_row{};
-
-  static constexpr auto fields = std::tuple{field("total", &Params::total),
-                                            field("columns", &Params::columns),
-                                            field("length", &Params::length),
-                                            field("sorted_step", &Params::sorted_step),
-                                            field("values_step", &Params::values_step),
-                                            field("y_step", &Params::y_step),
-                                            field("rows", &Params::rows),
-                                            field("sorted_row", &Params::sorted_row),
-                                            field("values_row", &Params::values_row),
-                                            field("y_row", &Params::y_row)};
 };
 
 Status check(const Args& args) {

@@ -1,6 +1,5 @@
 #include "ops/segments/segments.hpp"
 
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -16,9 +15,6 @@ struct Variant {
   std::string_view domain;
   std::string_view function;
   bool weighted = false;
-  static constexpr auto fields =
-      std::tuple{field("DOMAIN", &Variant::domain), field("FUNCTION", &Variant::function),
-                 field("WEIGHTED", &Variant::weighted)};
 };
 
 struct Params {
@@ -33,17 +29,6 @@ struct Params {
   std::uint32_t x_column = 0;
   std::uint32_t y_row = 0;
   std::uint32_t y_column = 0;
-  static constexpr auto fields = std::tuple{field("total", &Params::total),
-                                            field("columns", &Params::columns),
-                                            field("rows", &Params::rows),
-                                            field("count", &Params::count),
-                                            field("starts_step", &Params::starts_step),
-                                            field("places_step", &Params::places_step),
-                                            field("weights_step", &Params::weights_step),
-                                            field("x_row", &Params::x_row),
-                                            field("x_column", &Params::x_column),
-                                            field("y_row", &Params::y_row),
-                                            field("y_column", &Params::y_column)};
 };
 
 std::string_view name_of(Function function) {

@@ -1,7 +1,6 @@
 #include "ops/sinusoid/sinusoid.hpp"
 
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -21,12 +20,6 @@ struct Params {
   std::uint32_t x_step = 0;
   std::uint32_t y_row = 0;
   std::uint32_t y_step = 0;
-
-  static constexpr auto fields =
-      std::tuple{field("total", &Params::total),   field("columns", &Params::columns),
-                 field("half", &Params::half),     field("rate", &Params::rate),
-                 field("x_step", &Params::x_step), field("y_row", &Params::y_row),
-                 field("y_step", &Params::y_step)};
 };
 
 Status check(const Args& args) {

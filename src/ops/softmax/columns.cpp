@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,11 +20,6 @@ struct Variant {
   std::uint32_t down = 16;    // invocations above one another
   std::uint32_t depth = 8;    // rows of an invocation
   bool exact = false;         // none of them lies behind the end
-
-  static constexpr auto fields =
-      std::tuple{field("PHASE", &Variant::phase),   field("LOG", &Variant::log),
-                 field("ACROSS", &Variant::across), field("DOWN", &Variant::down),
-                 field("DEPTH", &Variant::depth),   field("EXACT", &Variant::exact)};
 };
 
 struct Params {
@@ -41,14 +35,6 @@ struct Params {
   std::uint32_t y_batch = 0;
   std::uint32_t y_step = 0;
   float scale = 1;
-
-  static constexpr auto fields =
-      std::tuple{field("groups", &Params::groups),   field("strips", &Params::strips),
-                 field("splits", &Params::splits),   field("rounds", &Params::rounds),
-                 field("batches", &Params::batches), field("quads", &Params::quads),
-                 field("length", &Params::length),   field("x_batch", &Params::x_batch),
-                 field("x_step", &Params::x_step),   field("y_batch", &Params::y_batch),
-                 field("y_step", &Params::y_step),   field("scale", &Params::scale)};
 };
 
 /// Whether rows of columns [batch, column, row] lie in aligned fours.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -19,11 +18,6 @@ struct Variant {
   std::string_view mask_kind = "none";
   std::string_view head_kind = "none";
   std::string_view sinks_kind = "none";
-
-  static constexpr auto fields =
-      std::tuple{field("LOG", &Variant::log), field("CHAIN", &Variant::chain),
-                 field("MASK_KIND", &Variant::mask_kind), field("HEAD_KIND", &Variant::head_kind),
-                 field("SINKS_KIND", &Variant::sinks_kind)};
 };
 
 struct Params {
@@ -31,10 +25,6 @@ struct Params {
   float bias = 0;  // log2 of the ratio between the slopes of neighbouring heads
   std::uint32_t slopes =
       1;  // heads that have whole powers of the ratio; later ones lie between them
-
-  static constexpr auto fields =
-      std::tuple{field("scale", &Params::scale), field("bias", &Params::bias),
-                 field("slopes", &Params::slopes)};
 };
 
 Status check(const Args& args) {

@@ -1,7 +1,6 @@
 #include "ops/softmax_back/softmax_back.hpp"
 
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -12,14 +11,10 @@ namespace {
 
 struct Variant {
   bool log = false;
-
-  static constexpr auto fields = std::tuple{field("LOG", &Variant::log)};
 };
 
 struct Params {
   float scale = 1;
-
-  static constexpr auto fields = std::tuple{field("scale", &Params::scale)};
 };
 
 Status check(const Args& args) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -24,9 +23,6 @@ struct Variant {
   std::string_view kind;  // what elements are in registers: f32, i32, u32, or none
   std::string_view from;
   std::string_view to;
-
-  static constexpr auto fields = std::tuple{
-      field("KIND", &Variant::kind), field("FROM", &Variant::from), field("TO", &Variant::to)};
 };
 
 struct Params {
@@ -46,16 +42,6 @@ struct Params {
   std::uint32_t y_step = 0;
   std::uint32_t pair_row = 0;
   std::uint32_t out_row = 0;
-
-  static constexpr auto fields =
-      std::tuple{field("groups", &Params::groups),     field("rows", &Params::rows),
-                 field("count", &Params::count),       field("tiles", &Params::tiles),
-                 field("segment", &Params::segment),   field("keep", &Params::keep),
-                 field("first", &Params::first),       field("flip", &Params::flip),
-                 field("run", &Params::run),           field("rounds", &Params::rounds),
-                 field("x_row", &Params::x_row),       field("x_step", &Params::x_step),
-                 field("y_row", &Params::y_row),       field("y_step", &Params::y_step),
-                 field("pair_row", &Params::pair_row), field("out_row", &Params::out_row)};
 };
 
 /// What a pass reads or writes: rows of the caller's tensor, or of keys and indices in scratch. All views have rank 2.

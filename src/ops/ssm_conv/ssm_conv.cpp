@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "base/math.hpp"
@@ -24,10 +23,6 @@ struct Variant {
   std::uint32_t taps = 1;
   bool has_bias = false;
   bool silu = false;
-
-  static constexpr auto fields =
-      std::tuple{field("TAPS", &Variant::taps), field("HAS_BIAS", &Variant::has_bias),
-                 field("SILU", &Variant::silu)};
 };
 
 struct Params {
@@ -45,21 +40,6 @@ struct Params {
   std::uint32_t y_sequence = 0;
   std::uint32_t y_token = 0;
   std::uint32_t y_channel = 0;
-
-  static constexpr auto fields = std::tuple{field("count", &Params::count),
-                                            field("channels", &Params::channels),
-                                            field("tokens", &Params::tokens),
-                                            field("block", &Params::block),
-                                            field("blocks", &Params::blocks),
-                                            field("x_sequence", &Params::x_sequence),
-                                            field("x_channel", &Params::x_channel),
-                                            field("x_token", &Params::x_token),
-                                            field("weight_channel", &Params::weight_channel),
-                                            field("weight_tap", &Params::weight_tap),
-                                            field("bias_channel", &Params::bias_channel),
-                                            field("y_sequence", &Params::y_sequence),
-                                            field("y_token", &Params::y_token),
-                                            field("y_channel", &Params::y_channel)};
 };
 
 Status check(const Args& args) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "base/math.hpp"
@@ -16,7 +15,6 @@ constexpr std::uint64_t columns_per_group = 64;  // as in triangle.wgsl
 
 struct Variant {
   std::uint32_t rank = 1;
-  static constexpr auto fields = std::tuple{field("RANK", &Variant::rank)};
 };
 
 using Batch = std::array<std::uint32_t, max_rank - 2>;
@@ -37,22 +35,6 @@ struct Params {
   Batch a{};
   Batch b{};
   Batch x{};
-
-  static constexpr auto fields = std::tuple{field("groups", &Params::groups),
-                                            field("tiles", &Params::tiles),
-                                            field("n", &Params::n),
-                                            field("k", &Params::k),
-                                            field("upper", &Params::upper),
-                                            field("a_row", &Params::a_row),
-                                            field("a_column", &Params::a_column),
-                                            field("b_row", &Params::b_row),
-                                            field("b_column", &Params::b_column),
-                                            field("x_row", &Params::x_row),
-                                            field("x_column", &Params::x_column),
-                                            field("batch", &Params::batch),
-                                            field("a", &Params::a),
-                                            field("b", &Params::b),
-                                            field("x", &Params::x)};
 };
 
 /// Views of one rank, with batches of one shape.

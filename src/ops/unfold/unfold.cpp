@@ -21,9 +21,6 @@ constexpr std::uint32_t each = 8;  // as in unfold.wgsl
 struct Variant {
   std::string_view inner = "element";
   std::uint32_t chunk = 1;
-
-  static constexpr auto fields =
-      std::tuple{field("INNER", &Variant::inner), field("CHUNK", &Variant::chunk)};
 };
 
 struct Params {
@@ -40,15 +37,6 @@ struct Params {
   std::array<std::uint32_t, 2> batch{};  // steps in the image along n and c
   std::array<std::int32_t, 3> step{};    // and along its spatial dimensions
   std::array<std::uint32_t, 8> columns{};
-
-  static constexpr auto fields =
-      std::tuple{field("total", &Params::total),    field("inner_chunks", &Params::inner_chunks),
-                 field("outer", &Params::outer),    field("channels", &Params::channels),
-                 field("size", &Params::size),      field("out", &Params::out),
-                 field("kernel", &Params::kernel),  field("stride", &Params::stride),
-                 field("pad", &Params::pad),        field("dilation", &Params::dilation),
-                 field("batch", &Params::batch),    field("step", &Params::step),
-                 field("columns", &Params::columns)};
 };
 
 Params params_of(const Windows& windows) {

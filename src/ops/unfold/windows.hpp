@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <tuple>
 
 #include "ops/unfold/unfold.hpp"
 
@@ -41,11 +40,6 @@ struct WindowParams {
   std::array<std::int32_t, 3> stride{};
   std::array<std::int32_t, 3> pad{};
   std::array<std::int32_t, 3> dilation{};
-
-  static constexpr auto fields = std::tuple{
-      field("size", &WindowParams::size),     field("out", &WindowParams::out),
-      field("kernel", &WindowParams::kernel), field("stride", &WindowParams::stride),
-      field("pad", &WindowParams::pad),       field("dilation", &WindowParams::dilation)};
 
   /// Of spatial dimension i, from 0 to 2.
   void set(std::size_t i, std::uint64_t image, std::uint64_t windows, std::uint64_t extent,
