@@ -106,8 +106,9 @@ DECLARATION = re.compile(
     r"|^WEFT_API (?P<result>[\w *]+?)\b(?P<function>weft_\w+)\((?P<parameters>[^;]*)\);)", re.M | re.S)
 
 
-# What pages do not have: everybody would have to load the reader and the translator of ONNX models.
-NOT_IN_PAGES = {"onnx.h"}
+# What pages do not have: everybody would have to load the reader and the translator of ONNX models; and TypeScript has modules,
+# optimizers and loaders of its own.
+NOT_IN_PAGES = {"data.h", "nn.h", "onnx.h", "optim.h"}
 
 
 def read(*folders: Path) -> Api:

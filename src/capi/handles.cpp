@@ -31,6 +31,12 @@ std::string_view name(Kind kind) {
     case Kind::kernel: return "kernel";
     case Kind::compiled: return "compiled function";
     case Kind::model: return "model";
+    case Kind::init: return "start of modules";
+    case Kind::module: return "module";
+    case Kind::optimizer: return "optimizer";
+    case Kind::ema: return "moving average";
+    case Kind::step: return "training step";
+    case Kind::loader: return "loader";
   }
   return "unknown";
 }
@@ -60,7 +66,7 @@ Status HandleTable::check(Handle handle, Kind kind, std::string_view argument) c
   }
   const Handle index = index_of(handle);
   const bool possible = index < places_.size() && kind_of(handle) != 0 &&
-                        kind_of(handle) <= std::to_underlying(Kind::model) &&
+                        kind_of(handle) <= std::to_underlying(last_kind) &&
                         generation_of(handle) != 0 &&
                         generation_of(handle) <= places_[index].generation;
   if (!possible) {

@@ -11,7 +11,22 @@
 namespace weft::capi {
 
 /// What a handle stands for.
-enum class Kind : std::uint8_t { none, device, buffer, tensor, kernel, compiled, model };
+enum class Kind : std::uint8_t {
+  none,
+  device,
+  buffer,
+  tensor,
+  kernel,
+  compiled,
+  model,
+  init,
+  module,
+  optimizer,
+  ema,
+  step,
+  loader,
+};
+inline constexpr Kind last_kind = Kind::loader;
 
 /// "device", "buffer", …
 std::string_view name(Kind kind);

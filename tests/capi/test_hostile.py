@@ -13,7 +13,8 @@ GENERATED = Path(os.environ["WEFT_LIBRARY"]).resolve().parent / "generated/inclu
 HEADERS = sorted([*(ROOT / "include/weft/c").glob("*.h"), *GENERATED.glob("*.h")])
 # Not called at random: they wait on the driver, or need texts that make sense.
 SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile", "weft_save", "weft_load",
-        "weft_save_with_texts", "weft_load_with_texts", "weft_tensor_checkpoint", "weft_model_load", "weft_model_load_bytes"}
+        "weft_save_with_texts", "weft_load_with_texts", "weft_tensor_checkpoint", "weft_module_save", "weft_module_load",
+        "weft_module_custom", "weft_step_create", "weft_loader_create", "weft_model_load", "weft_model_load_bytes"}
 
 
 def declared() -> dict[str, list[str]]:
@@ -36,7 +37,12 @@ C_TYPES = {"bool": weft.Bool, "int64_t": weft.I64, "uint64_t": weft.U64, "uint32
 C_TYPES |= {"weft_part": weft.Part, "weft_text_receiver": weft.TextReceiver, "int32_t": weft.I32, "weft_elements_source": weft.ElementsSource}
 C_TYPES |= {operation.options.__name__: operation.options for operation in weft.OPERATIONS.values() if operation.options}
 C_TYPES |= {f"weft_{kind}": weft.I32 for kind in ("interpolation", "edge", "reduction", "rope_mode", "expert_score")}
-C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel", "compiled", "model")}
+C_TYPES |= {"weft_module_conv_options": weft.ConvModule, "weft_module_attention_options": weft.AttentionModule,
+            "weft_module_block_options": weft.BlockModule, "weft_module_recurrent_options": weft.RecurrentModule,
+            "weft_parameter_group": weft.ParameterGroup, "weft_optimizer_options": weft.OptimizerOptions, "weft_schedule": weft.Schedule,
+            "weft_step_options": weft.StepOptions, "weft_column": weft.Column, "weft_loader_options": weft.LoaderOptions}
+C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel", "compiled", "model", "init", "module", "optimizer", "ema", "step",
+                                                     "loader")}
 
 
 def as_ctypes(text: str):

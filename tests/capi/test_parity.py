@@ -18,9 +18,10 @@ def text_of(headers) -> str:
 
 # Functions of weft::random are weft_tensor_random_… in C; its classes are ways of writing C++.
 RANDOM = text_of([INCLUDE / "random.hpp"])
-# What C does not have: modules, optimizers and loaders, which a program in C writes with operations. A profile is a part of a
-# device there (weft_device_options, weft_device_profile).
-WITHOUT_C = {"data.hpp", "optim.hpp", "profile.hpp"}
+# Modules, optimizers and loaders are compared by class, below. A profile is a part of a device in C (weft_device_options,
+# weft_device_profile).
+BY_CLASS = {"data.hpp", "optim.hpp"}
+WITHOUT_C = BY_CLASS | {"profile.hpp"}
 BY_HAND = text_of(h for h in INCLUDE.glob("*.hpp") if h.name not in WITHOUT_C | {"random.hpp"})
 CPP = BY_HAND + text_of(GENERATED.glob("*.hpp"))
 C = text_of([*(INCLUDE / "c").glob("*.h"), *(GENERATED / "c").glob("*.h")])
@@ -69,6 +70,14 @@ STRUCTURES = {
 UNNEEDED = {"Port", "Extent", "RunReport",  # of weft_model_to_text
             "In", "Index", "Slice", "EllipsisIndex", "NewAxisIndex", "Outputs", "DTypeFacts", "AdamWStep", "SgdStep", "Clip", "Sorted", "Scanned", "Routed", "Recurrent", "Quantized", "Neighbours", "Runs", "Csr",
             "BatchNorm"}
+# What makes an object of each class of weft::nn, weft::optim and weft::data.
+MAKERS = {"Init": "init_create", "Linear": "module_linear", "Embedding": "module_embedding", "Conv": "module_conv", "ConvNd": "module_conv",
+          "BatchNorm": "module_batch_norm", "LayerNorm": "module_layer_norm", "RMSNorm": "module_rms_norm", "GroupNorm": "module_group_norm",
+          "Dropout": "module_dropout", "Lambda": "module_custom", "Flatten": "module_flatten", "Sequential": "module_sequential",
+          "MLP": "module_mlp", "MultiheadAttention": "module_multihead_attention", "TransformerBlock": "module_transformer_block",
+          "LSTM": "module_lstm", "GRU": "module_gru", "RNN": "module_rnn", "SGD": "optimizer_sgd", "Adam": "optimizer_adam",
+          "AdamW": "optimizer_adamw", "Lion": "optimizer_lion", "Ema": "ema_create", "Step": "step_create", "Loader": "loader_create"}
+BASES = {"Module", "Layer", "RecurrentLayers", "Optimizer"}
 
 
 def functions(text: str) -> set[str]:
@@ -135,6 +144,12 @@ class CApiParity(Case):
             self.assertEqual(methods(body_of("class", name, CPP)), set(MEMBERS[name]), name)
             for counterpart in MEMBERS[name].values():
                 self.assertTrue(counterpart is None or parameters(counterpart), counterpart)
+
+    def test_every_module_optimizer_and_loader_can_be_made(self):
+        text = text_of([*(INCLUDE / "nn").glob("*.hpp"), *[INCLUDE / name for name in BY_CLASS]])
+        self.assertEqual(set(re.findall(r"^class (\w+)", text, re.M)) - BASES, set(MAKERS))
+        for maker in MAKERS.values():
+            self.assertTrue(parameters(f"weft_{maker}"), maker)
 
     def test_every_structure_has_a_counterpart(self):
         self.assertEqual(set(re.findall(r"^struct (\w+) \{", BY_HAND, re.M)) - UNNEEDED, set(STRUCTURES))

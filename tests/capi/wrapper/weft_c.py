@@ -76,6 +76,49 @@ class CompileReport(c.Structure):
                 ("built", U64)]
 
 
+class ConvModule(c.Structure):
+    _fields_ = [("rank", U32), ("kernel", U64 * 3), ("stride", U64), ("padding", U64), ("dilation", U64), ("groups", U64),
+                ("output_padding", U64), ("transposed", Bool), ("no_bias", Bool)]
+
+
+class AttentionModule(c.Structure):
+    _fields_ = [("kv_heads", U64), ("causal", Bool), ("window", U64), ("rope_base", F64), ("no_bias", Bool)]
+
+
+class BlockModule(c.Structure):
+    _fields_ = [("attention", AttentionModule), ("hidden", U64), ("gated", Bool), ("rms", Bool), ("dropout", F32)]
+
+
+class RecurrentModule(c.Structure):
+    _fields_ = [("layers", U64), ("bidirectional", Bool), ("batch_first", Bool), ("no_bias", Bool), ("dropout", F32), ("projection", U64),
+                ("activation", Text)]
+
+
+class ParameterGroup(c.Structure):
+    _fields_ = [("contains", Text), ("lr_scale", F64), ("weight_decay", F64)]
+
+
+class OptimizerOptions(c.Structure):
+    _fields_ = [("momentum", F64), ("nesterov", Bool), ("beta1", F64), ("beta2", F64), ("eps", F64), ("weight_decay", F64),
+                ("groups", P(ParameterGroup)), ("group_count", U32)]
+
+
+class Schedule(c.Structure):
+    _fields_ = [("lr", F64), ("steps", U64), ("warmup", U64), ("decay", I32), ("floor", F64)]
+
+
+class StepOptions(c.Structure):
+    _fields_ = [("clip", F64), ("seed", U64), ("ema", Handle)]
+
+
+class Column(c.Structure):
+    _fields_ = [("dtype", I32), ("rank", U32), ("shape", P(I64)), ("bytes", Pointer), ("size", U64)]
+
+
+class LoaderOptions(c.Structure):
+    _fields_ = [("batch", U64), ("in_order", Bool), ("seed", U64), ("keep_last", Bool), ("prefetch", U32)]
+
+
 # The functions of the headers that return a status, and what they take. Those of operations are in description.json.
 FUNCTIONS = {
     "weft_list_adapters": [P(DeviceInfo), U32, P(U32)],
@@ -125,6 +168,58 @@ FUNCTIONS = {
     "weft_model_free": [Handle],
     "weft_model_to_text": [Handle, Bool, Pointer, Size, P(Size)],
     "weft_model_run": [Handle, P(Text), P(Handle), U32, Receiver, Pointer],
+    "weft_init_create": [Handle, U64, P(Handle)],
+    "weft_init_free": [Handle],
+    "weft_module_linear": [Handle, U64, U64, Bool, P(Handle)],
+    "weft_module_embedding": [Handle, U64, U64, P(Handle)],
+    "weft_module_conv": [Handle, U64, U64, P(ConvModule), P(Handle)],
+    "weft_module_batch_norm": [Handle, U64, F64, F64, P(Handle)],
+    "weft_module_layer_norm": [Handle, U64, F32, Bool, P(Handle)],
+    "weft_module_rms_norm": [Handle, U64, F32, P(Handle)],
+    "weft_module_group_norm": [Handle, U64, U64, F32, P(Handle)],
+    "weft_module_dropout": [F32, P(Handle)],
+    "weft_module_flatten": [P(Handle)],
+    "weft_module_activation": [Text, P(Handle)],
+    "weft_module_mlp": [Handle, P(U64), U32, Text, P(Handle)],
+    "weft_module_multihead_attention": [Handle, U64, U64, P(AttentionModule), P(Handle)],
+    "weft_module_transformer_block": [Handle, U64, U64, P(BlockModule), P(Handle)],
+    "weft_module_lstm": [Handle, U64, U64, P(RecurrentModule), P(Handle)],
+    "weft_module_gru": [Handle, U64, U64, P(RecurrentModule), P(Handle)],
+    "weft_module_rnn": [Handle, U64, U64, P(RecurrentModule), P(Handle)],
+    "weft_module_sequential": [P(Handle), U32, P(Handle)],
+    "weft_module_custom": [P(Text), P(Handle), U32, Part, Pointer, P(Handle)],
+    "weft_module_free": [Handle],
+    "weft_module_forward": [Handle, Handle, P(Handle)],
+    "weft_module_attend": [Handle, Handle, Handle, P(Handle), P(Handle), P(Handle)],
+    "weft_module_recur": [Handle, Handle, Handle, Handle, Handle, P(Handle), P(Handle), P(Handle)],
+    "weft_module_parameters": [Handle, Receiver, Pointer],
+    "weft_module_state": [Handle, Receiver, Pointer],
+    "weft_module_load_state": [Handle, P(Text), P(Handle), U32],
+    "weft_module_save": [Handle, Text],
+    "weft_module_load": [Handle, Text],
+    "weft_module_train": [Handle, Bool],
+    "weft_module_set_key": [Handle, Handle],
+    "weft_module_apply_updates": [Handle],
+    **{f"weft_optimizer_{rule}": [Handle, P(OptimizerOptions), P(Handle)] for rule in ("sgd", "adam", "adamw", "lion")},
+    "weft_optimizer_free": [Handle],
+    "weft_optimizer_parameters": [Handle, P(Handle), U32, P(U32)],
+    "weft_optimizer_apply": [Handle, P(Handle), U32, F64],
+    "weft_optimizer_state": [Handle, Receiver, Pointer],
+    "weft_optimizer_load_state": [Handle, P(Text), P(Handle), U32],
+    "weft_schedule_rate": [P(Schedule), U64, P(F64)],
+    "weft_ema_create": [Handle, F64, P(Handle)],
+    "weft_ema_averages": [Handle, Receiver, Pointer],
+    "weft_ema_free": [Handle],
+    "weft_step_create": [Handle, Handle, Part, Pointer, P(StepOptions), P(Handle)],
+    "weft_step_run": [Handle, P(Handle), U32, F64, P(Handle)],
+    "weft_step_get_count": [Handle, P(U32)],
+    "weft_step_set_count": [Handle, U32],
+    "weft_step_free": [Handle],
+    "weft_loader_create": [Handle, P(Column), U32, P(LoaderOptions), P(Handle)],
+    "weft_loader_get_size": [Handle, P(U64), P(U64)],
+    "weft_loader_start": [Handle, U64],
+    "weft_loader_next": [Handle, P(Handle), P(Bool)],
+    "weft_loader_free": [Handle],
     "weft_tensor_eval": [Handle],
     "weft_tensor_variable": [Handle, P(Handle)],
     "weft_tensor_update": [P(Handle), P(Handle), U32],
