@@ -21,11 +21,11 @@
 #include "nn/checkpoint.hpp"
 #include "nn/export.hpp"
 #include "nn/sampling.hpp"
-#include "nn/schedule.hpp"
 #include "nn/snapshot.hpp"
 #include "processes.hpp"
 #include "progress_line.hpp"
 #include "stop_signal.hpp"
+#include "weft/optim.hpp"
 #include "weft/recover.hpp"
 
 namespace weft::cli {
@@ -79,16 +79,15 @@ std::string differences(const std::string& a, const std::string& b) {
   return names;
 }
 
-nn::Schedule schedule_of(const TrainOptions& options) {
-  nn::Schedule schedule{.peak = options.rate,
-                        .floor = options.floor,
-                        .warmup = options.warmup,
-                        .steps = options.steps};
-  using Shape = nn::Schedule::Shape;
-  schedule.shape = options.schedule == "constant" ? Shape::constant
-                   : options.schedule == "linear" ? Shape::linear
-                                                  : Shape::cosine;
-  return schedule;
+optim::Schedule schedule_of(const TrainOptions& options) {
+  using optim::Decay;
+  return {.lr = options.rate,
+          .steps = options.steps,
+          .warmup = options.warmup,
+          .decay = options.schedule == "constant" ? Decay::constant
+                   : options.schedule == "linear" ? Decay::linear
+                                                  : Decay::cosine,
+          .floor = options.floor};
 }
 
 /// One training, from the tokens on.
@@ -236,7 +235,7 @@ class Run {
       const std::uint64_t first = (whole * config.replicas + config.rank) * config.batch;
       batches.push_back(windows_.batch(first, config.batch));
     }
-    pending_.push_back(trainer_.step(batches, schedule_.at(progress_.step), progress_.step));
+    pending_.push_back(trainer_.step(batches, schedule_(progress_.step), progress_.step));
     ++progress_.step;
     // Reading a loss waits for the device, so several steps are queued before that; the first is awaited, because it
     // compiles.
@@ -385,7 +384,7 @@ class Run {
   std::vector<std::uint32_t> tokens_;
   std::size_t held_out_;
   nn::Trainer trainer_;
-  nn::Schedule schedule_;
+  optim::Schedule schedule_;
   nn::Windows windows_;
   std::optional<nn::Windows> validation_;
   double started_seconds_;

@@ -244,13 +244,17 @@ TEST(DeviceModules, LoaderGivesEveryExampleOnceInAnOrderOfItsOwn) {
 }
 
 TEST(DeviceModules, SchedulesRiseAndFall) {
-  const optim::Schedule schedule{.lr = 1, .steps = 110, .warmup = 10, .floor = 0.1};
+  optim::Schedule schedule{.lr = 1, .steps = 110, .warmup = 10, .floor = 0.1};
   EXPECT_DOUBLE_EQ(schedule(0), 0.1);
   EXPECT_DOUBLE_EQ(schedule(9), 1);
   EXPECT_DOUBLE_EQ(schedule(10), 1);
   EXPECT_NEAR(schedule(60), 0.55, 1e-12);
   EXPECT_NEAR(schedule(110), 0.1, 1e-12);
   EXPECT_NEAR(schedule(1000), 0.1, 1e-12);
+  schedule.decay = optim::Decay::linear;
+  EXPECT_NEAR(schedule(85), 0.1 + 0.9 * 0.25, 1e-12);
+  schedule.decay = optim::Decay::constant;
+  EXPECT_DOUBLE_EQ(schedule(100), 1);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include "nn/curve.hpp"
 #include "nn/random.hpp"
-#include "nn/schedule.hpp"
 #include "weft/error.hpp"
 
 namespace weft::nn {
@@ -52,21 +51,6 @@ TEST(NnData, WindowsDependOnlyOnTheirNumber) {
   EXPECT_EQ(batch.tokens.front(), 24);
   EXPECT_THROW(Windows(tokens, 500, 1), Error);
   EXPECT_EQ(Windows(tokens, 499, 1).per_epoch(), 1U);
-}
-
-TEST(NnData, ScheduleRisesAndFalls) {
-  Schedule schedule{
-      .shape = Schedule::Shape::cosine, .peak = 1, .floor = 0.1, .warmup = 10, .steps = 110};
-  EXPECT_DOUBLE_EQ(schedule.at(0), 0.1);
-  EXPECT_DOUBLE_EQ(schedule.at(9), 1);
-  EXPECT_DOUBLE_EQ(schedule.at(10), 1);
-  EXPECT_NEAR(schedule.at(60), 0.55, 1e-12);
-  EXPECT_NEAR(schedule.at(110), 0.1, 1e-12);
-  EXPECT_NEAR(schedule.at(500), 0.1, 1e-12);
-  schedule.shape = Schedule::Shape::linear;
-  EXPECT_NEAR(schedule.at(85), 0.1 + 0.9 * 0.25, 1e-12);
-  schedule.shape = Schedule::Shape::constant;
-  EXPECT_DOUBLE_EQ(schedule.at(100), 1);
 }
 
 TEST(NnData, RandomStreamsAreReproducibleAndNormal) {

@@ -9,10 +9,10 @@
 #include "door.hpp"
 #include "nn/data.hpp"
 #include "nn/import.hpp"
-#include "nn/schedule.hpp"
 #include "nn/snapshot.hpp"
 #include "nn/trainer.hpp"
 #include "weft/device.hpp"
+#include "weft/optim.hpp"
 #include "weft/recover.hpp"
 
 // Training a model further on a text, one at a time.
@@ -29,7 +29,7 @@ struct Lesson {
   weft::Device device{weft::DeviceChoice{}};
   weft::nn::Imported model;
   weft::nn::TrainerConfig config;
-  weft::nn::Schedule schedule;
+  weft::optim::Schedule schedule;
   std::vector<std::uint32_t> tokens;
   std::optional<weft::nn::Windows> windows;
   std::optional<weft::nn::Trainer> trainer;
@@ -65,14 +65,14 @@ EMSCRIPTEN_KEEPALIVE const char* weft_teach_open(const char* request) {
     lesson().reset();
     Lesson& now = lesson().emplace(
         Lesson{.model = weft::nn::import_gguf(asked.at("path").get<std::string>())});
-    now.schedule.peak = 2e-4;
+    now.schedule.lr = 2e-4;
     now.schedule.steps = 100;
     now.config.batch = 4;
     now.config.model = now.model.config;
     now.config.decay = 0.01;
     std::uint64_t context = std::min<std::uint64_t>(128, now.model.config.context);
     take(asked, "steps", now.schedule.steps);
-    take(asked, "rate", now.schedule.peak);
+    take(asked, "rate", now.schedule.lr);
     take(asked, "batch", now.config.batch);
     take(asked, "context", context);
     take(asked, "snapshot", now.snapshot_steps);
@@ -107,7 +107,7 @@ EMSCRIPTEN_KEEPALIVE const char* weft_teach_step() {
       const weft::nn::Batch batch =
           now.windows->batch(now.step * now.config.batch, now.config.batch);
       const float loss =
-          now.trainer->step(std::span(&batch, 1), now.schedule.at(now.step), now.step).item();
+          now.trainer->step(std::span(&batch, 1), now.schedule(now.step), now.step).item();
       ++now.step;
       if (now.step % now.snapshot_steps == 0) keep(now);
       return answered({{"step", now.step}, {"loss", loss}});

@@ -66,8 +66,8 @@ WEFT_API weft_status weft_module_mlp(weft_init init, const uint64_t* widths, uin
 /// How attention looks at a sequence.
 typedef struct weft_module_attention_options {
   uint64_t
-      kv_heads;      ///< Heads of keys and values, shared by several of queries; 0: as many as heads.
-  bool causal;       ///< A position sees itself and what came before it.
+      kv_heads;  ///< Heads of keys and values, shared by several of queries; 0: as many as heads.
+  bool causal;   ///< A position sees itself and what came before it.
   uint64_t window;   ///< With a value > 0 only so many positions up to its own.
   double rope_base;  ///< With a value > 0 queries and keys turn with their position.
   bool no_bias;      ///< Without biases.

@@ -27,9 +27,8 @@ data::Column column_of(const weft_column& given, std::uint32_t number) {
   const auto part = [&](std::string_view name) {
     return formatted("columns[{}].{}", number, name);
   };
-  data::Column out{dtype_of(given.dtype, part("dtype")),
-                   shape_of(given.rank, given.shape, part("shape")),
-                   {}};
+  data::Column out{
+      dtype_of(given.dtype, part("dtype")), shape_of(given.rank, given.shape, part("shape")), {}};
   if (given.size > 0) {
     const auto* bytes = static_cast<const std::byte*>(required(given.bytes, part("bytes")));
     out.bytes.assign(bytes, bytes + given.size);
@@ -59,9 +58,8 @@ weft_status weft_loader_create(weft_device device, const weft_column* columns, u
       choices.drop_last = !options->keep_last;
       if (options->prefetch > 0) choices.prefetch = std::min(options->prefetch, 64U);
     }
-    out = put(LoaderObject{
-        std::make_shared<data::Loader>(object->device, std::move(all), choices), count,
-        std::make_shared<std::mutex>(), nullptr});
+    out = put(LoaderObject{std::make_shared<data::Loader>(object->device, std::move(all), choices),
+                           count, std::make_shared<std::mutex>(), nullptr});
   });
 }
 

@@ -95,13 +95,13 @@ std::shared_ptr<nn::Layer> conv_of(nn::Init& init, std::uint64_t in, std::uint64
   for (std::uint32_t i = 0; i < rank; ++i) {
     kernel.push_back(extent_or(given.kernel[i], 3, "options.kernel"));
   }
-  const nn::ConvShape shape{.stride = extent_or(given.stride, 1, "options.stride"),
-                            .padding = extent_or(given.padding, 0, "options.padding"),
-                            .dilation = extent_or(given.dilation, 1, "options.dilation"),
-                            .groups = extent_or(given.groups, 1, "options.groups"),
-                            .output_padding =
-                                extent_or(given.output_padding, 0, "options.output_padding"),
-                            .bias = !given.no_bias};
+  const nn::ConvShape shape{
+      .stride = extent_or(given.stride, 1, "options.stride"),
+      .padding = extent_or(given.padding, 0, "options.padding"),
+      .dilation = extent_or(given.dilation, 1, "options.dilation"),
+      .groups = extent_or(given.groups, 1, "options.groups"),
+      .output_padding = extent_or(given.output_padding, 0, "options.output_padding"),
+      .bias = !given.no_bias};
   return std::make_shared<nn::Conv>(init, extent(in, "in"), extent(out, "out"), kernel, shape,
                                     given.transposed);
 }
@@ -115,8 +115,7 @@ std::function<Tensor(const Tensor&)> activation_of(const char* name, std::string
   return [function](const Tensor& x) { return map(function, x); };
 }
 
-std::vector<std::shared_ptr<nn::Layer>> layers_of(const weft_module* modules,
-                                                  std::uint32_t count) {
+std::vector<std::shared_ptr<nn::Layer>> layers_of(const weft_module* modules, std::uint32_t count) {
   if (count > 0) required(modules, "modules");
   std::vector<std::shared_ptr<nn::Layer>> out;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -304,8 +303,8 @@ weft_status weft_module_custom(const char* const* names, const weft_module* modu
     for (std::uint32_t i = 0; i < count; ++i) {
       given.emplace_back(required(required(names, "names")[i], formatted("names[{}]", i)));
     }
-    out = put(ModuleObject{std::make_shared<Custom>(
-        given, std::move(layers), [forward, context](const Tensor& x) {
+    out = put(ModuleObject{
+        std::make_shared<Custom>(given, std::move(layers), [forward, context](const Tensor& x) {
           return run_part(forward, context, {x}, "The function of a module");
         })});
   });

@@ -24,8 +24,7 @@ std::map<std::string, Tensor> named_tensors(const char* const* names, const weft
   const std::vector<Tensor> given = tensors_of(tensors, count, "tensors");
   std::map<std::string, Tensor> out;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const char* name =
-        required(required(names, "names")[i], formatted("names[{}]", i));
+    const char* name = required(required(names, "names")[i], formatted("names[{}]", i));
     if (!out.emplace(name, given[i]).second) {
       raise(ErrorCode::invalid_argument, "`names` has `{}` twice.", name);
     }
@@ -52,8 +51,8 @@ void replace(weft_tensor* place, const Tensor& tensor) {
 
 void attend(nn::Layer& layer, const Tensor& x, const Tensor& mask, weft_tensor* keys,
             weft_tensor* values, weft_tensor& y) {
-  require_one_of<nn::MultiheadAttention, nn::TransformerBlock>(
-      layer, "attention or a transformer block");
+  require_one_of<nn::MultiheadAttention, nn::TransformerBlock>(layer,
+                                                               "attention or a transformer block");
   if ((keys == nullptr) != (values == nullptr)) {
     raise(ErrorCode::invalid_argument, "`keys` and `values` are given together, or both NULL.");
   }
@@ -147,15 +146,13 @@ weft_status weft_module_load_state(weft_module module, const char* const* names,
 }
 
 weft_status weft_module_save(weft_module module, const char* path) {
-  return call(__func__, [&] {
-    get<ModuleObject>(module, "module")->layer->save(required(path, "path"));
-  });
+  return call(__func__,
+              [&] { get<ModuleObject>(module, "module")->layer->save(required(path, "path")); });
 }
 
 weft_status weft_module_load(weft_module module, const char* path) {
-  return call(__func__, [&] {
-    get<ModuleObject>(module, "module")->layer->load(required(path, "path"));
-  });
+  return call(__func__,
+              [&] { get<ModuleObject>(module, "module")->layer->load(required(path, "path")); });
 }
 
 weft_status weft_module_train(weft_module module, bool on) {

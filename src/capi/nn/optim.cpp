@@ -206,9 +206,8 @@ weft_status weft_ema_create(weft_module module, double decay, weft_ema* ema) {
 }
 
 weft_status weft_ema_averages(weft_ema ema, weft_receiver receiver, void* context) {
-  return call(__func__, [&] {
-    give(get<EmaObject>(ema, "ema")->ema->averages(), receiver, context);
-  });
+  return call(__func__,
+              [&] { give(get<EmaObject>(ema, "ema")->ema->averages(), receiver, context); });
 }
 
 weft_status weft_ema_free(weft_ema ema) {
