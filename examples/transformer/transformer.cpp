@@ -21,7 +21,8 @@ class Model : public weft::nn::Module {
  public:
   explicit Model(weft::nn::Init init)
       : embedding_(init, letters, width),
-        block_(init, width, heads, {.attention = {.causal = true, .rope_base = 10000}, .rms = true}),
+        block_(init, width, heads,
+               {.attention = {.causal = true, .rope_base = 10000}, .rms = true}),
         norm_(init, width) {
     add("embedding", embedding_);
     add("block", block_);
@@ -55,12 +56,12 @@ int main() try {
   const weft::Device device;
   Model model(weft::nn::Init(device, 1));
   const weft::optim::AdamW optimizer(model, {.beta2 = 0.95});
-  weft::optim::Step step(
-      model, optimizer,
-      [&](const std::vector<Tensor>& in) {
-        return weft::cross_entropy(model.forward(in[0]), in[1].reshape({in[1].size()}));
-      },
-      {.clip = 1});
+  weft::optim::Step step(model, optimizer,
+                         [&](const std::vector<Tensor>& in) {
+                           return weft::cross_entropy(model.forward(in[0]),
+                                                      in[1].reshape({in[1].size()}));
+                         },
+                         {.clip = 1});
   const weft::optim::Schedule rate{.lr = 1e-2, .steps = 300, .warmup = 10};
   std::mt19937 random(1);
   for (std::uint64_t i = 0; i < rate.steps; ++i) {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include "base/half.hpp"
 #include "ops/quant/codec.hpp"
@@ -180,6 +182,20 @@ std::vector<double> load_values(const View& view, std::span<const std::byte> raw
   return values;
 }
 
+namespace {
+
+/// Makes the elements along the last dimension what `fill` says of them together.
+void arrange(Fill fill, std::span<double> row, Random& random) {
+  if (fill == Fill::sorted) std::ranges::sort(row);
+  if (fill != Fill::permutation) return;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    row[i] = static_cast<double>(i);
+    std::swap(row[i], row[random.between(0, i)]);
+  }
+}
+
+}  // namespace
+
 HostTensor make_host(const TensorSpec& spec, Random& random) {
   HostTensor host{spec.dtype, spec.shape, {}, {}};
   const View view = spec.view(0, 0);
@@ -191,13 +207,18 @@ HostTensor make_host(const TensorSpec& spec, Random& random) {
   }
   host.values.resize(view.count());
   for (double& value : host.values) {
-    const bool whole = spec.fill == Fill::integers || !is_float(spec.dtype);
+    const bool whole =
+        spec.fill == Fill::integers || spec.fill == Fill::sorted || !is_float(spec.dtype);
     value = whole ? std::floor(random.uniform(spec.low, spec.high + 1))
                   : random.uniform(spec.low, spec.high);
     if (spec.fill == Fill::masked && random.between(0, 2) == 0) {
       value = -std::numeric_limits<double>::infinity();
     }
     value = round_to(spec.dtype, value);
+  }
+  const std::uint64_t length = spec.shape.empty() ? 1 : spec.shape.back();
+  for (std::size_t at = 0; length > 0 && at < host.values.size(); at += length) {
+    arrange(spec.fill, std::span(host.values).subspan(at, length), random);
   }
   if (!spec.repeat
            .empty()) {  // equal indices must have equal values: read back what a strided store keeps

@@ -20,6 +20,8 @@ enum class Fill : std::uint8_t {
   uniform,   ///< Uniform in [low, high], rounded to the type (integers: whole numbers).
   integers,  ///< Whole numbers in [low, high], also for float types: sums of them are exact.
   masked,    ///< Uniform, with about every third element -infinity (float types only).
+  sorted,  ///< Whole numbers in [low, high] that ascend along the last dimension, with equal neighbours.
+  permutation,  ///< The numbers from 0 on along the last dimension, each once, in any order.
 };
 
 /// One tensor of a case: type, shape, contents and how it lies in memory.

@@ -6,7 +6,6 @@
 
 #include "base/format.hpp"
 #include "ops/case.hpp"
-#include "ops/map/map.hpp"
 
 namespace weft::ops::rows {
 namespace {
@@ -230,24 +229,8 @@ void add_set_cases(std::vector<Case>& out) {
   // Equal source rows make the order of duplicates irrelevant.
   add("many_rows_f16", {.dtype = DType::f16, .shape = {500, 40}}, {.shape = {700}},
       {.shape = {700, 40}, .repeat = {0}}, true);
-  // Distinct rows to distinct places: the indices are made on the device, last row first.
-  Case reversed = set_case("reversed_f16", {.dtype = DType::f16, .shape = {1000, 40}},
-                           {.shape = {1000}, .output = true}, {.shape = {1000, 40}});
-  const auto set_plan = reversed.plan;
-  const auto set_reference = reversed.reference;
-  reversed.plan = [set_plan](std::span<const View> v, const Caps& caps) -> Result<Plan> {
-    auto both =
-        map::plan({.function = "arange", .inputs = {}, .y = v[1], .scalars = {999, -1}}, caps);
-    auto set = set_plan(v, caps);
-    if (!both || !set) return both ? set : both;
-    both->append(std::move(*set));
-    return both;
-  };
-  reversed.reference = [set_reference](std::span<HostTensor> t) {
-    for (std::size_t i = 0; i < 1000; ++i) t[1].values[i] = 999.0 - static_cast<double>(i);
-    set_reference(t);
-  };
-  out.push_back(std::move(reversed));
+  add("permuted_f16", {.dtype = DType::f16, .shape = {1000, 40}},
+      {.shape = {1000}, .fill = Fill::permutation}, {.shape = {1000, 40}});
 }
 
 void add_random_cases(std::vector<Case>& out, Random& random) {
