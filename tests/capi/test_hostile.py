@@ -14,7 +14,7 @@ HEADERS = sorted([*(ROOT / "include/weft/c").glob("*.h"), *GENERATED.glob("*.h")
 # Not called at random: they wait on the driver, or need texts that make sense.
 SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile", "weft_save", "weft_load",
         "weft_save_with_texts", "weft_load_with_texts", "weft_tensor_checkpoint", "weft_module_save", "weft_module_load",
-        "weft_module_custom", "weft_step_create", "weft_loader_create", "weft_model_load", "weft_model_load_bytes"}
+        "weft_module_custom", "weft_step_create", "weft_loader_create", "weft_schedule_rate", "weft_model_load", "weft_model_load_bytes"}
 
 
 def declared() -> dict[str, list[str]]:
@@ -206,6 +206,8 @@ class CApiFuzz(Case):
         for handle in (arguments[-1] or [])[:count]:  # a result that was not asked for has no place
             if handle is not None and handle not in self.handles:  # a result may be left out
                 free = lib.weft_buffer_free if name.endswith(("_get_buffer", "_alloc")) else lib.weft_tensor_free
+                if name.startswith("weft_module_") and not name.endswith(("_forward", "_attend", "_recur")):
+                    free = lib.weft_module_free
                 free(handle)
 
     def test_random_arguments(self):

@@ -63,7 +63,7 @@ class CApiNn(Case):
             self.assertEqual(abs(forward(model, x)).max(), 0)
             lib.weft_module_load(model, path)
         np.testing.assert_array_equal(forward(model, x), y)
-        self.fails("invalid_argument", "weight", lib.weft_module_load_state, model, names, None, 0)
+        self.fails("not_found", "weight", lib.weft_module_load_state, model, names, None, 0)
 
     def test_batch_norms_measure_while_training(self):
         model = made(lib.weft_module_batch_norm, self.init, 3, 0.0, 0.0)

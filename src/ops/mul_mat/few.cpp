@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t piece_elements = 16;
 
 struct Variant {
-  std::string_view type;
+  std::string_view qtype;
   bool aligned = false;
   std::uint32_t bm = 64;
   std::uint32_t bn = 16;
@@ -66,7 +66,7 @@ std::optional<Variant> variant_of(const Problem& problem, const Caps& caps) {
   const std::uint32_t side = offered(16) ? 16 : 8;
   if (!offered(side)) return std::nullopt;
   const DType type = problem.weights.dtype;
-  Variant variant{.type = name(type),
+  Variant variant{.qtype = name(type),
                   .aligned = is_quantized(type) && quant::blocks_aligned(problem.weights),
                   .subgroup = caps.subgroup_max,
                   .mm = side,
@@ -129,7 +129,7 @@ Status add_few(Stages& stages, Problem problem, const Caps& caps) {
   const View part = stages.scratch(DType::f32, {params.splits * problem.n() * problem.m()});
   Launch out;
   out.source = "mul_mat/few.wgsl";
-  out.label = formatted("mul_mat {} few {}", variant->type, variant->bn);
+  out.label = formatted("mul_mat {} few {}", variant->qtype, variant->bn);
   out.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
   out.constants = constants_of(*variant);
   out.params = block_of(params);

@@ -10,7 +10,7 @@ namespace weft::ops::mul_mat {
 namespace {
 
 struct Variant {
-  DType type = DType::q4_0;
+  DType qtype = DType::q4_0;
   bool aligned = false;
   std::uint32_t width = 32;
   std::uint32_t rows = tile_rows;
@@ -49,7 +49,7 @@ Result<Dispatch> launch_grouped_matrix(const IdProblem& problem, const Assignmen
   if (!matrices) {
     return fail(ErrorCode::unsupported, "This device has no matrix units for f16.");
   }
-  const Variant variant{.type = weights.dtype,
+  const Variant variant{.qtype = weights.dtype,
                         .aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights),
                         .width = matrix_width(problem, caps),
                         .rows = caps.traits.slow_compile ? small_tile : tile_rows,

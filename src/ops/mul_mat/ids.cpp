@@ -71,7 +71,7 @@ struct AssignParams {
 };
 
 struct GroupedVariant {
-  DType type = DType::f32;
+  DType qtype = DType::f32;
   bool aligned = false;
 };
 
@@ -107,7 +107,7 @@ Result<Dispatch> launch_grouped(const IdProblem& problem, const Assignment& assi
   out.source = "mul_mat/grouped.wgsl";
   out.label = formatted("mul_mat {} grouped", name(weights.dtype));
   out.constants = constants_of(
-      GroupedVariant{.type = weights.dtype,
+      GroupedVariant{.qtype = weights.dtype,
                      .aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights)});
   out.params = block_of(params);
   out.operands = {{.name = "w", .view = weights},

@@ -35,12 +35,12 @@ std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value
 /// Measured on an H200: as many invocations for a row as it has units, 128 at most, and few rows at a time, more of
 /// long ones.
 VectorVariant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& caps) {
-  VectorVariant variant{.type = type, .threads = 64, .rows = 2};
-  variant.columns = std::bit_ceil(u32(n));
+  VectorVariant variant{.qtype = type, .threads = 64, .rows = 2};
+  variant.cols = std::bit_ceil(u32(n));
   const std::uint64_t units = k / unit_elements;
   if (caps.traits.slow_barriers) {
     variant.team = units < 16 ? 8 : 16;
-    if (variant.columns >= 4) variant.rows = 1;  // Compiles in half the time.
+    if (variant.cols >= 4) variant.rows = 1;  // Compiles in half the time.
   } else {
     variant.team = units <= 32 ? 32 : units <= 80 ? 64 : 128;
     variant.threads = units <= 32 ? 64 : 128;
@@ -51,7 +51,7 @@ VectorVariant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& c
   }
   // Sums of all invocations must fit the workgroup's memory.
   while (variant.rows > 1 &&
-         variant.threads / variant.subgroup * variant.rows * variant.columns * 4 > 8192) {
+         variant.threads / variant.subgroup * variant.rows * variant.cols * 4 > 8192) {
     variant.rows /= 2;
   }
   return variant;
@@ -64,7 +64,7 @@ Status choose_blocks(VectorVariant& variant, const Caps& caps) {
   variant.team = std::min(variant.team, 64U);
   const auto sums = [&] {
     return teams * variant.team / std::min(variant.subgroup, variant.team) * variant.rows *
-           variant.columns * 4;
+           variant.cols * 4;
   };
   while (variant.team > 4 && (teams * variant.team > caps.workgroup_invocations || sums() > 8192)) {
     variant.team /= 2;
@@ -72,7 +72,7 @@ Status choose_blocks(VectorVariant& variant, const Caps& caps) {
   if (teams * variant.team > caps.workgroup_invocations || sums() > 8192) {
     return fail(ErrorCode::unsupported,
                 "Gated units of {} columns cannot be packed by workgroups of {} invocations.",
-                variant.columns, caps.workgroup_invocations);
+                variant.cols, caps.workgroup_invocations);
   }
   variant.threads = teams * variant.team;
   variant.subgroup = std::min(variant.subgroup, variant.team);
@@ -87,7 +87,7 @@ Launch launch_with(const VectorVariant& variant, VectorParams params, const View
   params.units = u32(k / unit_elements);
   Launch out;
   out.source = "mul_mat/packed.wgsl";
-  out.label = formatted("mul_mat {} packed {}", name(weights.dtype), variant.columns);
+  out.label = formatted("mul_mat {} packed {}", name(weights.dtype), variant.cols);
   out.constants = constants_of(variant);
   out.params = block_of(params);
   out.operands = {{.name = "w", .view = weights},

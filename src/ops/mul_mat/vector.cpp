@@ -25,8 +25,8 @@ std::uint32_t weight_bytes(const View& weights,
 VectorVariant choose(const View& weights, std::uint64_t m, std::uint64_t n, std::uint64_t k,
                      std::uint64_t others, std::uint32_t rows, const Caps& caps) {
   const bool aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights);
-  VectorVariant variant{.type = weights.dtype, .aligned = aligned};
-  variant.columns = std::bit_ceil(static_cast<std::uint32_t>(n));
+  VectorVariant variant{.qtype = weights.dtype, .aligned = aligned};
+  variant.cols = std::bit_ceil(static_cast<std::uint32_t>(n));
   variant.threads = caps.traits.slow_barriers ? 64 : workgroup_width(caps);
   const std::uint64_t pieces = k / piece_elements;
   // Longer ones gain nothing where invocations run in turn, and take a slow compiler minutes.
@@ -39,7 +39,7 @@ VectorVariant choose(const View& weights, std::uint64_t m, std::uint64_t n, std:
   }
   if (rows == 0) {
     // Measured on an H200: with columns to share a decoded weight, 8 rows in short teams are faster by 1.4.
-    const bool wide = !caps.traits.slow_barriers && variant.columns >= 4;
+    const bool wide = !caps.traits.slow_barriers && variant.cols >= 4;
     if (wide) {
       variant.threads = 128;
       variant.team = std::min(variant.team, 64U);
@@ -52,8 +52,7 @@ VectorVariant choose(const View& weights, std::uint64_t m, std::uint64_t n, std:
     while (rows > 1 && groups(rows) < enough) rows /= 2;
   }
   // Sums of all invocations must fit the workgroup's memory.
-  while (rows > 1 && variant.threads / variant.subgroup * rows * variant.columns * 4 > 8192)
-    rows /= 2;
+  while (rows > 1 && variant.threads / variant.subgroup * rows * variant.cols * 4 > 8192) rows /= 2;
   variant.rows = rows;
   return variant;
 }
@@ -62,7 +61,7 @@ Launch launch_with(const VectorVariant& variant, const VectorParams& params, con
                    const View& x, const View& y) {
   Launch out;
   out.source = "mul_mat/vector.wgsl";
-  out.label = formatted("mul_mat {} vector {}", name(weights.dtype), variant.columns);
+  out.label = formatted("mul_mat {} vector {}", name(weights.dtype), variant.cols);
   out.constants = constants_of(variant);
   out.params = block_of(params);
   out.operands = {{.name = "w", .view = weights, .unit = is_quantized(weights.dtype) ? 1U : 4U},

@@ -14,13 +14,13 @@ inline constexpr std::uint32_t piece_elements = 16;
 
 /// What the texts of the kernels for few columns, vector.wgsl and packed.wgsl, depend on.
 struct VectorVariant {
-  DType type = DType::q4_0;
+  DType qtype = DType::q4_0;
   bool aligned = false;  // blocks: vector.wgsl alone
   bool ids = false;
   std::uint32_t threads = 256;
   std::uint32_t team = 32;
   std::uint32_t rows = 4;
-  std::uint32_t columns = 1;
+  std::uint32_t cols = 1;
   std::uint32_t subgroup = 1;  // invocations that add up by shuffles
   std::uint32_t joined = 0;    // products in a launch
   bool gated = false;          // rows of two take turns

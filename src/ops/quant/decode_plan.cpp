@@ -17,7 +17,7 @@ constexpr std::uint32_t most_steps =
     16;  // of decode_rows.wgsl: enough to forget what a workgroup costs
 
 struct Variant {
-  DType type = DType::q4_0;
+  DType qtype = DType::q4_0;
   bool indexed = false;
   bool aligned = false;  // blocks
   bool vector = false;   // rows of y
@@ -28,7 +28,7 @@ struct Variant {
 
 /// Rows of f32 where scattered stores are slow (decode_rows.wgsl).
 struct RowsVariant {
-  DType type = DType::q4_0;
+  DType qtype = DType::q4_0;
   bool indexed = false;
   bool aligned = false;  // blocks
   std::uint32_t rank = job_rank;
@@ -55,7 +55,7 @@ Result<Dispatch> launch_rows(const Job& job, const Caps& caps) {
   auto steps = static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, most_steps));
   while (tiles % steps != 0) --steps;
   const JobParams params = params_of(job, piece_elements * lanes * steps);
-  const RowsVariant variant{.type = job.table.dtype,
+  const RowsVariant variant{.qtype = job.table.dtype,
                             .indexed = job.indexed(),
                             .aligned = blocks_aligned(job.table),
                             .rank = params.rank(),
@@ -83,7 +83,7 @@ Result<Dispatch> launch(const Job& job, const Caps& caps) {
   const std::uint32_t items =
       caps.traits.items > 1 && job.flat.shape[job.flat.rank - 1] % four_pieces == 0 ? 4 : 1;
   const JobParams params = params_of(job, piece_elements * items);
-  const Variant variant{.type = job.table.dtype,
+  const Variant variant{.qtype = job.table.dtype,
                         .indexed = job.indexed(),
                         .aligned = blocks_aligned(job.table),
                         .vector = rows_in_chunks(job.flat, 8),

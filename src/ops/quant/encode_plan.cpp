@@ -10,7 +10,7 @@ namespace weft::ops::quant {
 namespace {
 
 struct Variant {
-  DType type = DType::q4_0;
+  DType qtype = DType::q4_0;
   std::uint32_t block = 0;
   std::uint32_t bytes = 0;
   bool indexed = false;
@@ -22,7 +22,7 @@ struct Variant {
 Result<Dispatch> launch(const Job& job, const Caps& caps) {
   const DType type = job.table.dtype;
   const JobParams params = params_of(job, block_elements(type));
-  const Variant variant{.type = type,
+  const Variant variant{.qtype = type,
                         .block = block_elements(type),
                         .bytes = block_bytes(type),
                         .indexed = job.indexed(),

@@ -130,6 +130,7 @@ FUNCTIONS = {
     "weft_device_trim": [Handle],
     "weft_device_is_lost": [Handle, P(Bool)],
     "weft_device_recover": [Handle],
+    "weft_device_set_watchdog": [Handle, F64],
     "weft_device_recover_automatically": [Handle],
     "weft_tensor_keep": [Handle, ElementsSource, Pointer],
     "weft_buffer_alloc": [Handle, U64, P(Handle)],
