@@ -282,8 +282,9 @@ void Launches::launch_back(const View& x, const View& t, const View& dx, const V
     launch.operands.push_back({.name = "classes", .view = classes_});
   }
   if (share.given()) launch.operands.push_back({.name = "share", .view = flat(share)});
-  launch.grid =
-      grid_1d(ceil_div<std::uint64_t>(params.count, workgroup_width(caps_) * variant.block), caps_);
+  launch.grid = grid_1d(
+      ceil_div<std::uint64_t>(params.count, std::uint64_t{workgroup_width(caps_)} * variant.block),
+      caps_);
   launch.label = formatted("cross_entropy back {}", name(dx.dtype));
   stages_.add(make_dispatch(std::move(launch), caps_));
 }

@@ -126,7 +126,8 @@ Result<Plan> plan_step(const std::vector<Tensor>& tensors, StepVariant variant, 
     if (scale.given()) launch.operands.push_back({.name = "scale", .view = as_bits(scale)});
     launch.constants = constants_of(variant);
     launch.params = block_of(StepParams{.count = static_cast<std::uint32_t>(n)});
-    launch.grid = grid_1d(ceil_div<std::uint64_t>(n, workgroup_width(caps) * variant.block), caps);
+    launch.grid = grid_1d(
+        ceil_div<std::uint64_t>(n, std::uint64_t{workgroup_width(caps)} * variant.block), caps);
     launch.label = variant.adam ? "adamw" : "sgd";
     if (const Status ok = plan.add(make_dispatch(std::move(launch), caps)); !ok)
       return std::unexpected(ok.error());

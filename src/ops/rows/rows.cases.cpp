@@ -230,7 +230,8 @@ void add_set_cases(std::vector<Case>& out) {
   add("many_rows_f16", {.dtype = DType::f16, .shape = {500, 40}}, {.shape = {700}},
       {.shape = {700, 40}, .repeat = {0}}, true);
   add("permuted_f16", {.dtype = DType::f16, .shape = {1000, 40}},
-      {.shape = {1000}, .fill = Fill::permutation}, {.shape = {1000, 40}});
+      {.shape = {1000}, .fill = Fill::permutation},
+      {.shape = {1000, 40}, .fill = Fill::integers, .low = -500, .high = 500});
 }
 
 void add_random_cases(std::vector<Case>& out, Random& random) {
