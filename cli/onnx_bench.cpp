@@ -11,13 +11,14 @@
 namespace weft::cli {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t most_lines = 20;
 
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 void time_runs(const Device& device, const onnx::Model& model,
                const std::map<std::string, Tensor>& tensors, double seconds) {
-  using Clock = std::chrono::steady_clock;
   const auto once = [&] {
     const auto start = Clock::now();
     for (const auto& [name, tensor] : model.run(tensors)) tensor.eval();
@@ -58,7 +59,6 @@ struct Kind {
 void time_operations(const onnx::Model& model, const std::map<std::string, onnx::Value>& inputs,
                      double seconds) {
   std::vector<std::pair<std::string, double>> best;  // nodes in their order
-  using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   for (std::size_t pass = 0;
        pass < 3 || std::chrono::duration<double>(Clock::now() - start).count() < seconds; ++pass) {

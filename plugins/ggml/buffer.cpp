@@ -75,9 +75,9 @@ void* get_base(ggml_backend_buffer_t /*buffer*/) { return std::bit_cast<void*>(f
 
 void memset_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, std::uint8_t value,
                    std::size_t offset, std::size_t size) {
-  (void)change(buffer, part_of(*tensor, offset, size), std::nullopt, "Filling a tensor", [&] {
-    return device_of(buffer).fill(slice_of(buffer, *tensor, offset, size), value);
-  });
+  [[maybe_unused]] const Status logged = change(
+      buffer, part_of(*tensor, offset, size), std::nullopt, "Filling a tensor",
+      [&] { return device_of(buffer).fill(slice_of(buffer, *tensor, offset, size), value); });
 }
 
 void set_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, const void* data,
@@ -85,7 +85,7 @@ void set_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, const void* d
   const std::span bytes(static_cast<const std::byte*>(data), size);
   // Weights are what is needed again; inputs are written for every graph.
   const bool weights = buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS;
-  (void)change(
+  [[maybe_unused]] const Status logged = change(
       buffer, part_of(*tensor, offset, size),
       weights ? context_of(buffer).device.files().find(bytes) : std::nullopt, "Writing a tensor",
       [&] { return device_of(buffer).write(slice_of(buffer, *tensor, offset, size), bytes); });
@@ -119,9 +119,9 @@ bool cpy_tensor(ggml_backend_buffer_t buffer, const ggml_tensor* src, ggml_tenso
 }
 
 void clear(ggml_backend_buffer_t buffer, std::uint8_t value) {
-  (void)change(
-      buffer, {0, context_of(buffer).buffer.size()}, std::nullopt, "Clearing a buffer",
-      [&] { return device_of(buffer).fill(gpu::whole(context_of(buffer).buffer), value); });
+  [[maybe_unused]] const Status logged =
+      change(buffer, {0, context_of(buffer).buffer.size()}, std::nullopt, "Clearing a buffer",
+             [&] { return device_of(buffer).fill(gpu::whole(context_of(buffer).buffer), value); });
 }
 
 constexpr ggml_backend_buffer_i buffer_interface{

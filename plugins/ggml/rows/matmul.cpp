@@ -76,7 +76,7 @@ Result<Plan> out_prod(const Node& node, const Caps& caps) {
   return std::move(stages).finish();
 }
 
-constexpr std::array rows{
+constexpr std::array products{
     Row{GGML_OP_MUL_MAT, mul_mat},
     Row{GGML_OP_MUL_MAT_ID, mul_mat_id},
     Row{GGML_OP_OUT_PROD, out_prod},
@@ -84,7 +84,7 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const Row> matmul_rows() { return rows; }
+std::span<const Row> matmul_rows() { return products; }
 
 bool allows_q8(const Node& node) {
   const std::int32_t right = node.param(3);

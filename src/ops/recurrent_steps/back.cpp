@@ -13,7 +13,7 @@
 namespace weft::ops::recurrent_steps {
 namespace {
 
-constexpr std::string_view what = "The derivatives of a recurrent layer";
+constexpr std::string_view title = "The derivatives of a recurrent layer";
 
 /// Derivatives that a step leaves for each unit.
 std::uint64_t outputs_of(Cell cell) { return cell == Cell::gru ? 4 : gates_of(cell); }
@@ -37,7 +37,7 @@ Status check(const BackArgs& args, const Layer& layer) {
       {"dsums", args.dsums, DType::f32, {d, t, b, outputs_of(args.cell) * h}, Need::output},
       {"dstart", args.dstart, DType::f32, {lstm ? 2ULL : 1ULL, d, b, h}, Need::output},
   };
-  return check_all(what, all);
+  return check_all(title, all);
 }
 
 /// The launches of one step, and of what is left at the start.

@@ -89,7 +89,9 @@ Result<Dispatch> Builder::finish(std::string_view source) {
   const std::uint64_t row_groups = ceil_div<std::uint64_t>(layer_.batch, variant_.rows);
   const std::uint64_t unit_groups = ceil_div<std::uint64_t>(layer_.hidden, variant_.units);
   const std::uint64_t groups = layer_.directions * row_groups * unit_groups;
-  const auto turns = [&](std::uint32_t lanes) { return depth_ / (lanes * variant_.vec); };
+  const auto turns = [&](std::uint32_t lanes) {
+    return depth_ / (std::uint64_t{lanes} * variant_.vec);
+  };
   if (variant_.own && !caps_.traits.slow_barriers && turns(fewest_lanes) > 0) {
     variant_.lanes = fewest_lanes;
     while (variant_.lanes < most_lanes && turns(variant_.lanes * 2) >= fewest_turns &&

@@ -13,7 +13,7 @@
 namespace weft::ops::recurrent_steps {
 namespace {
 
-constexpr std::string_view what = "The steps of a recurrent layer";
+constexpr std::string_view title = "The steps of a recurrent layer";
 
 Status check(const Args& args, const Layer& layer) {
   const DType type = args.recurrent.dtype;
@@ -50,7 +50,7 @@ Status check(const Args& args, const Layer& layer) {
        {layer.directions, layer.tokens, layer.batch, layer.hidden},
        saves ? Need::output : Need::none},
   };
-  return check_all(what, all);
+  return check_all(title, all);
 }
 
 /// The launches of one step.
