@@ -96,7 +96,7 @@ int main() try {
   // The same model, but each letter is drawn from the likely ones.
   const weft::Compiled drawn_letter =
       weft::compile([&](const std::vector<Tensor>& in) -> weft::Outputs {
-        return weft::sample_tokens(forward(loaded, in[0]).slice(0, context - 1, 1), in[1],
+        return weft::sample_tokens(loaded.forward(in[0]).slice(0, context - 1, 1), in[1],
                                    {.temperature = 1.5, .top_k = 8, .top_p = 0.95});
       });
   std::string freely = poem.substr(0, context);
