@@ -136,7 +136,7 @@ Values slice(Call& c) {
 }
 
 Values split(Call& c) {
-  const Value x = c.in(0);
+  const Value& x = c.in(0);
   const std::size_t axis = axis_of(c, c.i("axis", 0), x.shape().size());
   const std::uint64_t extent = x.shape()[axis];
   std::vector<I> sizes;
@@ -231,7 +231,7 @@ Values pad(Call& c) {
 
 Values depth_to_space(Call& c) {
   const Tensor x = c.t(0);
-  const Shape s = x.shape();
+  const Shape& s = x.shape();
   const auto block = static_cast<std::uint64_t>(c.i("blocksize", 1));
   if (s.size() != 4 || block == 0 || block > 65536 || s[1] % (block * block) != 0)
     c.wrong(formatted("{} has no blocks of {}.", describe(c.in(0)), block));
@@ -245,7 +245,7 @@ Values depth_to_space(Call& c) {
 
 Values space_to_depth(Call& c) {
   const Tensor x = c.t(0);
-  const Shape s = x.shape();
+  const Shape& s = x.shape();
   const auto block = static_cast<std::uint64_t>(c.i("blocksize", 1));
   if (s.size() != 4 || block == 0 || block > 65536 || s[2] % block != 0 || s[3] % block != 0)
     c.wrong(formatted("{} has no blocks of {}.", describe(c.in(0)), block));

@@ -17,7 +17,7 @@ using U = std::uint64_t;
 
 /// Real numbers […, 1] as complex ones […, 2] of f32.
 Tensor complex_of(const Tensor& x) {
-  const Tensor wide = as(x, DType::f32);
+  Tensor wide = as(x, DType::f32);
   if (x.shape().back() == 2) return wide;
   const Shape low(x.shape().size(), 0);
   Shape high = low;

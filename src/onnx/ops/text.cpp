@@ -17,7 +17,7 @@ using I = std::int64_t;
 
 /// How often groups of words (as numbers) are in each row.
 Values tf_idf(Call& c) {
-  const Shape shape = c.shape(0);
+  const Shape& shape = c.shape(0);
   if (shape.size() > 2 || shape.empty())
     c.wrong(formatted("{} is neither a row nor rows.", describe(c.in(0))));
   if (c.in(0).type() == Type::string) c.refuse("Texts are not counted, only numbers.");
