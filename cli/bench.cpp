@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,6 +12,7 @@
 #include "bench_eager.hpp"
 #include "bench_run.hpp"
 #include "commands.hpp"
+#include "files.hpp"
 #include "gpu/gpu.hpp"
 
 namespace weft::cli {
@@ -46,11 +46,9 @@ bool matches(const Options& options, const std::string& title) {
 
 /// The earlier time of each benchmark in a file that --json wrote.
 std::map<std::string, double> read_earlier(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw CommandError(formatted("Cannot open {} to compare with.", file));
   std::map<std::string, double> earlier;
   try {
-    for (const json& row : json::parse(stream).at("results")) {
+    for (const json& row : json::parse(read_whole(file)).at("results")) {
       earlier[row.at("name").get<std::string>()] = row.at("seconds").get<double>();
     }
   } catch (const json::exception& error) {
@@ -206,9 +204,7 @@ void write_json(const json& document, const std::string& file) {
     std::printf("%s\n", document.dump(1).c_str());
     return;
   }
-  std::ofstream stream(file);
-  stream << document.dump(1) << "\n";
-  if (!stream) throw CommandError(formatted("Cannot write {}.", file));
+  write_whole(file, document.dump(1) + "\n");
 }
 
 void run_bench(const Options& options) {
@@ -251,6 +247,10 @@ void run_bench(const Options& options) {
                "a training step of a small network: %.0f us host, %zu launches; compiled %.0f us "
                "host, %zu launches\n",
                step.eager * 1e6, step.eager_launches, step.compiled * 1e6, step.compiled_launches);
+  const PlanningCost planning = measure_planning(options.adapter);
+  std::fprintf(out,
+               "planning a training step of 12 transformer blocks: %.1f ms host, %zu launches\n",
+               planning.seconds * 1e3, planning.launches);
   const json results =
       measure_all(device, executor, options.seconds, jobs.chosen, reference, earlier, out);
   if (jobs.skipped > 0) {
@@ -268,6 +268,7 @@ void run_bench(const Options& options) {
                 {"compiled", step.compiled},
                 {"eager_launches", step.eager_launches},
                 {"compiled_launches", step.compiled_launches}}},
+              {"planning", {{"seconds", planning.seconds}, {"launches", planning.launches}}},
               {"results", results}},
              options.json_file);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <utility>
 
 namespace weft::cli {
@@ -10,7 +11,6 @@ namespace {
 
 /// Enough to pass the caches of any present GPU.
 constexpr double rotation_bytes = 256e6;
-constexpr int repetitions = 7;
 constexpr double warm_up_seconds = 0.05;
 
 /// Random content: a block of random elements, repeated over the tensor.
@@ -41,7 +41,7 @@ double bytes_of(const ops::Case& test) {
   if (test.bytes > 0) return test.bytes;
   double total = 0;
   for (const ops::TensorSpec& spec : test.tensors) {
-    const ops::View view = spec.view(0, 0);
+    const ops::View view = spec.view(ops::Slot(0), 0);
     total += static_cast<double>(view.bytes().size());
   }
   return total;
@@ -65,7 +65,7 @@ Result<gpu::Recording> record(graph::Executor& executor, const ops::Case& test, 
         slots.push_back(slots[other]);
         continue;
       }
-      views.push_back(spec.view(static_cast<int>(slots.size()), 0));
+      views.push_back(spec.view(ops::Slot(slots.size()), 0));
       auto buffer = device.allocate(views.back().bytes().end);
       if (!buffer) return std::unexpected(buffer.error());
       if (Status ok = fill_random(device, *buffer, spec, random); !ok) {
@@ -99,7 +99,7 @@ Status run_traced(graph::Executor& executor, const ops::Case& test) {
 
 Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
                             double target_seconds) {
-  return measure(executor, op, test, target_seconds, executor.device().caps());
+  return measure(executor, op, test, {.seconds = target_seconds}, executor.device().caps());
 }
 
 bool too_large_for_software(const ops::Case& test) {
@@ -107,7 +107,7 @@ bool too_large_for_software(const ops::Case& test) {
 }
 
 Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
-                            double target_seconds, const Caps& caps) {
+                            const Timing& timing, const Caps& caps) {
   const gpu::Device& device = executor.device();
   Measurement out{
       .op = std::string(op.name), .name = test.name, .bytes = bytes_of(test), .flops = test.flops};
@@ -119,23 +119,29 @@ Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const 
   auto recording = record(executor, test, sets, stream, caps);
   if (!recording) return std::unexpected(recording.error());
 
+  const auto time = [&](std::uint32_t times) -> Result<double> {
+    const std::clock_t start = std::clock();
+    const Result<double> seconds = stream.time_replay(*recording, times);
+    if (!seconds || !timing.processor_time) return seconds;
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
   // An idle GPU has low clocks: work on the case for a while before its time counts.
-  Result<double> first = stream.time_replay(*recording, 1);
+  Result<double> first = time(1);
   for (double warm = 0; first && warm < warm_up_seconds && !device.info().is_software();
        warm += *first) {
-    first = stream.time_replay(*recording, 1);
+    first = time(1);
   }
   if (!first) return std::unexpected(first.error());
   const auto times = static_cast<std::uint32_t>(
-      std::clamp(target_seconds / repetitions / std::max(*first, 1e-7), 1.0, 2000.0));
+      std::clamp(timing.seconds / timing.repetitions / std::max(*first, 1e-7), 1.0, 2000.0));
   std::vector<double> seconds;
-  for (int i = 0; i < repetitions; ++i) {
-    auto total = stream.time_replay(*recording, times);
+  for (int i = 0; i < timing.repetitions; ++i) {
+    auto total = time(times);
     if (!total) return std::unexpected(total.error());
     seconds.push_back(*total / (static_cast<double>(times) * static_cast<double>(sets)));
   }
   std::ranges::sort(seconds);
-  out.seconds = seconds[repetitions / 2];
+  out.seconds = seconds[timing.fastest ? 0 : seconds.size() / 2];
   out.spread = (seconds.back() - seconds.front()) / out.seconds;
   return out;
 }
@@ -168,7 +174,8 @@ Result<DispatchCost> measure_dispatch(const gpu::Device& given) {
     auto gpu_seconds = stream.time_replay(*recording, 1);
     if (!gpu_seconds) return std::unexpected(gpu_seconds.error());
     best.gpu = std::min(best.gpu, *gpu_seconds / launches);
-    // Host time: what the calling thread spends to hand the launches over, the GPU idle at the start.
+    // Host time: what the calling thread spends to hand the launches over, the GPU idle at the
+    // start.
     const auto start = std::chrono::steady_clock::now();
     if (Status ok = stream.replay(*recording, 1); !ok) return std::unexpected(ok.error());
     if (Status ok = stream.submit(); !ok) return std::unexpected(ok.error());

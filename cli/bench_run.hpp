@@ -25,13 +25,22 @@ struct Measurement {
 /// The fewest bytes that a case moves: what it says, or each of its tensors once.
 double bytes_of(const ops::Case& test);
 
-/// Times one case. Tensors are filled with random values; cases that fit into caches rotate among several sets of
-/// buffers, so that the figure is one of memory.
+/// Times one case. Tensors are filled with random values; cases that fit into caches rotate among
+/// several sets of buffers, so that the figure is one of memory.
 Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
                             double target_seconds);
+/// How to time.
+struct Timing {
+  double seconds = 0.1;  ///< For all repetitions together, where a case is short enough.
+  int repetitions = 7;
+  bool fastest = false;  ///< The fastest repetition, where the median is meant otherwise.
+  /// What this process did, and not the clock: for software adapters, beside other work.
+  bool processor_time = false;
+};
+
 /// The same with kernels and tiles that are chosen for a device of other traits.
 Result<Measurement> measure(graph::Executor& executor, const ops::Op& op, const ops::Case& test,
-                            double target_seconds, const Caps& caps);
+                            const Timing& timing, const Caps& caps);
 
 /// Whether a software adapter would take minutes for a case that a GPU does in a millisecond.
 bool too_large_for_software(const ops::Case& test);

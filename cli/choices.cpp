@@ -29,7 +29,7 @@ std::vector<ops::View> views_of(const ops::Case& test) {
   for (std::size_t i = 0; i < test.tensors.size(); ++i) {
     const ops::TensorSpec& spec = test.tensors[i];
     views.push_back(spec.same_as >= 0 ? views[static_cast<std::size_t>(spec.same_as)]
-                                      : spec.view(static_cast<int>(i), 256));
+                                      : spec.view(ops::Slot(i), 256));
   }
   return views;
 }

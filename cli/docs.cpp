@@ -11,7 +11,8 @@
 #include "ops/case.hpp"
 #include "ops/map/functions.hpp"
 
-// `weft docs ops` prints docs/ops.md from the list of ops; tools/check_docs keeps the file equal to it.
+// `weft docs ops` prints docs/ops.md from the list of ops; tools/check_docs keeps the file equal to
+// it.
 
 namespace weft::cli {
 namespace {

@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 #include "commands.hpp"
 #include "device/toggles.hpp"
+#include "device/traits_text.hpp"
 #include "gpu/gpu.hpp"
 
 // `weft info`: the adapters of this machine, what they can do, and what Weft sets on them.
@@ -70,12 +71,9 @@ std::string matrix_text(const MatrixConfig& config) {
 }
 
 nlohmann::json traits_json(const Traits& traits) {
-  return {{"processors", traits.processors},       {"overlaps", traits.overlaps},
-          {"slow_barriers", traits.slow_barriers}, {"slow_compile", traits.slow_compile},
-          {"slow_scatter", traits.slow_scatter},   {"near_memory", traits.near_memory},
-          {"matrix_units", traits.matrix_units},   {"items", traits.items},
-          {"launch_bytes", traits.launch_bytes},   {"memory_rate", traits.memory_rate},
-          {"cache_bytes", traits.cache_bytes},     {"f16_rate", traits.f16_rate}};
+  nlohmann::json all;
+  for (const auto& [name, value] : values_of(traits)) all[std::string(name)] = value;
+  return all;
 }
 
 nlohmann::json caps_json(const Caps& caps) {
@@ -85,7 +83,8 @@ nlohmann::json caps_json(const Caps& caps) {
                         {"n", config.n},
                         {"k", config.k},
                         {"component", type_name(config.component)},
-                        {"result", type_name(config.result)}});
+                        {"result", type_name(config.result)},
+                        {"subgroup", config.subgroup}});
   }
   return {{"f16", caps.f16},
           {"subgroups", caps.subgroups},

@@ -9,7 +9,8 @@
 
 namespace weft::cli {
 
-/// Prints a line on stderr if it still lives after a second: nobody shall wait in front of a silent program.
+/// Prints a line on stderr if it still lives after a second: nobody shall wait in front of a silent
+/// program.
 class LateNotice {
  public:
   explicit LateNotice(std::string text, std::chrono::milliseconds after = std::chrono::seconds(1));

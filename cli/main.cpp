@@ -1,8 +1,14 @@
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
+#include <string_view>
 
 #include "commands.hpp"
+#include "files.hpp"
 #include "onnx.hpp"
 #include "soak.hpp"
 #include "standard_files.hpp"
@@ -45,17 +51,31 @@ int run(int argc, char** argv) {
   }
 }
 
+/// A mapped file (a model, a text) that another process cuts off while it is read is a signal,
+/// wherever it is read. Only functions that signals may call.
+void end_without_the_file(int /*signal*/) {
+  constexpr std::string_view text =
+      "weft: a part of a file that is mapped is gone: the file was cut off while it was read, or "
+      "there is no room left for files in memory\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  ::_exit(1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
     weft::cli::keep_standard_files();
+    std::signal(
+        SIGXFSZ,
+        SIG_IGN);  // NOLINT(cert-err33-c): a file that gets too large is an error like a full disk
+    std::signal(SIGBUS, end_without_the_file);  // NOLINT(cert-err33-c)
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
     std::fputs("weft: this machine has not enough memory for that\n", stderr);
     return 1;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "weft: %s\n", error.what());
+    std::fprintf(stderr, "weft: %s\n", weft::cli::shown(error.what()).c_str());
     return 1;
   } catch (...) {
     std::fputs("weft: an error without a description ended the program\n", stderr);

@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "formats/mapped_file.hpp"
+#include "python.hpp"
 
 namespace weft::cli {
 namespace {
@@ -101,9 +102,10 @@ Picture read_picture(const std::filesystem::path& path, Bytes bytes) {
     }
     std::uint64_t value = 0;
     std::size_t digits = 0;
-    for (; letter() >= '0' && letter() <= '9' && digits < 6; ++at, ++digits)
+    for (; letter() >= '0' && letter() <= '9' && digits < 7; ++at, ++digits)
       value = 10 * value + static_cast<std::uint64_t>(letter() - '0');
-    if (digits == 0) refuse(path, formatted("there is no number at byte {}.", at));
+    if (digits == 0 || digits == 7)
+      refuse(path, formatted("there is no number of up to 6 digits at byte {}.", at));
     return value;
   };
   out.width = number();
@@ -119,13 +121,34 @@ Picture read_picture(const std::filesystem::path& path, Bytes bytes) {
   return out;
 }
 
+/// Pictures that Python's imaging library unpacks.
+bool is_packed_picture(const std::filesystem::path& path) {
+  return path.extension() == ".png" || path.extension() == ".jpg" || path.extension() == ".jpeg";
+}
+
+constexpr const char* unpack = R"(
+import sys
+from PIL import Image
+picture = Image.open(sys.argv[1])
+gray = picture.mode in ("1", "L", "I", "I;16", "F")
+picture.convert("L" if gray else "RGB").save(sys.argv[2], format="PPM")
+)";
+
 }  // namespace
 
 bool is_media(const std::filesystem::path& path) {
-  return path.extension() == ".wav" || path.extension() == ".ppm" || path.extension() == ".pgm";
+  return path.extension() == ".wav" || path.extension() == ".ppm" || path.extension() == ".pgm" ||
+         is_packed_picture(path);
 }
 
 onnx::Array read_media(const std::filesystem::path& path, const onnx::Port& port) {
+  if (is_packed_picture(path)) {
+    const TemporaryFolder folder;
+    const std::filesystem::path plain = folder.path() / "picture.ppm";
+    run_python(folder, unpack, {path.string(), plain.string()},
+               formatted("{}: python3-pil did not read the picture", path.string()));
+    return read_media(plain, port);
+  }
   const auto file = value_or_exit(MappedFile::open(path));
   const onnx::Type type = port.dtype ? onnx::type_of(*port.dtype) : onnx::Type::f32;
   const std::vector<onnx::Extent> extents = port.shape.value_or(std::vector<onnx::Extent>());

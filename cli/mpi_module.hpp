@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// What libweft-mpi.so offers to the weft program, which opens it only when it was started by mpirun: the program itself
-// does not need MPI.
+// What libweft-mpi.so offers to the weft program, which opens it only when it was started by
+// mpirun: the program itself does not need MPI.
 
 namespace weft::cli {
 
@@ -17,7 +17,8 @@ struct MpiModule {
   void (*end)(bool failed) = nullptr;
 };
 
-/// The one exported function, named weft_mpi_start: joins the other processes. Returns 0 when that worked.
+/// The one exported function, named weft_mpi_start: joins the other processes. Returns 0 when that
+/// worked.
 using MpiStart = int (*)(MpiModule*);
 
 }  // namespace weft::cli

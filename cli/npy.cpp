@@ -2,12 +2,15 @@
 
 #include <array>
 #include <charconv>
-#include <fstream>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "commands.hpp"
+#include "formats/file_writer.hpp"
 #include "formats/mapped_file.hpp"
 
 namespace weft::cli {
@@ -35,6 +38,28 @@ std::string_view value_of(std::string_view header, std::string_view key) {
   const char close = rest.front() == '(' ? ')' : ',';
   const auto end = rest.find(close);
   return rest.substr(0, end == std::string_view::npos ? rest.size() : end + (close == ')' ? 1 : 0));
+}
+
+/// Elements that lie with the first dimension innermost (numpy writes transposed arrays like that),
+/// in row-major order.
+Array by_rows(const Array& columns) {
+  const std::size_t size = onnx::size_of(columns.type);
+  auto bytes = std::make_shared<std::vector<std::byte>>(columns.bytes.size());
+  const std::size_t rank = columns.shape.size();
+  std::vector<std::uint64_t> at(rank);
+  for (std::uint64_t to = 0; to * size < bytes->size(); ++to) {
+    std::uint64_t from = 0;
+    for (std::size_t d = rank; d-- > 0;) from = from * columns.shape[d] + at[d];
+    std::memcpy(bytes->data() + to * size, columns.bytes.data() + from * size, size);
+    for (std::size_t d = rank; d-- > 0;) {
+      if (++at[d] < columns.shape[d]) break;
+      at[d] = 0;
+    }
+  }
+  Array out = columns;
+  out.bytes = *bytes;
+  out.keep = std::move(bytes);
+  return out;
 }
 
 }  // namespace
@@ -66,9 +91,12 @@ Array read_npy(const std::filesystem::path& path) {
     if (descr == name) out.type = type;
   }
   if (out.type == Type::none) throw bad(formatted("elements of '{}' are not read.", descr));
-  if (value_of(header, "'fortran_order'").starts_with("True"))
-    throw bad("elements in Fortran's order are not read.");
+  const std::string_view order = value_of(header, "'fortran_order'");
   std::string_view shape = value_of(header, "'shape'");
+  const bool columns = order.starts_with("True");
+  if ((!columns && !order.starts_with("False")) || !shape.starts_with('(') ||
+      !shape.ends_with(')') || shape.find_first_not_of("(0123456789, )") != std::string_view::npos)
+    throw bad("the header has no 'shape' or no 'fortran_order'.");
   std::uint64_t count = 1;
   while (!shape.empty()) {
     if (shape.front() < '0' || shape.front() > '9') {
@@ -77,7 +105,8 @@ Array read_npy(const std::filesystem::path& path) {
     }
     std::uint64_t extent = 0;
     const auto [end, error] = std::from_chars(shape.data(), shape.data() + shape.size(), extent);
-    if (error != std::errc() || (extent != 0 && count > (std::uint64_t{1} << 60) / extent))
+    if (error != std::errc() || extent > (std::uint64_t{1} << 48) ||
+        (extent != 0 && count > (std::uint64_t{1} << 48) / extent))
       throw bad("the shape is too large.");
     count *= extent;
     out.shape.push_back(extent);
@@ -88,7 +117,7 @@ Array read_npy(const std::filesystem::path& path) {
     throw bad(formatted("{} elements need {} bytes; there are {}.", count, needed,
                         bytes.size() - start - length));
   out.bytes = bytes.subspan(start + length);
-  return out;
+  return columns ? by_rows(out) : out;
 }
 
 void write_npy(const std::filesystem::path& path, const Array& given) {
@@ -105,14 +134,15 @@ void write_npy(const std::filesystem::path& path, const Array& given) {
       formatted("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, shape);
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
-  std::ofstream file(path, std::ios::binary);
+  FileWriter file(path);
   const auto size = static_cast<std::uint16_t>(header.size());
-  file << "\x93NUMPY" << '\x01' << '\0' << static_cast<char>(size & 0xff)
-       << static_cast<char>(size >> 8) << header;
-  file.write(reinterpret_cast<const char*>(array.bytes.data()),
-             static_cast<std::streamsize>(array.bytes.size()));  // NOLINT: bytes as they are
-  file.flush();
-  if (!file) throw CommandError(formatted("{} could not be written.", path.string()));
+  const std::array<char, 4> version{1, 0, static_cast<char>(size & 0xff),
+                                    static_cast<char>(size >> 8)};
+  file.write("\x93NUMPY");
+  file.write(std::string_view(version.data(), version.size()));
+  file.write(header);
+  file.write(array.bytes);
+  value_or_exit(file.commit());
 }
 
 }  // namespace weft::cli

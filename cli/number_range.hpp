@@ -10,7 +10,8 @@
 
 namespace weft::cli {
 
-/// Accepts the numbers from `least` to `most` (both included, unless `open` leaves them out), and no NaN: CLI::Range takes that.
+/// Accepts the numbers from `least` to `most` (both included, unless `open` leaves them out), and
+/// no NaN: CLI::Range takes that.
 inline CLI::Validator number_range(double least, double most, bool open = false) {
   const std::string name =
       open ? formatted("between {} and {}", least, most) : formatted("{} to {}", least, most);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 
 #include "commands.hpp"
+#include "files.hpp"
 #include "npy.hpp"
 #include "onnx_bench.hpp"
 #include "onnx_run.hpp"
@@ -25,23 +27,51 @@ struct OnnxOptions {
   bool bench = false;
   bool compare = false;
   bool dot = false;
+  bool shapes = false;
   std::filesystem::path out;
   double seconds = 1;
   double tolerance = 1e-3;
 };
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+void print(const std::string& text) { std::fputs(shown(text).c_str(), stdout); }
+
+std::string extent_text(const onnx::Extent& extent) {
+  if (extent.value) return std::to_string(*extent.value);
+  return extent.symbol.empty() ? "?" : extent.symbol;
+}
 
 std::string shape_text(const Port& port) {
   if (!port.shape) return "";
   std::string out = "[";
-  for (std::size_t i = 0; i < port.shape->size(); ++i) {
-    const onnx::Extent& extent = (*port.shape)[i];
-    out += (i == 0 ? "" : ",") + (extent.value            ? std::to_string(*extent.value)
-                                  : extent.symbol.empty() ? "?"
-                                                          : extent.symbol);
-  }
+  for (const onnx::Extent& extent : *port.shape)
+    out += (out.size() == 1 ? "" : ",") + extent_text(extent);
   return out + "]";
+}
+
+/// What follows from the inputs, where that is known, and what the file says elsewhere.
+std::string better_shape(const Port& port, const Port* inferred) {
+  if (inferred == nullptr || !inferred->shape) return shape_text(port);
+  Port both = *inferred;
+  for (std::size_t d = 0; d < both.shape->size(); ++d) {
+    onnx::Extent& extent = (*both.shape)[d];
+    const bool known = extent.value || !extent.symbol.empty();
+    if (!known && port.shape && d < port.shape->size()) extent = (*port.shape)[d];
+  }
+  return shape_text(both);
+}
+
+/// The results of all nodes, with their shapes.
+void print_shapes(const Model& model) {
+  const auto shapes = model.shapes();
+  for (const onnx::Node& node : onnx::ModelAccess::proto(model).graph.nodes) {
+    for (const std::string& name : node.outputs) {
+      if (name.empty()) continue;
+      const auto found = shapes.find(name);
+      print(
+          formatted("{:<20} {:<32} {}\n", node.op, name,
+                    found == shapes.end() ? "?" : found->second.type + shape_text(found->second)));
+    }
+  }
 }
 
 void summarize(const Model& model) {
@@ -55,8 +85,12 @@ void summarize(const Model& model) {
   for (const Port& port : model.inputs())
     print(formatted("input  {:<24} {}{}{}\n", port.name, port.type, shape_text(port),
                     port.optional ? " (may be left out)" : ""));
-  for (const Port& port : model.outputs())
-    print(formatted("output {:<24} {}{}\n", port.name, port.type, shape_text(port)));
+  const auto shapes = model.shapes();
+  for (const Port& port : model.outputs()) {
+    const auto found = shapes.find(port.name);
+    print(formatted("output {:<24} {}{}\n", port.name, port.type,
+                    better_shape(port, found == shapes.end() ? nullptr : &found->second)));
+  }
   std::uint64_t elements = 0;
   for (const auto& tensor : proto.graph.initializers) {
     std::uint64_t count = 1;
@@ -114,6 +148,7 @@ void run(const OnnxOptions& options) {
   const Device device;
   const Model model = onnx::load(device, options.model);
   if (options.dot) return print_dot(model);
+  if (options.shapes) return print_shapes(model);
   if (!options.runs && !options.bench && !options.compare) return summarize(model);
   const auto inputs = onnx_inputs(model, options.run);
   const auto results = run_onnx(device, model, inputs);
@@ -125,10 +160,14 @@ void run(const OnnxOptions& options) {
   }
   if (!options.out.empty()) {
     std::filesystem::create_directories(options.out);
+    std::map<std::string, std::string> names;  // files → the results in them
     for (const auto& [name, value] : results) {
-      std::string file = name;
+      std::string file = shown(name) + ".npy";
       std::ranges::replace(file, '/', '_');
-      write_npy(options.out / (file + ".npy"), value.read());
+      if (const auto [other, is_new] = names.emplace(file, name); !is_new)
+        throw CommandError(
+            formatted("Results '{}' and '{}' would both be in {}.", other->second, name, file));
+      write_npy(options.out / file, value.read());
     }
   }
   if (options.bench) bench_onnx(device, model, inputs, options.seconds);
@@ -148,7 +187,7 @@ void add_onnx(CLI::App& app) {
                     "Run it and show its results; inputs without a file are random");
   command->add_option(
       "--input", options->run.inputs,
-      "NAME=FILE: an input from a .npy, .pb, .wav, .ppm or .pgm file, or NAME=NUMBER "
+      "NAME=FILE: an input from a .npy, .pb, .wav, .ppm, .pgm, .png or .jpg file, or NAME=NUMBER "
       "for equal elements (again for others)");
   command->add_option("--dim", options->run.dims,
                       "NAME=NUMBER: a named extent of random inputs (1 where none is given)");
@@ -163,6 +202,7 @@ void add_onnx(CLI::App& app) {
   command->add_option("--tolerance", options->tolerance,
                       "The largest error, as a part of the largest value, that is no difference");
   command->add_flag("--dot", options->dot, "Print the graph in the DOT language");
+  command->add_flag("--shapes", options->shapes, "Print the shape of every node's results");
   command->callback([options] { run(*options); });
 }
 

@@ -1,7 +1,5 @@
 #include "onnx_run.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,9 +11,11 @@
 #include <ranges>
 
 #include "commands.hpp"
+#include "files.hpp"
 #include "formats/mapped_file.hpp"
 #include "media.hpp"
 #include "npy.hpp"
+#include "python.hpp"
 
 namespace weft::cli {
 namespace {
@@ -30,7 +30,8 @@ Array read_input(const std::filesystem::path& path, const Port& port) {
   if (is_media(path)) return read_media(path, port);
   if (path.extension() != ".pb")
     throw CommandError(
-        formatted("{}: inputs are read from .npy, .pb, .wav, .ppm and .pgm files.", path.string()));
+        formatted("{}: inputs are read from .npy, .pb, .wav, .ppm, .pgm, .png and .jpg files.",
+                  path.string()));
   const auto file = std::make_shared<MappedFile>(value_or_exit(MappedFile::open(path)));
   const onnx::TensorProto proto = value_or_exit(onnx::read_tensor(file->bytes()));
   return value_or_exit(onnx::array_from(proto, file));
@@ -73,19 +74,24 @@ struct Sizes {
 
   [[nodiscard]] Shape of(const Port& port) const {
     const auto given = shapes.find(port.name);
-    if (given != shapes.end()) return given->second;
-    if (!port.shape)
+    Shape out;
+    if (given != shapes.end()) {
+      out = given->second;
+    } else if (port.shape) {
+      for (const onnx::Extent& extent : *port.shape) {
+        const auto named = symbols.find(extent.symbol);
+        out.push_back(extent.value ? *extent.value : named != symbols.end() ? named->second : 1);
+      }
+    } else {
       throw CommandError(formatted(
           "The input '{}' has no shape in the model; give it one with --shape.", port.name));
-    Shape out;
-    std::uint64_t count = 1;
-    for (const onnx::Extent& extent : *port.shape) {
-      const auto named = symbols.find(extent.symbol);
-      out.push_back(extent.value ? *extent.value : named != symbols.end() ? named->second : 1);
     }
+    constexpr std::uint64_t most = std::uint64_t{1} << 28;
+    std::uint64_t count = 1;
     for (const std::uint64_t extent : out) {
-      if (extent != 0 && count > (std::uint64_t{1} << 33) / extent)
-        throw CommandError(formatted("The input '{}' is too large.", port.name));
+      if (extent != 0 && count > most / extent)
+        throw CommandError(formatted("The input '{}' of {} has more than {} elements.", port.name,
+                                     onnx::text_of(out), most));
       count *= extent;
     }
     return out;
@@ -126,30 +132,6 @@ for i, result in enumerate(session.run(None, inputs)):
 with open(f"{folder}/names", "w") as file:
     file.write("\n".join(o.name for o in session.get_outputs()))
 )";
-
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char letter : text)
-    out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return out + "'";
-}
-
-/// A folder that goes away with the object.
-struct Folder {
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "weft-onnx-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw CommandError("There is no folder for temporary files.");
-    path = pattern;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::filesystem::path path;
-};
 
 }  // namespace
 
@@ -215,31 +197,25 @@ std::string range_of(const Array& array) {
 
 bool compare_onnx(const std::filesystem::path& model, const std::map<std::string, Value>& inputs,
                   const std::map<std::string, Value>& results, double tolerance) {
-  const Folder folder;
-  std::ofstream(folder.path / "run.py") << helper;
-  std::string command = "python3 " + quoted((folder.path / "run.py").string()) + " " +
-                        quoted(model.string()) + " " + quoted(folder.path.string());
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments{model.string(), folder.path().string()};
   std::size_t number = 0;
   for (const auto& [name, value] : inputs) {
-    write_npy(folder.path / formatted("input_{}.npy", number++), value.read());
-    command += " " + quoted(name);
+    write_npy(folder.path() / formatted("input_{}.npy", number++), value.read());
+    arguments.push_back(name);
   }
-  command += " 2>" + quoted((folder.path / "errors").string());
-  if (std::system(command.c_str()) != 0) {  // NOLINT: one process, whose arguments are quoted
-    std::ifstream file(folder.path / "errors");
-    std::string last;
-    for (std::string line; std::getline(file, line);) last = line.empty() ? last : line;
-    throw CommandError(
-        formatted("ONNX Runtime (python3-onnxruntime) did not run the model: {}", last));
-  }
-  std::ifstream names(folder.path / "names");
+  run_python(folder, helper, arguments, "ONNX Runtime (python3-onnxruntime) did not run the model");
+  std::ifstream names(folder.path() / "names");
   bool close = true;
   number = 0;
   for (std::string name; std::getline(names, name); ++number) {
-    const Array theirs = read_npy(folder.path / formatted("result_{}.npy", number));
-    const Array& ours = results.at(name).read();
+    const Array theirs = read_npy(folder.path() / formatted("result_{}.npy", number));
+    const auto found = results.find(name);
+    if (found == results.end())
+      throw CommandError(formatted("ONNX Runtime gives '{}', which Weft does not.", name));
+    const Array& ours = found->second.read();
     if (theirs.shape != ours.shape) {
-      std::fputs(formatted("{}: {} here and {} there\n", name, onnx::text_of(ours.shape),
+      std::fputs(formatted("{}: {} here and {} there\n", shown(name), onnx::text_of(ours.shape),
                            onnx::text_of(theirs.shape))
                      .c_str(),
                  stdout);
@@ -259,8 +235,8 @@ bool compare_onnx(const std::filesystem::path& model, const std::map<std::string
       largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : largest;
     const bool good = error <= tolerance * std::max(largest, 1e-30);
     close = close && good;
-    std::fputs(formatted("{}: largest error {:.3g}, largest value {:.3g}{}\n", name, error, largest,
-                         good ? "" : "  DIFFERS")
+    std::fputs(formatted("{}: largest error {:.3g}, largest value {:.3g}{}\n", shown(name), error,
+                         largest, good ? "" : "  DIFFERS")
                    .c_str(),
                stdout);
   }

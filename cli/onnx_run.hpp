@@ -28,7 +28,8 @@ std::map<std::string, onnx::Value> run_onnx(const Device& device, const onnx::Mo
 /// "min -1.2, mean 0.1, max 3.4".
 std::string range_of(const onnx::Array& array);
 
-/// Compares results with those of ONNX Runtime on the CPU, through python3, and prints the largest errors. Whether they are small.
+/// Compares results with those of ONNX Runtime on the CPU, through python3, and prints the largest
+/// errors. Whether they are small.
 bool compare_onnx(const std::filesystem::path& model,
                   const std::map<std::string, onnx::Value>& inputs,
                   const std::map<std::string, onnx::Value>& results, double tolerance);

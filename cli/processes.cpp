@@ -17,7 +17,8 @@
 namespace weft::cli {
 namespace {
 
-/// The module lies beside the program where it was built, in the library folder where it is installed.
+/// The module lies beside the program where it was built, in the library folder where it is
+/// installed.
 std::string module_path() {
   const std::filesystem::path folder =
       std::filesystem::read_symlink("/proc/self/exe").parent_path();

@@ -11,7 +11,8 @@ std::string clock_text(double seconds);
 /// 12345678 as "12,345,678".
 std::string grouped(std::uint64_t number);
 
-/// One line on stderr that is written over and over on a terminal; elsewhere (a log) a line for each tenth of the way.
+/// One line on stderr that is written over and over on a terminal; elsewhere (a log) a line for
+/// each tenth of the way.
 class ProgressLine {
  public:
   ProgressLine();

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <limits>
@@ -13,6 +12,7 @@
 
 #include "base/format.hpp"
 #include "commands.hpp"
+#include "files.hpp"
 #include "llm/session.hpp"
 #include "sampling_options.hpp"
 #include "standard_files.hpp"
@@ -122,9 +122,7 @@ void converse(llm::Session& session, const RunOptions& options, bool chat) {
 
 void run_model(RunOptions options) {
   if (!options.prompt_file.empty()) {
-    std::ifstream file(options.prompt_file, std::ios::binary);
-    if (!file) throw CommandError(formatted("The file {} does not open.", options.prompt_file));
-    options.prompt.assign(std::istreambuf_iterator<char>(file), {});
+    options.prompt = read_whole(options.prompt_file);
   }
   const bool builtin = options.model.model.empty();
   if (builtin) {

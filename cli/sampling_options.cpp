@@ -2,12 +2,13 @@
 
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>
 
+#include "commands.hpp"
+#include "files.hpp"
 #include "number_range.hpp"
 
 namespace weft::cli {
@@ -34,9 +35,11 @@ std::pair<std::int32_t, float> parse_bias(std::string_view text) {
 }
 
 std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw CLI::ValidationError("--grammar-file", "the file " + path + " does not open");
-  return {std::istreambuf_iterator<char>(file), {}};
+  try {
+    return read_whole(path);
+  } catch (const CommandError& error) {
+    throw CLI::ValidationError("--grammar-file", error.what());
+  }
 }
 
 void add_ranks(CLI::App& command, llm::SamplingOptions& sampling) {

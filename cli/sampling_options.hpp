@@ -6,7 +6,8 @@
 
 namespace weft::cli {
 
-/// Adds the options that say how tokens are chosen. Where llama.cpp has another name for one, both are taken.
+/// Adds the options that say how tokens are chosen. Where llama.cpp has another name for one, both
+/// are taken.
 void add_sampling_options(CLI::App& command, llm::SamplingOptions& sampling);
 
 }  // namespace weft::cli

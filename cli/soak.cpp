@@ -42,7 +42,8 @@ double entries_of(const char* folder) {
 }
 
 Sample look(const Device& device, double at) {
-  // What is in use counts, not what the allocator keeps of what a driver has freed (tens of MB for each device).
+  // What is in use counts, not what the allocator keeps of what a driver has freed (tens of MB for
+  // each device).
   ::malloc_trim(0);
   std::ifstream file("/proc/self/statm");
   double total = 0;
@@ -55,7 +56,8 @@ Sample look(const Device& device, double at) {
           .threads = entries_of("/proc/self/task")};
 }
 
-/// The slope of a line through the last three quarters of the samples (what comes before fills caches), per step.
+/// The slope of a line through the last three quarters of the samples (what comes before fills
+/// caches), per step.
 double slope(const std::vector<Sample>& samples, double Sample::* what) {
   const std::size_t first = samples.size() / 4;
   const double count = static_cast<double>(samples.size() - first);
@@ -96,7 +98,8 @@ bool run_phase(const std::string& name, std::uint64_t steps, const Device& devic
   const double descriptors = slope(samples, &Sample::descriptors);
   const double threads = slope(samples, &Sample::threads);
   const double time = slope(samples, &Sample::seconds);
-  // Three quarters of the run may add so much: the allocator's own scatter, or a thread that is just ending.
+  // Three quarters of the run may add so much: the allocator's own scatter, or a thread that is
+  // just ending.
   constexpr double most_bytes = 8e6;
   const bool flat = host * count < most_bytes && std::abs(on_device * count) < most_bytes &&
                     std::abs(descriptors * count) < 1 && std::abs(threads * count) < 1;

@@ -24,7 +24,8 @@ namespace {
 void keep_standard_files() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(number, F_GETFD) != -1 || errno != EBADF) continue;
-    // The lowest free number is this one. Opened the wrong way round, so that using it stays an error.
+    // The lowest free number is this one. Opened the wrong way round, so that using it stays an
+    // error.
     if (open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
   }
 }
@@ -39,7 +40,11 @@ void write_output(std::string_view text) {
 void finish_output() {
   errno = 0;
   std::cout.flush();
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) fail_output(errno);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return;
+  // What failed before now left no reason; one more byte does.
+  if (errno == 0) [[maybe_unused]]
+    const ssize_t written = ::write(STDOUT_FILENO, "\n", 1);
+  fail_output(errno);
 }
 
 }  // namespace weft::cli

@@ -4,7 +4,8 @@
 
 namespace weft::cli {
 
-/// While it lives, SIGINT (Ctrl-C) and SIGTERM are noted instead of ending the process; a second one ends it at once.
+/// While it lives, SIGINT (Ctrl-C) and SIGTERM are noted instead of ending the process; a second
+/// one ends it at once.
 class StopSignal {
  public:
   StopSignal();

@@ -21,7 +21,8 @@ void fill_in(TrainOptions& options, const std::string& dtype, const Device& devi
   if (options.trainer.batch == 0) options.trainer.batch = device.is_software() ? 4 : 32;
   if (model.kv_heads == 0) model.kv_heads = model.heads;
   if (model.hidden == 0) {
-    // As many parameters as an MLP of four times the width, in three matrices instead of two; whole blocks of 32.
+    // As many parameters as an MLP of four times the width, in three matrices instead of two; whole
+    // blocks of 32.
     model.hidden = (model.width * 8 / 3 + 31) / 32 * 32;
   }
   if (options.warmup == 0) options.warmup = std::min<std::uint64_t>(options.steps / 20, 500);
@@ -67,7 +68,7 @@ void add_training_options(CLI::App& command, TrainOptions& options) {
       ->check(CLI::IsMember({"cosine", "linear", "constant"}));
   command.add_option("--beta2", trainer.optimizer.beta2, "AdamW: memory of squared gradients")
       ->check(number_range(0, 1, true));
-  command.add_option("--decay", trainer.decay, "AdamW: weight decay of matrices")
+  command.add_option("--decay", trainer.optimizer.weight_decay, "AdamW: weight decay of matrices")
       ->check(number_range(0, 1000));
   command.add_option("--clip", trainer.clip, "Largest norm of the gradients")
       ->check(number_range(0, 1e30, true));

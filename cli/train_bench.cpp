@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,13 +8,15 @@
 
 #include "base/format.hpp"
 #include "commands.hpp"
+#include "files.hpp"
 #include "gpu/gpu.hpp"
 #include "graph/node.hpp"
 #include "nn/random.hpp"
 #include "nn/trainer.hpp"
 #include "train_run.hpp"
 
-// `weft train-bench`: what a step of training costs, without a text. tools/train_report.py puts PyTorch beside it.
+// `weft train-bench`: what a step of training costs, without a text. tools/train_report.py puts
+// PyTorch beside it.
 
 namespace weft::cli {
 namespace {
@@ -65,9 +66,7 @@ Timed run_steps(nn::Trainer& trainer, const std::vector<std::vector<nn::Batch>>&
 
 void write_file(const std::string& path, const std::string& text) {
   if (path.empty()) return;
-  std::ofstream stream(path);
-  stream << text << "\n";
-  if (!stream) throw CommandError(formatted("Cannot write {}.", path));
+  write_whole(path, text + "\n");
 }
 
 void run_train_bench(BenchOptions options) {

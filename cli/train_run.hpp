@@ -13,7 +13,8 @@ namespace weft::cli {
 struct TrainOptions {
   std::filesystem::path text;
   std::filesystem::path output = "weft-model";
-  /// Its vocabulary is what is asked for; the text may give fewer tokens. Its batch is that of all processes together.
+  /// Its vocabulary is what is asked for; the text may give fewer tokens. Its batch is that of all
+  /// processes together.
   nn::TrainerConfig trainer;
   std::uint64_t steps = 300;
   double rate = 2e-3;
@@ -35,9 +36,10 @@ struct TrainOptions {
 /// The sizes of a model as options.
 void add_model_options(CLI::App& command, nn::LlamaConfig& model);
 
-/// Trains on a device, together with the other processes that mpirun started, and leaves checkpoint.gguf, model.gguf,
-/// loss.svg and loss.csv in the output folder. Goes on from a checkpoint that is there. Ends with 0, or after SIGINT or
-/// SIGTERM, which leave a checkpoint, with 128 and the signal's number.
+/// Trains on a device, together with the other processes that mpirun started, and leaves
+/// checkpoint.gguf, model.gguf, loss.svg and loss.csv in the output folder. Goes on from a
+/// checkpoint that is there. Ends with 0, or after SIGINT or SIGTERM, which leave a checkpoint,
+/// with 128 and the signal's number.
 int run_training(const TrainOptions& options, const Device& device);
 
 }  // namespace weft::cli

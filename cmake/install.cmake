@@ -9,7 +9,9 @@ install(FILES ${PROJECT_SOURCE_DIR}/cli/completion.bash DESTINATION ${CMAKE_INST
 install(FILES ${PROJECT_SOURCE_DIR}/models/english.gguf DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
 install(TARGETS weft EXPORT weftTargets ARCHIVE)
 install(TARGETS weft_c EXPORT weftTargets LIBRARY)
-add_custom_target(installed DEPENDS weft_cli weft weft_c $<$<TARGET_EXISTS:weft_mpi>:weft_mpi>)
+add_custom_target(installed DEPENDS weft_cli weft weft_c $<$<TARGET_EXISTS:weft_mpi>:weft_mpi>
+                  $<$<TARGET_EXISTS:onnxruntime_providers_weft>:onnxruntime_providers_weft>
+                  $<$<BOOL:${WEFT_SYSTEM_LLAMA}>:ggml-weft>)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft ${weft_described}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${weft_described}/description.json DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
 install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${package_dir})

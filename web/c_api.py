@@ -74,6 +74,7 @@ def parse_parameter(text: str) -> Parameter:
 
 def parse_struct(api: Api, name: str, body: str, doc: str) -> Struct:
     struct = Struct(name, [], [], doc)
+    body = re.sub(r"\n[ \t]*///<[ \t]*", " ", body)  # A comment behind a member that goes on in the next line.
     body = re.sub(r"^[ \t]*//[^\n]*\n", "", body, flags=re.M)  # Comments on lines of their own.
     # A comment belongs to the member in front of it.
     for declaration, comment in re.findall(r"([^;]+);[ \t]*(?:///<([^\n]*))?", body):
@@ -106,8 +107,8 @@ DECLARATION = re.compile(
     r"|^WEFT_API (?P<result>[\w *]+?)\b(?P<function>weft_\w+)\((?P<parameters>[^;]*)\);)", re.M | re.S)
 
 
-# What pages do not have: everybody would have to load the reader and the translator of ONNX models; and TypeScript has modules,
-# optimizers and loaders of its own.
+# What the engine of a page does not have: TypeScript has modules, optimizers and loaders of its own, and ONNX models have an engine of
+# theirs, because everybody would have to load their reader and translator.
 NOT_IN_PAGES = {"data.h", "nn.h", "onnx.h", "optim.h"}
 
 

@@ -3,6 +3,7 @@
 
 OUT/exports.txt   the functions that the WebAssembly module exports
 OUT/waits.txt     those of them that may wait for the GPU
+OUT/exports-onnx.txt, OUT/waits-onnx.txt   the same for the module with ONNX models
 OUT/layout.c      checks of the structures' layout, compiled with the module
 OUT/raw.ts        types of the exported functions, and the structures' layout
 OUT/ops.ts        a TypeScript function for every function of the description (tools/describe), and for those on buffers
@@ -24,7 +25,7 @@ WAITS = set("""weft_list_adapters weft_device_open weft_device_synchronize weft_
 weft_buffer_fill weft_gemm weft_gemm_batched weft_unary weft_binary weft_reduce weft_attention weft_conv2d weft_tensor_eval
 weft_tensor_read weft_tensor_to_text weft_tensor_get_buffer weft_tensor_variable weft_tensor_update weft_save weft_save_with_texts
 weft_load weft_load_with_texts weft_kernel_create weft_kernel_run weft_kernel_run_tensors weft_compiled_run weft_device_recover
-weft_tensor_keep""".split())
+weft_tensor_keep weft_device_take_profile weft_device_defragment weft_upload_get""".split())
 
 # Written by hand in web/npm/src: they take callbacks, give texts, or are members of a class there.
 BY_HAND = set("""weft_version weft_status_name weft_last_error weft_dtype_name weft_dtype_size weft_list_adapters weft_device_open
@@ -35,7 +36,12 @@ weft_tensor_to_text weft_tensor_get_buffer weft_tensor_eval weft_tensor_variable
 weft_tensor_map weft_tensor_reduce weft_tensor_checkpoint weft_save weft_save_with_texts weft_load weft_load_with_texts
 weft_compile weft_compiled_free weft_compiled_run weft_compiled_get_report weft_compiled_to_text weft_kernel_create
 weft_kernel_free weft_kernel_run weft_kernel_run_tensors weft_array_dense weft_device_is_lost weft_device_recover
-weft_device_recover_automatically weft_tensor_keep""".split())
+weft_device_recover_automatically weft_device_set_watchdog weft_tensor_keep weft_device_take_profile
+weft_device_get_memory_report weft_device_defragment weft_device_set_memory_limit weft_scope_begin weft_scope_keep weft_scope_end
+weft_upload_start weft_upload_is_ready weft_upload_get weft_device_get_hints weft_supports""".split())
+
+# The functions of onnx.h that may wait.
+ONNX_WAITS = {"weft_model_load", "weft_model_load_bytes", "weft_model_run"}
 
 # Structures of the functions on buffers.
 BUFFER_STRUCTS = ("weft_matrix", "weft_array", "weft_attention_options", "weft_conv2d_options")
@@ -359,13 +365,16 @@ def main() -> int:
     args = parser.parse_args()
     out = args.out
     api = c_api.read(ROOT / "include/weft/c", args.described / "include/weft/c")
-    unknown = sorted((WAITS | BY_HAND) - set(api.functions))
+    onnx = re.findall(r"^WEFT_API \w+ (weft_\w+)\(", (ROOT / "include/weft/c/onnx.h").read_text(), re.M)
+    unknown = sorted((WAITS | BY_HAND) - set(api.functions) | (ONNX_WAITS - set(onnx)))
     if args.check:
         print("\n".join(unknown))
         return 1 if unknown else 0
     out.mkdir(parents=True, exist_ok=True)
     files = {"exports.txt": "\n".join(["_malloc", "_free", *(f"_{name}" for name in api.functions)]) + "\n",
-             "waits.txt": "\n".join(sorted(WAITS & set(api.functions))) + "\n", "layout.c": c_api.layout_checks(api), "raw.ts": raw(api),
+             "waits.txt": "\n".join(sorted(WAITS & set(api.functions))) + "\n",
+             "exports-onnx.txt": "\n".join(["_malloc", "_free", *(f"_{name}" for name in [*api.functions, *onnx])]) + "\n",
+             "waits-onnx.txt": "\n".join(sorted(WAITS & set(api.functions) | ONNX_WAITS)) + "\n", "layout.c": c_api.layout_checks(api), "raw.ts": raw(api),
              "ops.ts": ops(api, json.loads((args.described / "description.json").read_text()))}
     for name, text in files.items():
         path = out / name

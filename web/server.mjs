@@ -27,5 +27,8 @@ export async function serve(folders, port = 0) {
     }
   });
   await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
+  return { url: `http://127.0.0.1:${server.address().port}`, close: () => {
+    server.closeAllConnections();
+    return new Promise(resolve => server.close(resolve));
+  } };
 }

@@ -1,4 +1,5 @@
-/* Weft from C: a tensor expression, a matrix product on raw buffers, and what a mistake looks like. */
+/* Weft from C: a tensor expression, a matrix product on raw buffers, and what a mistake looks like.
+ */
 #include <stdio.h>
 #include <weft/weft.h>
 

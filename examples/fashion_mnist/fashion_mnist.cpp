@@ -1,5 +1,5 @@
-// Learns to tell ten kinds of clothes apart in pictures of 28 x 28 (Fashion-MNIST; Debian's package dataset-fashion-mnist).
-// usage: fashion_mnist [EPOCHS [EXAMPLES [FOLDER]]]
+// Learns to tell ten kinds of clothes apart in pictures of 28 x 28 (Fashion-MNIST; Debian's package
+// dataset-fashion-mnist). usage: fashion_mnist [EPOCHS [EXAMPLES [FOLDER]]]
 #include <cstdint>
 #include <cstdio>
 #include <format>

@@ -21,39 +21,44 @@ void devices() {
 }
 
 void tensors(const weft::Device& device) {
-  const weft::Tensor a = device.tensor({2, 3}, std::vector{1.0F, 2.0F, 3.0F, 4.0F, 5.0F, 6.0F});
+  const weft::Tensor a = device.tensor({2, 3}, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0});  // f32
   const weft::Tensor b = device.full({3}, 0.5);
   const weft::Tensor c = a * b + 1;                  // [3] is repeated to [2, 3]
   const std::vector<float> values = c.to_vector();   // runs it and waits
-  std::cout << c.to_string() << '\n';                // f32[2,3] [[1.5, 2, 2.5], [3, 3.5, 4]]
+  std::cout << c << '\n';                            // f32[2,3] [[1.5, 2, 2.5], [3, 3.5, 4]]
   const weft::Tensor half = c.to(weft::DType::f16);  // sums inside operations stay f32
   expect(values[5] == 4.0F && half.to_vector()[0] == 1.5F, "c");
 }
 
 void views(const weft::Device& device) {
-  const weft::Tensor m = device.arange(12).reshape({3, 4});
-  const weft::Tensor turned = m.transpose();               // [4, 3]
-  const weft::Tensor row = m.slice(0, 1, 1);               // [[4, 5, 6, 7]]
-  const weft::Tensor few = m.at(1, weft::Slice{0, 4, 2});  // [4, 6], as m[1, 0:4:2] in Python
-  const weft::Tensor last = m.at(weft::Ellipsis, -1);      // [3, 7, 11]
-  const weft::Tensor wide = row.broadcast_to({5, 4});      // the row five times
+  const weft::Tensor m = device.arange(12).reshape({3, -1});   // [3, 4]
+  const weft::Tensor turned = m.transpose();                   // [4, 3]
+  const weft::Tensor row = m.slice(0, 1, 1);                   // [[4, 5, 6, 7]]
+  const weft::Tensor few = m.at(1, weft::Slice{0, 4, 2});      // [4, 6], as m[1, 0:4:2] in Python
+  const weft::Tensor last = m.at(weft::Ellipsis, -1);          // [3, 7, 11]
+  const weft::Tensor back = m.at(0, weft::Slice{.step = -1});  // [3, 2, 1, 0]
+  const weft::Tensor wide = row.broadcast_to({5, 4});          // the row five times
   const weft::Tensor swapped = m.reshape({3, 2, 2}).permute({2, 0, 1});
   expect(turned.shape() == weft::Shape{4, 3} && weft::sum(wide).item() == 110.0F, "a view");
   expect(few.to_vector()[1] == 6.0F && last.to_vector()[2] == 11.0F, "indices");
+  expect(back.to_vector()[0] == 3.0F, "a slice backwards");
   expect(swapped.shape() == weft::Shape{2, 3, 2}, "a permuted shape");
 }
 
 void operations(const weft::Device& device) {
   const weft::Tensor x = device.arange(6, -2.5).reshape({2, 3});
-  const weft::Tensor y = weft::map("gelu", x);               // any function of docs/ops.md
-  const weft::Tensor rows = weft::sum(x, {1});               // [2]
-  const weft::Tensor best = weft::reduce("argmax", x, {1});  // i32 [2]
-  const weft::Tensor p = weft::softmax(x);                   // along the last dimension
+  const weft::Tensor y = weft::map("gelu", x);          // any function of docs/ops.md
+  const weft::Tensor rows = weft::sum(x, 1);            // [2]; {0, 1} would be both
+  const weft::Tensor best = weft::argmax(x, -1);        // i32 [2]
+  const weft::Tensor cut = weft::where(x > 0, x, 0.0);  // what relu does
+  const weft::Tensor few = weft::minimum(weft::pow(x, 2), 4);
+  const weft::Tensor p = weft::softmax(x);  // along the last dimension
   const weft::Tensor n = weft::layer_norm(x);
   const weft::Tensor xxt = weft::matmul(x, x.transpose());  // [2, 2]
   expect(y.shape() == x.shape() && rows.to_vector()[1] == 4.5F, "a sum");
   expect(best.to_vector<std::int32_t>()[0] == 2 && xxt.to_vector()[0] == 8.75F,
          "an index or product");
+  expect(cut.to_vector()[0] == 0 && few.to_vector()[0] == 4, "a number beside a tensor");
   expect(std::abs(weft::sum(p).item() - 2) < 1e-5F && std::abs(weft::sum(n).item()) < 1e-4F,
          "a row");
 }

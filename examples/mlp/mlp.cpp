@@ -1,4 +1,5 @@
-// Learns to tell the inside of a ring from its outside: a small network on points that are generated here.
+// Learns to tell the inside of a ring from its outside: a small network on points that are
+// generated here.
 #include <cmath>
 #include <format>
 #include <iostream>
@@ -50,8 +51,8 @@ int main() try {
       make_weights(device, {32, 32}, random), weft::variable(device.full({32}, 0)),
       make_weights(device, {32, 2}, random)};
 
-  // Traced once, then replayed: the loss, its gradients and the updates of all weights. What changes from step to step,
-  // such as the learning rate, is an input.
+  // Traced once, then replayed: the loss, its gradients and the updates of all weights. What
+  // changes from step to step, such as the learning rate, is an input.
   const weft::Compiled step = weft::compile([&](const std::vector<weft::Tensor>& in) {
     const weft::Tensor loss = weft::cross_entropy(logits(in[0], p), in[1]);
     const std::vector<weft::Tensor> gradients = weft::grad(loss, p);

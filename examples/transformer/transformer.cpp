@@ -16,7 +16,8 @@ const std::string poem =
     "frame thy fearful symmetry? ";  // William Blake, 1794
 constexpr std::uint64_t letters = 128, width = 32, heads = 2, context = 32, batch = 8;
 
-/// Letters that look back at the ones before them: one transformer block between an embedding and its transpose.
+/// Letters that look back at the ones before them: one transformer block between an embedding and
+/// its transpose.
 class Model : public weft::nn::Module {
  public:
   explicit Model(weft::nn::Init init)

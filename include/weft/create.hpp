@@ -33,12 +33,14 @@ Tensor empty_like(In x, std::optional<DType> dtype = {});
 [[nodiscard]] Tensor arange(const Device& device, double stop, DType dtype = DType::f32,
                             Where where = Where::current());
 
-/// `count` numbers at equal distances from start to stop, both included; without `endpoint`, stop would be the next one.
+/// `count` numbers at equal distances from start to stop, both included; without `endpoint`, stop
+/// would be the next one.
 [[nodiscard]] Tensor linspace(const Device& device, double start, double stop, std::uint64_t count,
                               bool endpoint = true, DType dtype = DType::f32,
                               Where where = Where::current());
 
-/// A matrix with 1 on a diagonal (0 the main one, 1 the one above it) and 0 elsewhere; square without a number of columns.
+/// A matrix with 1 on a diagonal (0 the main one, 1 the one above it) and 0 elsewhere; square
+/// without a number of columns.
 [[nodiscard]] Tensor eye(const Device& device, std::uint64_t rows,
                          std::optional<std::uint64_t> columns = {}, std::int64_t diagonal = 0,
                          DType dtype = DType::f32, Where where = Where::current());
@@ -47,8 +49,9 @@ Tensor empty_like(In x, std::optional<DType> dtype = {});
                          std::optional<std::uint64_t> columns = {}, std::int64_t diagonal = 0,
                          DType dtype = DType::f32, Where where = Where::current());
 
-/// Each of some vectors along a dimension of its own and repeated along those of the others. By "xy" the first two
-/// dimensions change places, as in pictures; by "ij" they follow the order of the vectors.
+/// Each of some vectors along a dimension of its own and repeated along those of the others. By
+/// "xy" the first two dimensions change places, as in pictures; by "ij" they follow the order of
+/// the vectors.
 [[nodiscard]] std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors,
                                            std::string_view indexing = "xy",
                                            Where where = Where::current());

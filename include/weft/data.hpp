@@ -48,7 +48,8 @@ class Loader {
   [[nodiscard]] std::uint64_t examples() const;
   [[nodiscard]] std::uint64_t batches() const;
 
-  /// The batches of one epoch, to be gone through once: for (const std::vector<Tensor>& batch : loader.epoch(0)) …
+  /// The batches of one epoch, to be gone through once: for (const std::vector<Tensor>& batch :
+  /// loader.epoch(0)) …
   class Epoch {
    public:
     Epoch(std::shared_ptr<const Data> data, std::uint64_t number);

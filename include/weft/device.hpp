@@ -16,16 +16,21 @@ namespace weft {
 struct DeviceData;  // internal
 struct KernelData;  // internal
 
-/// How a device is chosen. Empty members take their environment variable (docs/environment-variables.md), then the
-/// best adapter of the machine.
+/// How a device is chosen. Empty members take their environment variable
+/// (docs/environment-variables.md), then the best adapter of the machine.
 struct DeviceChoice {
   std::string
       adapter;  ///< An index, part of a name, "high-performance" or "low-power"; WEFT_ADAPTER.
   bool safe = false;  ///< Every check of WebGPU on, for kernels that are not trusted; WEFT_MODE.
+  /// Indices out of range of gather, embedding and the like are an error of the next call that
+  /// waits (a read or synchronize()); nothing waits for it in between. Without it they give zeros,
+  /// or are left out; WEFT_CHECK_INDICES.
+  bool check_indices = false;
 };
 
-/// A kernel of the user's own. Tensors are bound as @group(0) @binding(0), (1), … in the order of `run`, as arrays of
-/// u32 words or whatever the text declares; scalars follow in a uniform at the next binding.
+/// A kernel of the user's own. Tensors are bound as @group(0) @binding(0), (1), … in the order of
+/// `run`, as arrays of u32 words or whatever the text declares; scalars follow in a uniform at the
+/// next binding.
 class Kernel {
  public:
   /// Runs the kernel on dense tensors. `writes` of the description says which of them it changes.
@@ -52,8 +57,8 @@ struct KernelSource {
   std::vector<std::pair<std::string, double>> constants;  ///< Values of `override` constants.
 };
 
-/// A GPU, or a software stand-in for one. A cheap handle, usable from several threads. Work is queued; reading values
-/// waits for it. Every call that fails throws weft::Error.
+/// A GPU, or a software stand-in for one. A cheap handle, usable from several threads. Work is
+/// queued; reading values waits for it. Every call that fails throws weft::Error.
 class Device {
  public:
   /// Opens the best adapter of this machine, or the one that `choice` names.
@@ -64,10 +69,15 @@ class Device {
   /// Whether this is a CPU implementation.
   [[nodiscard]] bool is_software() const;
 
-  /// A tensor with the given values in row-major order.
+  /// A tensor with the given values in row-major order; doubles become f32.
   template <class T>
   [[nodiscard]] Tensor tensor(const Shape& shape, const std::vector<T>& values) const {
-    return upload(dtype_of<T>(), shape, std::as_bytes(std::span(values)));
+    if constexpr (std::same_as<T, double>) {
+      const std::vector<float> rounded(values.begin(), values.end());
+      return upload(DType::f32, shape, std::as_bytes(std::span(rounded)));
+    } else {
+      return upload(dtype_of<T>(), shape, std::as_bytes(std::span(values)));
+    }
   }
   /// Booleans.
   [[nodiscard]] Tensor tensor(const Shape& shape, const std::vector<bool>& values) const {

@@ -2,13 +2,57 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
 #include <optional>
+#include <utility>
 #include <variant>
+#include <vector>
 
 namespace weft {
 
-/// Elements start, start + step, … before stop, as Python's start:stop:step: negative numbers count from the end, what is left out is the
-/// whole, and what lies outside is cut off. Steps are positive.
+/// Dimensions of a tensor by their numbers, outermost first; negative ones count from the end (-1
+/// is the last). One may be written by itself: sum(x, -1), sum(x, {0, 1}).
+struct Dims : std::vector<int> {
+  Dims() = default;
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Dims(T axis)  // NOLINT: meant to be written as it is
+      : std::vector<int>{std::in_range<int>(axis) ? static_cast<int>(axis)
+                                                  : std::numeric_limits<int>::max()} {}
+  Dims(std::initializer_list<int> axes) : std::vector<int>(axes) {}
+  template <std::input_iterator Iterator>
+  Dims(Iterator first, Iterator last) : std::vector<int>(first, last) {}
+  Dims(std::vector<int> axes) : std::vector<int>(std::move(axes)) {}  // NOLINT
+};
+
+/// One extent of a new shape; -1 stands for the one that follows from the others.
+struct Extent {
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Extent(T extent)  // NOLINT: meant to be written as it is
+      : value(std::in_range<std::int64_t>(extent) ? static_cast<std::int64_t>(extent)
+                                                  : std::numeric_limits<std::int64_t>::max()) {}
+  std::int64_t value;
+};
+
+/// A new shape as reshape() takes it: {2, 3}, {x.shape()[0], -1}, or another tensor's shape.
+struct Extents {
+  Extents() = default;
+  Extents(std::initializer_list<Extent> extents) {
+    for (const Extent extent : extents) values.push_back(extent.value);
+  }
+  template <std::integral T>
+  Extents(const std::vector<T>& extents) {  // NOLINT
+    for (const T extent : extents) values.push_back(Extent(extent).value);
+  }
+  std::vector<std::int64_t> values;
+};
+
+/// Elements start, start + step, … before stop, as Python's start:stop:step: negative numbers count
+/// from the end, what is left out is the whole, and what lies outside is cut off. With a negative
+/// step they come in reverse order, as in numpy: Slice{.step = -1} turns a dimension round.
 struct Slice {
   std::optional<std::int64_t> start{};
   std::optional<std::int64_t> stop{};

@@ -4,12 +4,14 @@
 
 namespace weft {
 
-// Linear algebra of many small matrices […, n, n] of f32; a matrix belongs to one workgroup. solve_triangular() is beside these.
+// Linear algebra of many small matrices […, n, n] of f32; a matrix belongs to one workgroup.
+// solve_triangular() is beside these.
 
-/// The lower triangle L with L · Lᵀ = a, for symmetric matrices with positive eigenvalues (the upper triangle of a is not looked at); NaN for
-/// others.
+/// The lower triangle L with L · Lᵀ = a, for symmetric matrices with positive eigenvalues (the
+/// upper triangle of a is not looked at); NaN for others.
 Tensor cholesky(In a);
-/// X with a · X = b for b […, n, k], by elimination with pivots; infinite or NaN where a has no inverse.
+/// X with a · X = b for b […, n, k], by elimination with pivots; infinite or NaN where a has no
+/// inverse.
 Tensor solve(In a, const Tensor& b);
 /// The inverse, a⁻¹.
 Tensor inverse(In a);

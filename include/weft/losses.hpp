@@ -6,8 +6,9 @@
 
 namespace weft {
 
-// Losses of predictions against targets, which broadcast against each other. With Reduction::none the result has an element
-// for each of them, else one in all: their mean or their sum. 16-bit floats are computed in f32.
+// Losses of predictions against targets, which broadcast against each other. With Reduction::none
+// the result has an element for each of them, else one in all: their mean or their sum. 16-bit
+// floats are computed in f32.
 
 /// (x - target)²
 Tensor mse_loss(In x, const Tensor& target, Reduction reduction = Reduction::mean);
@@ -41,14 +42,9 @@ struct NllOptions {
   std::int32_t ignored = -1;  ///< Rows with this label count for nothing, as negative ones.
   Reduction reduction = Reduction::mean;
 };
-/// -x[label] of logarithms of probabilities x […, classes] and i32 labels […]. A label of `classes` or more is an error on a
-/// device in safe mode, and counts for nothing in fast mode.
+/// -x[label] of logarithms of probabilities x […, classes] and i32 labels […]. A label of `classes`
+/// or more is an error on a device in safe mode, and counts for nothing in fast mode.
 Tensor nll_loss(In x, const Tensor& labels, const NllOptions& options = {});
-
-/// cross_entropy() against labels of which a share, from 0 to 1, is spread evenly over all classes; labels may be
-/// probabilities here too.
-Tensor cross_entropy(In logits, const Tensor& labels, const CrossEntropyOptions& options,
-                     double label_smoothing);
 
 /// Choices for kl_div().
 struct KlDivOptions {
@@ -60,7 +56,8 @@ Tensor kl_div(In x, const Tensor& target, const KlDivOptions& options = {});
 
 /// The cosine of the angle between vectors along an axis: a · b / (max(|a|, eps) · max(|b|, eps)).
 Tensor cosine_similarity(In a, const Tensor& b, int axis = -1, double eps = 1e-8);
-/// With c the cosine along the last axis: 1 - c where the target is 1, max(0, c - margin) where it is -1.
+/// With c the cosine along the last axis: 1 - c where the target is 1, max(0, c - margin) where it
+/// is -1.
 Tensor cosine_embedding_loss(In a, const Tensor& b, const Tensor& target, double margin = 0,
                              Reduction reduction = Reduction::mean);
 

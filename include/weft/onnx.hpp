@@ -47,13 +47,22 @@ class Model {
   [[nodiscard]] const std::vector<Port>& outputs() const;
   /// The versions of the sets of operations that the file names; "" is ONNX's own.
   [[nodiscard]] const std::map<std::string, std::int64_t>& opsets() const;
-  /// How often each operation is there, graphs inside of others included; "com.microsoft.Attention" for other domains.
+  /// How often each operation is there, graphs inside of others included; "com.microsoft.Attention"
+  /// for other domains.
   [[nodiscard]] const std::map<std::string, std::size_t>& operations() const;
   /// Nodes that Weft cannot run, as sentences with their names.
   [[nodiscard]] const std::vector<std::string>& unsupported() const;
 
-  /// Runs the model. The graph is compiled once for each set of shapes and then replayed; where shapes follow from elements of inputs,
-  /// the elements of small inputs count like shapes, and else every node is run by itself.
+  /// The types and shapes of all values of the graph, results of nodes included, by name. Extents
+  /// that follow from those that inputs leave open are formulas of their names: "batch",
+  /// "2*sequence + 1", "floor((width + 1)/2)". An open extent without a name is called after its
+  /// place ("x.0"). What follows from elements, and not from shapes, is left out. Nothing is
+  /// computed.
+  [[nodiscard]] std::map<std::string, Port> shapes() const;
+
+  /// Runs the model. The graph is compiled once for each set of shapes and then replayed; where
+  /// shapes follow from elements of inputs, the elements of small inputs count like shapes, and
+  /// else every node is run by itself.
   [[nodiscard]] std::map<std::string, Tensor> run(
       const std::map<std::string, Tensor>& inputs) const;
   [[nodiscard]] RunReport report() const;
@@ -67,7 +76,8 @@ class Model {
   std::shared_ptr<ModelData> data_;
 };
 
-/// Reads a model. Its weights stay in the mapped file until they are needed; external data must lie in the model's folder.
+/// Reads a model. Its weights stay in the mapped file until they are needed; external data must lie
+/// in the model's folder.
 [[nodiscard]] Model load(const Device& device, const std::filesystem::path& path);
 /// The same from bytes, which are copied.
 [[nodiscard]] Model load(const Device& device, std::span<const std::byte> bytes);

@@ -19,9 +19,13 @@ struct Group {
   std::vector<nn::Named> parameters;
   double lr_scale = 1;                 ///< Times the learning rate of a step.
   std::optional<double> weight_decay;  ///< Else that of the optimizer.
+  /// Variables of a 16-bit type that follow the parameters, rounded: for models that compute in
+  /// that type. Empty, or one for each parameter.
+  std::vector<Tensor> working{};
 };
 
-/// Remembers what a rule needs from step to step, in variables, so that a compiled step can hold the whole of it.
+/// Remembers what a rule needs from step to step, in variables, so that a compiled step can hold
+/// the whole of it.
 class Optimizer {
  public:
   explicit Optimizer(std::vector<Group> groups, double weight_decay);
@@ -31,8 +35,9 @@ class Optimizer {
 
   /// The parameters of all groups, in the order of the gradients that step() takes.
   [[nodiscard]] std::vector<Tensor> parameters() const;
-  /// New values of parameters and memory for one step. The rate is one f32; gradients are multiplied by `scale` (one f32, or
-  /// empty), and where that is not finite everything stays as it is.
+  /// New values of parameters and memory for one step. The rate is one f32; gradients are
+  /// multiplied by `scale` (one f32, or empty), and where that is not finite everything stays as it
+  /// is.
   [[nodiscard]] std::vector<Update> step(const std::vector<Tensor>& gradients, const Tensor& rate,
                                          const Tensor& scale = {}) const;
   /// The same at once: for code that compiles nothing.
@@ -48,19 +53,31 @@ class Optimizer {
     nn::Named parameter;
     double lr_scale = 1;
     double weight_decay = 0;
+    Tensor working;  ///< May be empty.
     std::vector<nn::Named> memory;
   };
-  /// What a rule is told of one parameter. `gradient` is f32 and already scaled.
+  /// What a rule is told of one parameter.
   struct Change {
     const Slot& slot;
-    Tensor gradient;
+    Tensor gradient;  ///< Of any float type.
     Tensor rate;
     Tensor count;  ///< The number of this step: 1, 2, ….
+    Tensor scale;  ///< What gradients are multiplied by; may be empty.
+  };
+  /// What a rule makes of it.
+  struct Changed {
+    Tensor parameter;
+    std::vector<Tensor> memory;
+    Tensor working;  ///< Where the slot has one; empty: the parameter, rounded.
   };
   /// Adds a zero tensor of the shape of each parameter under a name.
   void remember(const std::string& name);
-  /// The new values of the parameter and of its memory, in this order.
-  [[nodiscard]] virtual std::vector<Tensor> rule(const Change& change) const = 0;
+  /// The new values, which are the old ones where the scale is not finite.
+  [[nodiscard]] virtual Changed rule(const Change& change) const = 0;
+  /// For rules: the gradient in f32 and scaled, and values that stay as they were where the scale
+  /// is not finite.
+  static Tensor scaled_gradient(const Change& change);
+  static Changed unless_overflow(const Change& change, const Changed& values);
 
  private:
   std::vector<Slot> slots_;
@@ -79,11 +96,12 @@ class SGD : public Optimizer {
   explicit SGD(std::vector<Group> groups, const SGDOptions& options = {});
 
  private:
-  [[nodiscard]] std::vector<Tensor> rule(const Change& change) const override;
+  [[nodiscard]] Changed rule(const Change& change) const override;
   SGDOptions options_;
 };
 
-/// Adam as first published, where decay is added to the gradients, and AdamW, where it is taken from the parameters.
+/// Adam as first published, where decay is added to the gradients, and AdamW, where it is taken
+/// from the parameters.
 struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -96,7 +114,7 @@ class Adam : public Optimizer {
   explicit Adam(std::vector<Group> groups, const AdamOptions& options = {}, bool coupled = true);
 
  private:
-  [[nodiscard]] std::vector<Tensor> rule(const Change& change) const override;
+  [[nodiscard]] Changed rule(const Change& change) const override;
   AdamOptions options_;
   bool coupled_;
 };
@@ -106,7 +124,8 @@ class AdamW : public Adam {
   explicit AdamW(std::vector<Group> groups, AdamOptions options = {.weight_decay = 0.01});
 };
 
-/// p - lr · (sign(beta1 · m + (1 - beta1) · g) + weight_decay · p), m = beta2 · m + (1 - beta2) · g.
+/// p - lr · (sign(beta1 · m + (1 - beta1) · g) + weight_decay · p), m = beta2 · m + (1 - beta2) ·
+/// g.
 struct LionOptions {
   double beta1 = 0.9;
   double beta2 = 0.99;
@@ -118,12 +137,13 @@ class Lion : public Optimizer {
   explicit Lion(std::vector<Group> groups, const LionOptions& options = {});
 
  private:
-  [[nodiscard]] std::vector<Tensor> rule(const Change& change) const override;
+  [[nodiscard]] Changed rule(const Change& change) const override;
   LionOptions options_;
 };
 
-/// Learning rates over a training, by the number of the step from 0: up in a straight line over `warmup` steps, then
-/// constant, or down along a cosine or a line to `floor` times the highest at the last step.
+/// Learning rates over a training, by the number of the step from 0: up in a straight line over
+/// `warmup` steps, then constant, or down along a cosine or a line to `floor` times the highest at
+/// the last step.
 enum class Decay : std::uint8_t { constant, linear, cosine };
 struct Schedule {
   double lr = 1e-3;
@@ -149,15 +169,37 @@ class Ema {
   std::vector<nn::Named> averages_;
 };
 
+/// The factor that keeps 16-bit gradients in range: halved after a step that overflowed, doubled
+/// after `patience` steps that did not. It stays within 1 and 2²⁴.
+class LossScale {
+ public:
+  explicit LossScale(const Device& device, double initial = 65536, double patience = 1000);
+
+  /// One f32, which the loss is multiplied by.
+  [[nodiscard]] const Tensor& value() const { return scale_; }
+  /// The next value after a step whose gradients were multiplied by `scale`, which is not finite
+  /// where they overflowed.
+  [[nodiscard]] std::vector<Update> step(const Tensor& scale) const;
+  /// What a checkpoint must keep, by name.
+  [[nodiscard]] std::vector<nn::Named> state() const;
+
+ private:
+  Tensor scale_;
+  Tensor good_;  // steps without overflow since the last change
+  double patience_;
+};
+
 /// Choices for a Step.
 struct StepOptions {
   double clip = 0;         ///< Largest norm of all gradients together; 0: as they are.
   std::uint64_t seed = 0;  ///< Of what dropout drops.
   const Ema* ema = nullptr;
+  const LossScale* loss_scale =
+      nullptr;  ///< For models that compute in f16; it must outlive the step.
 };
 
-/// A training step that is compiled and replayed: loss, gradients, clipping, the optimizer, running means of batch norms. Model and
-/// optimizer must outlive it.
+/// A training step that is compiled and replayed: loss, gradients, clipping, the optimizer, running
+/// means of batch norms. Model and optimizer must outlive it.
 class Step {
  public:
   /// The loss (one element) of a batch: called once per set of shapes.

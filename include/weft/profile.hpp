@@ -5,7 +5,8 @@
 
 #include "weft/device.hpp"
 
-// How long everything takes that a device and the host do. Kernels are timed one by one, so that the whole takes longer.
+// How long everything takes that a device and the host do. Kernels are timed one by one, so that
+// the whole takes longer.
 
 namespace weft {
 
@@ -14,8 +15,8 @@ namespace weft {
 
 /// What a profiled device has done since the last call.
 struct ProfileReport {
-  std::string
-      table;  ///< One line per kernel, and per kind of thing that the host did; the longest in all first.
+  std::string table;  ///< One line per kernel, and per kind of thing that the host did; the longest
+                      ///< in all first.
   std::string trace;  ///< In Chrome's trace event format, which Perfetto opens.
 };
 /// Waits for what is queued. An error for a device that does not time what it does.

@@ -7,12 +7,13 @@
 #include "weft/device.hpp"
 #include "weft/ops.hpp"
 
-/// Random numbers. Everything follows from a key: the same key, shape, type and numbers give the same bits on every
-/// device and in every language. There is no state in the library: who wants other numbers takes another key, and
-/// Generator does that for those who like to have it done.
+/// Random numbers. Everything follows from a key: the same key, shape, type and numbers give the
+/// same bits on every device and in every language. There is no state in the library: who wants
+/// other numbers takes another key, and Generator does that for those who like to have it done.
 namespace weft::random {
 
-/// What random numbers follow from: two u32. A plain value; on() makes the tensor that the functions below take.
+/// What random numbers follow from: two u32. A plain value; on() makes the tensor that the
+/// functions below take.
 struct Key {
   std::array<std::uint32_t, 2> words{};
 
@@ -32,8 +33,8 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-// Functions of keys that lie on a device (u32[2]; a row of split() will do): a compiled function takes its key as an input
-// and gives other numbers at each call.
+// Functions of keys that lie on a device (u32[2]; a row of split() will do): a compiled function
+// takes its key as an input and gives other numbers at each call.
 
 /// The key of a seed as a tensor.
 Tensor key(const Device& device, std::uint64_t seed);
@@ -74,7 +75,8 @@ struct TruncatedNormalOptions {
 /// mean + std · z, with normal numbers z between low and high.
 Tensor truncated_normal(In key, const Shape& shape, const TruncatedNormalOptions& options = {});
 
-/// Whole numbers from low up to high, which is left out. Of i64 there are those that an i32 can hold.
+/// Whole numbers from low up to high, which is left out. Of i64 there are those that an i32 can
+/// hold.
 Tensor randint(In key, const Shape& shape, std::int64_t low, std::int64_t high,
                DType dtype = DType::i32);
 
@@ -82,7 +84,8 @@ Tensor randint(In key, const Shape& shape, std::int64_t low, std::int64_t high,
 Tensor bernoulli(In key, const Shape& shape, double probability = 0.5);
 Tensor bernoulli(In key, const Tensor& probability);
 
-/// -log(-log(u)) of uniform numbers u, of f32: what is added to logits for their largest to be a draw.
+/// -log(-log(u)) of uniform numbers u, of f32: what is added to logits for their largest to be a
+/// draw.
 Tensor gumbel(In key, const Shape& shape);
 
 /// The numbers 0 … count - 1 in random order: i32[count].
@@ -93,12 +96,14 @@ Tensor permutation(In key, const Tensor& x, int axis = 0);
 /// Indices (i32) along an axis, which is gone in the result, with probabilities softmax(logits).
 Tensor categorical(In key, const Tensor& logits, int axis = -1);
 
-/// `count` indices (i32) for each row of weights […, classes], with probabilities that are in proportion to the weights: the
-/// result is […, count]. Without replacement no index comes twice, and those of weight 0 come last.
+/// `count` indices (i32) for each row of weights […, classes], with probabilities that are in
+/// proportion to the weights: the result is […, count]. Without replacement no index comes twice,
+/// and those of weight 0 come last.
 Tensor multinomial(In key, const Tensor& weights, std::uint64_t count, bool replacement = false);
 
-/// Random numbers with a state, for code that is written with one: each call takes the next key. Inside of a compiled
-/// function it would give the same numbers at each call; pass a key there. Not for several threads at once.
+/// Random numbers with a state, for code that is written with one: each call takes the next key.
+/// Inside of a compiled function it would give the same numbers at each call; pass a key there. Not
+/// for several threads at once.
 class Generator {
  public:
   explicit Generator(const Device& device, std::uint64_t seed = 0);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <iosfwd>
 #include <memory>
 #include <source_location>
 #include <span>
@@ -29,8 +30,8 @@ using Shape = std::vector<std::uint64_t>;
 /// A place in the user's source, for messages; functions take the place of their call by default.
 using Where = std::source_location;
 
-/// The element type that holds values of a C++ type: float, std::int32_t, std::uint32_t, std::int64_t, std::int16_t,
-/// std::int8_t, std::uint8_t or bool.
+/// The element type that holds values of a C++ type: float, std::int32_t, std::uint32_t,
+/// std::int64_t, std::int16_t, std::int8_t, std::uint8_t or bool.
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::same_as<T, float>) {
@@ -53,8 +54,9 @@ constexpr DType dtype_of() {
   }
 }
 
-/// An array on a device, or an expression that will be one: operations are noted down, and run when a value is asked
-/// for. A cheap handle: copies mean the same tensor. Every call that fails throws weft::Error.
+/// An array on a device, or an expression that will be one: operations are noted down, and run when
+/// a value is asked for. A cheap handle: copies mean the same tensor. Every call that fails throws
+/// weft::Error.
 class Tensor {
  public:
   Tensor() = default;
@@ -63,7 +65,8 @@ class Tensor {
   [[nodiscard]] DType dtype() const;
   /// The number of elements.
   [[nodiscard]] std::uint64_t size() const;
-  /// Steps in elements between neighbours along each dimension, as the tensor lies in memory; 0 where it repeats. Computes it.
+  /// Steps in elements between neighbours along each dimension, as the tensor lies in memory; 0
+  /// where it repeats. Computes it.
   [[nodiscard]] Shape strides() const;
   [[nodiscard]] Device device() const;
   explicit operator bool() const { return node_ != nullptr; }
@@ -72,18 +75,20 @@ class Tensor {
     return node_ == other.node_ && output_ == other.output_;
   }
 
-  /// The same elements with another shape of as many; copies only where strides make it necessary.
-  [[nodiscard]] Tensor reshape(const Shape& shape, Where where = Where::current()) const;
+  /// The same elements with another shape of as many; one extent may be -1 and follows from the
+  /// others. Copies only where strides make it necessary.
+  [[nodiscard]] Tensor reshape(const Extents& extents, Where where = Where::current()) const;
   /// Dimensions in another order: result dimension i is dimension order[i]. A view.
-  [[nodiscard]] Tensor permute(const std::vector<int>& order, Where where = Where::current()) const;
+  [[nodiscard]] Tensor permute(const Dims& order, Where where = Where::current()) const;
   /// The last two dimensions swapped. A view.
   [[nodiscard]] Tensor transpose(Where where = Where::current()) const;
-  /// Elements first, first + step, … (count of them) along an axis. A negative axis, and a negative first element, count from
-  /// the end. A view.
+  /// Elements first, first + step, … (count of them) along an axis. A negative axis, and a negative
+  /// first element, count from the end. A view.
   [[nodiscard]] Tensor slice(int axis, std::int64_t first, std::uint64_t count,
                              std::uint64_t step = 1, Where where = Where::current()) const;
-  /// Places and slices of the leading dimensions, as x[0, 1:5:2, …] in Python: x.at(0, Slice{1, 5, 2}, Ellipsis). A place takes its dimension
-  /// away; a view where strides allow it.
+  /// Places and slices of the leading dimensions, as x[0, 1:5:2, …] in Python:
+  /// x.at(0, Slice{1, 5, 2}, Ellipsis). A place takes its dimension away; a view where strides
+  /// allow it.
   template <class... Indices>
     requires(sizeof...(Indices) > 0 && (std::convertible_to<Indices, Index> && ...))
   [[nodiscard]] Tensor at(const Indices&... indices) const {
@@ -101,8 +106,8 @@ class Tensor {
   /// Computes the tensor now, without waiting for the device.
   void eval() const;
 
-  /// The elements in row-major order; T must be the C++ type of dtype(), std::uint8_t for booleans (0 and 1), or float for
-  /// f16, bf16, booleans and quantized types. Waits.
+  /// The elements in row-major order; T must be the C++ type of dtype(), std::uint8_t for booleans
+  /// (0 and 1), or float for f16, bf16, booleans and quantized types. Waits.
   template <class T = float>
   [[nodiscard]] std::vector<T> to_vector() const {
     static_assert(!std::same_as<T, bool>,
@@ -142,5 +147,8 @@ class Tensor {
   std::shared_ptr<Node> node_;
   std::uint32_t output_ = 0;
 };
+
+/// What to_string() says. Waits.
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 }  // namespace weft

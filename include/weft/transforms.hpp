@@ -8,24 +8,22 @@
 
 namespace weft {
 
-// Fourier transforms along several axes, of signals in pieces, and cosine transforms. Complex numbers are […, 2] of f32; axes count the
-// dimensions of complex numbers. `norm` is "backward" (the inverse divides by n), "ortho" (both by sqrt(n)) or "forward" (the transform
-// divides by n).
+// Fourier transforms along several axes, of signals in pieces, and cosine transforms. Complex
+// numbers are […, 2] of f32; axes count the dimensions of complex numbers. `norm` is "backward"
+// (the inverse divides by n), "ortho" (both by sqrt(n)) or "forward" (the transform divides by n).
 
 /// The transform along some axes, or along all when none are named, and its inverse.
-Tensor fftn(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
-Tensor ifftn(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
+Tensor fftn(In x, const Dims& axes = {}, std::string_view norm = "backward");
+Tensor ifftn(In x, const Dims& axes = {}, std::string_view norm = "backward");
 /// The same along two axes, the last two when none are named.
-Tensor fft2(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
-Tensor ifft2(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
-/// The transform of real numbers along some axes, with half of the elements of the last one; and its inverse, which has n elements along
-/// the last axis.
-Tensor rfftn(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
-Tensor irfftn(In x, std::uint64_t n, const std::vector<int>& axes = {},
-              std::string_view norm = "backward");
-Tensor rfft2(In x, const std::vector<int>& axes = {}, std::string_view norm = "backward");
-Tensor irfft2(In x, std::uint64_t n, const std::vector<int>& axes = {},
-              std::string_view norm = "backward");
+Tensor fft2(In x, const Dims& axes = {}, std::string_view norm = "backward");
+Tensor ifft2(In x, const Dims& axes = {}, std::string_view norm = "backward");
+/// The transform of real numbers along some axes, with half of the elements of the last one; and
+/// its inverse, which has n elements along the last axis.
+Tensor rfftn(In x, const Dims& axes = {}, std::string_view norm = "backward");
+Tensor irfftn(In x, std::uint64_t n, const Dims& axes = {}, std::string_view norm = "backward");
+Tensor rfft2(In x, const Dims& axes = {}, std::string_view norm = "backward");
+Tensor irfft2(In x, std::uint64_t n, const Dims& axes = {}, std::string_view norm = "backward");
 
 /// Choices for stft() and istft().
 struct StftOptions {
@@ -35,14 +33,24 @@ struct StftOptions {
       true;  ///< The signal is mirrored at its ends by half a frame, so that frames are centered.
   std::string_view norm = "backward";
 };
-/// The transforms [..., n / 2 + 1, frames, 2] of overlapping frames of n samples of a signal […, samples].
+/// The transforms [..., n / 2 + 1, frames, 2] of overlapping frames of n samples of a signal […,
+/// samples].
 Tensor stft(In x, std::uint64_t n, const StftOptions& options = {});
-/// The signal […, samples] of which x is the stft(), with n samples to a frame, as far as the windows cover it.
+/// The signal […, samples] of which x is the stft(), with n samples to a frame, as far as the
+/// windows cover it.
 Tensor istft(In x, std::uint64_t n, std::uint64_t samples, const StftOptions& options = {});
 
-/// The cosine transform (type 2) of real numbers along an axis, y[k] = 2 Σ x[i] cos(π k (2 i + 1) / 2n), and its inverse. "ortho" makes the
-/// matrix orthogonal.
+/// The cosine transform (type 2) of real numbers along an axis, y[k] = 2 Σ x[i] cos(π k (2 i + 1) /
+/// 2n), and its inverse. "ortho" makes the matrix orthogonal.
 Tensor dct(In x, int axis = -1, std::string_view norm = "backward");
 Tensor idct(In x, int axis = -1, std::string_view norm = "backward");
+
+/// The convolution Σ a[…, n - k] · b[k] of a […, n…] with b [k…] along the last 1 to 3 axes, as
+/// many as b has: "full" (n + k - 1 elements), "same" (the n in the middle of these) or "valid"
+/// (those where all of b meets elements of a). `method` is "direct" (conv()), "fft" (products of
+/// transforms, in f32), or "auto": the one that is expected to be faster, transforms for some
+/// hundred elements of b.
+Tensor convolve(In a, const Tensor& b, std::string_view mode = "full",
+                std::string_view method = "auto");
 
 }  // namespace weft

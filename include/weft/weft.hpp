@@ -2,6 +2,7 @@
 
 /// The public C++ API of Weft. Errors are thrown as weft::Error.
 
+#include "weft/bsr.hpp"
 #include "weft/compile.hpp"
 #include "weft/create.hpp"
 #include "weft/csr.hpp"
@@ -16,6 +17,7 @@
 #include "weft/linalg.hpp"
 #include "weft/losses.hpp"
 #include "weft/math.hpp"
+#include "weft/memory.hpp"
 #include "weft/neighbours.hpp"
 #include "weft/nn.hpp"
 #include "weft/norms.hpp"

@@ -7,9 +7,9 @@
 
 namespace weft::plugin {
 
-/// The functions of ggml-base that the plug-in calls. They are looked up in the copy of ggml-base that the program has
-/// loaded already: its file name differs between builds of ggml, and linking one name would load a second copy. In a page,
-/// where nothing is loaded, they are linked.
+/// The functions of ggml-base that the plug-in calls. They are looked up in the copy of ggml-base
+/// that the program has loaded already: its file name differs between builds of ggml, and linking
+/// one name would load a second copy. In a page, where nothing is loaded, they are linked.
 struct Api {
   decltype(&ggml_log_get) log_get = nullptr;
   /// Whether a lost device is opened again here; a page opens everything again by itself.

@@ -17,7 +17,8 @@ struct ReadBack {
   std::span<std::byte> to;
 };
 
-/// What a ggml backend is here: a stream of work on a device. For one thread at a time, as ggml has it.
+/// What a ggml backend is here: a stream of work on a device. For one thread at a time, as ggml has
+/// it.
 struct BackendContext {
   DeviceContext& device;
   Engine& engine;
@@ -34,7 +35,8 @@ struct BackendContext {
     failed = true;
   }
 
-  /// Moves over to the device that took the place of a lost one; false where there is none. To be called with a Use.
+  /// Moves over to the device that took the place of a lost one; false where there is none. To be
+  /// called with a Use.
   bool renew() {
     if (generation == device.generation()) return false;
     generation = device.generation();
@@ -68,8 +70,9 @@ void synchronize(ggml_backend_t backend) {
     context.note(fail(ErrorCode::device_lost, "The device was lost meanwhile."),
                  "Waiting for the device");
   }
-  // Bytes to write are taken before the call returns, so there is nothing to wait for after writing. Programs synchronize
-  // before each of the inputs that they write, so this saves several waits a token.
+  // Bytes to write are taken before the call returns, so there is nothing to wait for after
+  // writing. Programs synchronize before each of the inputs that they write, so this saves several
+  // waits a token.
   if (context.running || !context.reads.empty()) {
     context.note(context.engine.graphs.encode_ahead(context.stream), "Preparing a graph");
   }
@@ -123,7 +126,8 @@ bool cpy_tensor_async(ggml_backend_t from, ggml_backend_t to, const ggml_tensor*
   BackendContext& context = context_of(to);
   const BufferContext* source = BufferContext::of(*src);
   const BufferContext* target = BufferContext::of(*dst);
-  // All work of a device goes through one queue, in order; between two devices ggml copies through the host.
+  // All work of a device goes through one queue, in order; between two devices ggml copies through
+  // the host.
   if (source == nullptr || target == nullptr || &source->device != &target->device) return false;
   const DeviceContext::Use use = context.device.use();
   if (source->content.lacks(range_of(*src))) return false;  // The way through the host says so.
@@ -173,9 +177,10 @@ void graph_optimize(ggml_backend_t /*backend*/, ggml_cgraph* graph,
   });
 }
 
-// One queue per device keeps all work in order, so an event of the same device has happened by the time that later
-// work starts; for another device it is enough to wait for everything. Bytes that were asked for before the event must be
-// in the host when it has happened, and only the backend can put them there.
+// One queue per device keeps all work in order, so an event of the same device has happened by the
+// time that later work starts; for another device it is enough to wait for everything. Bytes that
+// were asked for before the event must be in the host when it has happened, and only the backend
+// can put them there.
 void event_record(ggml_backend_t backend, ggml_backend_event_t /*event*/) {
   const DeviceContext::Use use = context_of(backend).device.use();
   finish_reads(context_of(backend));

@@ -1,7 +1,9 @@
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "api.hpp"
@@ -11,8 +13,8 @@
 namespace weft::plugin {
 namespace {
 
-/// ggml wants addresses, and the bytes have none in the host: tensors get addresses that count from here. Nobody ever
-/// reads there.
+/// ggml wants addresses, and the bytes have none in the host: tensors get addresses that count from
+/// here. Nobody ever reads there.
 constexpr std::uintptr_t fake_base = 4096;
 /// Binding offsets must be multiples of at most this in any WebGPU implementation.
 constexpr std::size_t alignment = 256;
@@ -42,10 +44,10 @@ Range part_of(const ggml_tensor& tensor, std::size_t offset, std::size_t size) {
   return {first, first + size};
 }
 
-/// Writes to a buffer, once more where the device was lost meanwhile; bytes that could not be written count as gone, so that a
-/// graph does not compute with what was there before.
-Status change(ggml_backend_buffer_t buffer, Range range, std::optional<FilePart> from,
-              std::string_view doing, const std::function<Status()>& write) {
+/// Writes to a buffer, once more where the device was lost meanwhile; bytes that could not be
+/// written count as gone, so that a graph does not compute with what was there before.
+Status try_change(ggml_backend_buffer_t buffer, Range range, std::optional<SourcePart> from,
+                  const std::function<Status()>& write) {
   BufferContext& context = context_of(buffer);
   DeviceContext::Use use = context.device.use();
   Status done = write();
@@ -60,8 +62,29 @@ Status change(ggml_backend_buffer_t buffer, Range range, std::optional<FilePart>
     context.content.lose(range);
     context.device.note_gap();
   }
-  log_failure(done, doing);
   return done;
+}
+
+/// The same for functions of ggml that give nothing back.
+void change(ggml_backend_buffer_t buffer, Range range, std::string_view doing,
+            const std::function<Status()>& write, std::optional<SourcePart> from = std::nullopt) {
+  log_failure(try_change(buffer, range, std::move(from), write), doing);
+}
+
+/// Whether copies of weights shall be kept that no mapped file has.
+bool keeps_weights() {
+  const char* value = std::getenv("WEFT_KEEP_WEIGHTS");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+/// Where weights can be had again after a loss; of everything else nothing is kept, as it is
+/// written for every graph.
+std::optional<SourcePart> source_of(ggml_backend_buffer_t buffer,
+                                    std::span<const std::byte> bytes) {
+  if (buffer->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS) return std::nullopt;
+  std::optional<SourcePart> part = context_of(buffer).device.files().find(bytes);
+  if (!part && keeps_weights()) part = host_copy(bytes);
+  return part;
 }
 
 void free_buffer(ggml_backend_buffer_t buffer) {
@@ -75,20 +98,17 @@ void* get_base(ggml_backend_buffer_t /*buffer*/) { return std::bit_cast<void*>(f
 
 void memset_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, std::uint8_t value,
                    std::size_t offset, std::size_t size) {
-  [[maybe_unused]] const Status logged = change(
-      buffer, part_of(*tensor, offset, size), std::nullopt, "Filling a tensor",
-      [&] { return device_of(buffer).fill(slice_of(buffer, *tensor, offset, size), value); });
+  change(buffer, part_of(*tensor, offset, size), "Filling a tensor",
+         [&] { return device_of(buffer).fill(slice_of(buffer, *tensor, offset, size), value); });
 }
 
 void set_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, const void* data,
                 std::size_t offset, std::size_t size) {
   const std::span bytes(static_cast<const std::byte*>(data), size);
-  // Weights are what is needed again; inputs are written for every graph.
-  const bool weights = buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS;
-  [[maybe_unused]] const Status logged = change(
-      buffer, part_of(*tensor, offset, size),
-      weights ? context_of(buffer).device.files().find(bytes) : std::nullopt, "Writing a tensor",
-      [&] { return device_of(buffer).write(slice_of(buffer, *tensor, offset, size), bytes); });
+  change(
+      buffer, part_of(*tensor, offset, size), "Writing a tensor",
+      [&] { return device_of(buffer).write(slice_of(buffer, *tensor, offset, size), bytes); },
+      source_of(buffer, bytes));
 }
 
 void get_tensor(ggml_backend_buffer_t buffer, const ggml_tensor* tensor, void* data,
@@ -110,18 +130,17 @@ bool cpy_tensor(ggml_backend_buffer_t buffer, const ggml_tensor* src, ggml_tenso
   if (from == nullptr || &from->device != &context_of(buffer).device) return false;
   const std::size_t size = api().nbytes(src);
   if (from->content.lacks(range_of(*src))) return false;  // The way through the host says so.
-  return change(buffer, part_of(*dst, 0, size), std::nullopt, "Copying a tensor",
-                [&] {
-                  return device_of(buffer).copy({from->buffer, offset_of(*src), size},
-                                                slice_of(buffer, *dst, 0, size));
-                })
-      .has_value();
+  const Status copied = try_change(buffer, part_of(*dst, 0, size), std::nullopt, [&] {
+    return device_of(buffer).copy({from->buffer, offset_of(*src), size},
+                                  slice_of(buffer, *dst, 0, size));
+  });
+  log_failure(copied, "Copying a tensor");
+  return copied.has_value();
 }
 
 void clear(ggml_backend_buffer_t buffer, std::uint8_t value) {
-  [[maybe_unused]] const Status logged =
-      change(buffer, {0, context_of(buffer).buffer.size()}, std::nullopt, "Clearing a buffer",
-             [&] { return device_of(buffer).fill(gpu::whole(context_of(buffer).buffer), value); });
+  change(buffer, {0, context_of(buffer).buffer.size()}, "Clearing a buffer",
+         [&] { return device_of(buffer).fill(gpu::whole(context_of(buffer).buffer), value); });
 }
 
 constexpr ggml_backend_buffer_i buffer_interface{

@@ -13,11 +13,12 @@ bool meet(Range a, Range b) { return a.first < b.end && b.first < a.end; }
 void Content::erase_sources(Range range) {
   auto next = sources_.lower_bound(range.first);
   if (next != sources_.begin() && std::prev(next)->second.end > range.first) --next;
-  // Whole ones: that part of a tensor is written over is rare, and a gap is an error, not a wrong result.
+  // Whole ones: that part of a tensor is written over is rare, and a gap is an error, not a wrong
+  // result.
   while (next != sources_.end() && next->first < range.end) next = sources_.erase(next);
 }
 
-void Content::written(Range range, std::optional<FilePart> from) {
+void Content::written(Range range, std::optional<SourcePart> from) {
   const std::lock_guard lock(mutex_);
   erase_sources(range);
   if (from && range.first < range.end) sources_[range.first] = {range.end, std::move(*from)};
@@ -59,7 +60,7 @@ Status Content::restore(gpu::Device& device, const gpu::Buffer& buffer, bool tra
     known = source.end;
     for (std::uint64_t at = first; at < source.end; at += piece.size()) {
       piece.resize(std::min(piece_bytes, source.end - at));
-      if (const Status read = source.part.file->read(source.part.offset + (at - first), piece);
+      if (const Status read = source.part.source->read(source.part.offset + (at - first), piece);
           !read) {
         report(read.error());
         gaps.push_back({first, source.end});

@@ -19,19 +19,21 @@ struct Range {
   std::uint64_t end = 0;
 };
 
-/// What is known about the bytes of a buffer: which of them a file has, to get them back after the device was lost, and which are
-/// gone. A graph that reads what is gone would compute nonsense. Thread-safe.
+/// What is known about the bytes of a buffer: which of them a file or a copy has, to get them back
+/// after the device was lost, and which are gone. A graph that reads what is gone would compute
+/// nonsense. Thread-safe.
 class Content {
  public:
-  /// The host or the device wrote these bytes; a file may have them too.
-  void written(Range range, std::optional<FilePart> from = std::nullopt);
+  /// The host or the device wrote these bytes; a file or a copy may have them too.
+  void written(Range range, std::optional<SourcePart> from = std::nullopt);
   /// These bytes are not what they should be.
   void lose(Range range);
   /// Whether some of these bytes are gone.
   [[nodiscard]] bool lacks(Range range) const;
-  /// Whether nothing has to be known when the device writes: there are neither files nor gaps.
+  /// Whether nothing has to be known when the device writes: there are neither sources nor gaps.
   [[nodiscard]] bool is_plain() const { return plain_.load(std::memory_order_acquire); }
-  /// Fills a new buffer in place of one that was lost; what no file has is gone, unless every graph writes it anew
+  /// Fills a new buffer in place of one that was lost; what nothing has is gone, unless every graph
+  /// writes it anew
   /// (`transient`). Fails where the device does; a file that cannot be read is told to `report`.
   Status restore(gpu::Device& device, const gpu::Buffer& buffer, bool transient,
                  const std::function<void(const Failure&)>& report);
@@ -39,7 +41,7 @@ class Content {
  private:
   struct Source {
     std::uint64_t end = 0;
-    FilePart part;
+    SourcePart part;
   };
   void erase_sources(Range range);
   void add_gap(Range range);

@@ -12,6 +12,7 @@
 #include "gpu/lifetime.hpp"
 #include "node.hpp"
 #include "profile.hpp"
+#include "variables.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -57,8 +58,9 @@ ggml_backend_buffer_type_t get_buffer_type(ggml_backend_dev_t dev) {
   return DeviceContext::of(dev).buffer_type();
 }
 
-/// WEFT_EXPLAIN: the error output is told which kernels each op takes, or why there are none. With `only`, every op is
-/// refused after that, so that test-backend-ops lists all of its cases without running one.
+/// WEFT_EXPLAIN: the error output is told which kernels each op takes, or why there are none. With
+/// `only`, every op is refused after that, so that test-backend-ops lists all of its cases without
+/// running one.
 enum class Explain : std::uint8_t { no, yes, only };
 
 Explain explaining() {
@@ -87,8 +89,9 @@ bool supports_op(ggml_backend_dev_t dev, const ggml_tensor* op) {
   Engine* engine = DeviceContext::of(dev).engine();
   if (engine == nullptr) return false;
   const DeviceContext::Use use = DeviceContext::of(dev).use();
+  if (explained == Explain::no) return engine->answers.supports(*op, engine->device.caps());
   const Result<ops::Plan> plan = plan_unplaced(*op, engine->device.caps());
-  if (explained != Explain::no) explain(get_name(dev), *op, plan);
+  explain(get_name(dev), *op, plan);
   return explained != Explain::only && plan.has_value();
 }
 
@@ -146,7 +149,7 @@ Engine* DeviceContext::engine() {
   gpu::DeviceOptions options;
   options.adapter = std::to_string(info_.index);
   options.profile = profiling() == Profiling::kernels;
-  auto device = gpu::Device::create(options);
+  auto device = check_variables().and_then([&] { return gpu::Device::create(options); });
   if (device) {
     engine_ = std::make_unique<Engine>(std::move(*device));
     if (profiling() == Profiling::graphs) engine_->graphs.time_graphs();
@@ -225,6 +228,7 @@ Status DeviceContext::reopen(Engine& engine) {
     buffers.push_back(std::move(*buffer));
   }
   engine.graphs.forget_all();
+  engine.answers.forget_all();
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i]->buffer = std::move(buffers[i]);
     if (!all[i]->content.is_plain()) note_gap();

@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "answers.hpp"
 #include "base/error.hpp"
 #include "content.hpp"
 #include "file_source.hpp"
@@ -26,6 +27,7 @@ struct Engine {
   gpu::Device device;
   graph::Executor executor;
   GraphCache graphs;
+  Answers answers;
 };
 
 /// The kind of memory of a device, laid out as the program's ggml has it.
@@ -41,8 +43,9 @@ class BufferType {
       layout_;
 };
 
-/// One adapter as ggml sees it. The GPU is opened when something is first wanted from it, since programs list devices
-/// that they never use. Where it is lost, it is opened again, with what is known of its buffers. Lives until the process ends.
+/// One adapter as ggml sees it. The GPU is opened when something is first wanted from it, since
+/// programs list devices that they never use. Where it is lost, it is opened again, with what is
+/// known of its buffers. Lives until the process ends.
 class DeviceContext {
  public:
   /// `address` is that of the adapter on the PCI bus; empty where it is not known.
@@ -61,14 +64,16 @@ class DeviceContext {
   /// The opened device if there is one already.
   Engine* opened();
 
-  /// Held while the device or its buffers are used: nothing takes their place meanwhile. Not to be taken twice by one thread.
+  /// Held while the device or its buffers are used: nothing takes their place meanwhile. Not to be
+  /// taken twice by one thread.
   using Use = std::shared_lock<std::shared_mutex>;
   /// Also opens the device again where it was lost.
   Use use();
-  /// Opens the device again if it was lost: buffers stay valid, with the bytes that files have. Nobody may hold a Use of the
-  /// calling thread.
+  /// Opens the device again if it was lost: buffers stay valid, with the bytes that files have.
+  /// Nobody may hold a Use of the calling thread.
   void revive();
-  /// How often another device has taken the place of a lost one. Streams belong to the device they were made by.
+  /// How often another device has taken the place of a lost one. Streams belong to the device they
+  /// were made by.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
   /// How often the device was lost so far.
   [[nodiscard]] std::uint64_t losses();

@@ -41,7 +41,8 @@ struct Mapping {
   std::string path;
 };
 
-/// The shared mapping without write access that covers the address; a private one may have other bytes than its file.
+/// The shared mapping without write access that covers the address; a private one may have other
+/// bytes than its file.
 std::optional<Mapping> mapping_at(std::uintptr_t address) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -65,7 +66,23 @@ std::optional<Mapping> mapping_at(std::uintptr_t address) {
   return std::nullopt;
 }
 
+class HostCopy : public ByteSource {
+ public:
+  explicit HostCopy(std::span<const std::byte> bytes) : bytes_(bytes.begin(), bytes.end()) {}
+  [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> to) const override {
+    std::ranges::copy(std::span(bytes_).subspan(offset, to.size()), to.begin());
+    return {};
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
 }  // namespace
+
+SourcePart host_copy(std::span<const std::byte> bytes) {
+  return {std::make_shared<const HostCopy>(bytes), 0};
+}
 
 std::shared_ptr<const SourceFile> SourceFile::open(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -105,12 +122,12 @@ std::shared_ptr<const SourceFile> FileSources::open(const std::string& path) {
   return file;
 }
 
-std::optional<FilePart> FileSources::find(std::span<const std::byte> bytes) {
+std::optional<SourcePart> FileSources::find(std::span<const std::byte> bytes) {
   const auto address = std::bit_cast<std::uintptr_t>(bytes.data());
   const auto mapping = mapping_at(address);
   if (!mapping || bytes.size() > mapping->end - address) return std::nullopt;
-  FilePart part{open(mapping->path), mapping->offset + (address - mapping->start)};
-  if (!part.file) return std::nullopt;
+  SourcePart part{open(mapping->path), mapping->offset + (address - mapping->start)};
+  if (!part.source) return std::nullopt;
   // Another file may have the name by now: some pieces of what was mapped are compared with it.
   constexpr std::size_t pieces = 8;
   std::array<std::byte, 512> buffer{};
@@ -118,7 +135,7 @@ std::optional<FilePart> FileSources::find(std::span<const std::byte> bytes) {
     const std::size_t size = std::min(buffer.size(), bytes.size());
     const std::size_t at = (bytes.size() - size) / (pieces - 1) * i;
     const std::span piece = std::span(buffer).first(size);
-    if (!part.file->read(part.offset + at, piece) ||
+    if (!part.source->read(part.offset + at, piece) ||
         std::memcmp(piece.data(), bytes.data() + at, size) != 0) {
       return std::nullopt;
     }

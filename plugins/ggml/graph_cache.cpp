@@ -9,6 +9,7 @@
 
 #include "api.hpp"
 #include "base/format.hpp"
+#include "base/hash.hpp"
 #include "device.hpp"
 #include "fuse/fuse.hpp"
 #include "node.hpp"
@@ -17,7 +18,8 @@
 namespace weft::plugin {
 namespace {
 
-/// Recordings kept. A language model alternates between a few graphs: prompt batches, single tokens, growing caches.
+/// Recordings kept. A language model alternates between a few graphs: prompt batches, single
+/// tokens, growing caches.
 constexpr std::size_t capacity = 32;
 
 void add_tensor(std::vector<std::uint64_t>& key, const ggml_tensor& tensor) {
@@ -29,17 +31,20 @@ void add_tensor(std::vector<std::uint64_t>& key, const ggml_tensor& tensor) {
   for (const std::size_t stride : tensor.nb) key.push_back(stride);
 }
 
-/// The members of a graph; null where ggml lays its graphs out otherwise than described, which the number of nodes tells.
+/// The members of a graph; null where ggml lays its graphs out otherwise than described, which the
+/// number of nodes tells.
 const GraphLayout* layout_of(const ggml_cgraph& graph, std::size_t nodes) {
   const auto* layout = reinterpret_cast<const GraphLayout*>(&graph);
   return static_cast<std::size_t>(layout->nodes_count) == nodes ? layout : nullptr;
 }
 
-/// How often a tensor is a source in the whole graph that this one may be a part of; -1 where that is not known.
+/// How often a tensor is a source in the whole graph that this one may be a part of; -1 where that
+/// is not known.
 int uses_of(const GraphLayout* graph, const ggml_tensor& tensor) {
   if (graph == nullptr || graph->met.size == 0) return -1;
   const TensorSet& met = graph->met;
-  // A tensor lies at the place that its address gives, or at the next ones that others have not taken.
+  // A tensor lies at the place that its address gives, or at the next ones that others have not
+  // taken.
   std::size_t at = (std::bit_cast<std::uintptr_t>(&tensor) >> 4U) % met.size;
   for (std::size_t i = 0; i < met.size && (met.used[at / 32] >> (at % 32) & 1U) != 0; ++i) {
     if (met.tensors[at] == &tensor) return graph->uses[at];
@@ -73,15 +78,8 @@ std::vector<std::uint64_t> key_of(const ggml_cgraph& graph, std::span<ggml_tenso
   return key;
 }
 
-std::uint64_t hash_of(std::span<const std::uint64_t> words) {
-  std::uint64_t hash = words.size();
-  for (const std::uint64_t word : words) {
-    hash = std::rotl((hash ^ word) * 0x9E3779B97F4A7C15ULL, 29);
-  }
-  return hash;
-}
-
-/// The number that ggml gives to a graph which it will hand over unchanged again and again; 0 where it gives none.
+/// The number that ggml gives to a graph which it will hand over unchanged again and again; 0 where
+/// it gives none.
 std::uint64_t uid_of(const ggml_cgraph& graph, std::size_t nodes) {
   const GraphLayout* layout = layout_of(graph, nodes);
   return layout != nullptr ? layout->uid : 0;
@@ -99,7 +97,7 @@ struct Slots {
     }
     auto found = std::ranges::find(buffers, context->buffer);
     if (found == buffers.end()) found = buffers.insert(buffers.end(), context->buffer);
-    return Place{static_cast<int>(found - buffers.begin()), offset_of(tensor)};
+    return Place{ops::Slot(static_cast<std::size_t>(found - buffers.begin())), offset_of(tensor)};
   }
 };
 
@@ -164,11 +162,12 @@ Touch touch_of(const ggml_tensor& tensor, BufferContext& buffer) {
 }
 
 bool is_dense(const ggml_tensor& tensor) {
-  const auto view = to_view(tensor, {0, 0});
+  const auto view = to_view(tensor, {ops::Slot(0), 0});
   return view && view->is_dense();
 }
 
-/// What a graph reads of buffers that outlive it, and of inputs that the host wrote; and what it writes there.
+/// What a graph reads of buffers that outlive it, and of inputs that the host wrote; and what it
+/// writes there.
 std::vector<Touch> touches_of(std::span<ggml_tensor* const> nodes) {
   std::vector<Touch> out;
   for (const ggml_tensor* node : nodes) {
@@ -203,9 +202,9 @@ Status go_through(std::span<const Touch> touches, bool gaps) {
       return fail(
           ErrorCode::device_lost,
           "The bytes of tensor \"{}\" are gone: they were on a device that was lost, or could not "
-          "be "
-          "written. Write them again; of a context's memory, clear its data and compute the "
-          "prompt again.",
+          "be written. Write them again; of a context's memory, clear its data and compute the "
+          "prompt again. Weights come back if they were mapped when they were loaded, or with "
+          "WEFT_KEEP_WEIGHTS=1.",
           touch.name.data());
     }
     if (touch.writes) touch.buffer->content.written(range);
@@ -239,7 +238,7 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
       entries_, [uid](const Entry& entry) { return uid != 0 && entry.uid == uid; });
   if (numbered != entries_.end()) return replay(numbered);
   Key key = key_of(graph, nodes);
-  const std::uint64_t hash = hash_of(key);
+  const std::uint64_t hash = hash_bytes(std::as_bytes(std::span(key)));
   const auto known = std::ranges::find_if(
       entries_, [&](const Entry& entry) { return entry.hash == hash && entry.key == key; });
   if (known != entries_.end()) return replay(known);

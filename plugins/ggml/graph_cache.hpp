@@ -18,7 +18,8 @@ namespace weft::plugin {
 
 struct BufferContext;
 
-/// A tensor outside of the memory that graphs write anew each time: what a graph reads of it or writes to it.
+/// A tensor outside of the memory that graphs write anew each time: what a graph reads of it or
+/// writes to it.
 struct Touch {
   BufferContext* buffer = nullptr;
   std::uint64_t first = 0;  ///< Bytes of the buffer from here
@@ -28,8 +29,9 @@ struct Touch {
   std::array<char, GGML_MAX_NAME> name{};
 };
 
-/// Graphs that were computed, recorded and ready to be replayed. A graph is known again by everything that its launches
-/// depend on: ops and their parameters, types, shapes, strides, and where every tensor lies. Thread-safe.
+/// Graphs that were computed, recorded and ready to be replayed. A graph is known again by
+/// everything that its launches depend on: ops and their parameters, types, shapes, strides, and
+/// where every tensor lies. Thread-safe.
 class GraphCache {
  public:
   /// What was run, for tests.
@@ -49,8 +51,8 @@ class GraphCache {
 
   /// Runs a graph: replays it if it is known, records it otherwise. Does not wait.
   Status compute(graph::Executor& executor, gpu::Stream& stream, ggml_cgraph& graph);
-  /// Encodes the graph that came last once more if it came twice in a row: it will probably come again. To be called before
-  /// waiting for the device.
+  /// Encodes the graph that came last once more if it came twice in a row: it will probably come
+  /// again. To be called before waiting for the device.
   Status encode_ahead(gpu::Stream& stream);
   /// Drops every recording that uses the buffer, so that its memory can go.
   void forget(std::uint64_t buffer_id);

@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-// What ggml and a backend know of each other, for the API numbers 2 and 3. ggml's public headers only name these types; their
-// members are described here, because distributions leave the header that has them out of their packages. Where the two
-// numbers differ, there is a type for each. All members of function tables that are marked optional may be null.
+// What ggml and a backend know of each other, for the API numbers 2 and 3. ggml's public headers
+// only name these types; their members are described here, because distributions leave the header
+// that has them out of their packages. Where the two numbers differ, there is a type for each. All
+// members of function tables that are marked optional may be null.
 
 // NOLINTBEGIN(readability-identifier-naming): the names are those of ggml.
 
@@ -43,7 +44,8 @@ struct ggml_backend_buffer {
   ggml_backend_buffer_usage usage;
 };
 
-/// What graph_optimize() is given: tensors can be kept in their memory until a later node is computed.
+/// What graph_optimize() is given: tensors can be kept in their memory until a later node is
+/// computed.
 struct ggml_backend_graph_optimize_params {
   void (*add_alloc_dep)(void* user_data, ggml_tensor* tensor, ggml_tensor* until);
   void* user_data;
@@ -179,7 +181,8 @@ struct TensorSet {
   ggml_tensor* const* tensors;
 };
 
-/// A graph as both numbers have it. The count of nodes tells whether a ggml lays its graphs out like this.
+/// A graph as both numbers have it. The count of nodes tells whether a ggml lays its graphs out
+/// like this.
 struct GraphLayout {
   int size;
   int nodes_count;
@@ -191,8 +194,8 @@ struct GraphLayout {
   const std::int32_t* uses;  ///< How often each tensor of `met` is a source.
   TensorSet met;
   int order;
-  std::uint64_t
-      uid;  ///< The same for a graph that is handed over unchanged again; 0 where that is not known.
+  std::uint64_t uid;  ///< The same for a graph that is handed over unchanged again; 0 where that is
+                      ///< not known.
 };
 
 }  // namespace weft::plugin

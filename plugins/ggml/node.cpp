@@ -134,8 +134,9 @@ Result<Node> make_node(const ggml_tensor& tensor,
 
 namespace {
 
-/// Programs ask whether an op can read a weight before they know the op's parameters. Rotations then turn no dimension, with
-/// a base and a scale of 0, and have factors for more of them. There is a kernel if there is one for what is meant.
+/// Programs ask whether an op can read a weight before they know the op's parameters. Rotations
+/// then turn no dimension, with a base and a scale of 0, and have factors for more of them. There
+/// is a kernel if there is one for what is meant.
 ggml_tensor with_parameters(ggml_tensor tensor) {
   enum Word : std::uint8_t { dims = 1, base = 5, scale = 6 };
   const bool rotates = tensor.op == GGML_OP_ROPE || tensor.op == GGML_OP_ROPE_BACK;
@@ -157,7 +158,8 @@ Result<ops::Plan> plan_unplaced(const ggml_tensor& asked, const Caps& caps) {
     const ggml_tensor* root = t.view_src != nullptr ? t.view_src : &t;
     auto found = std::ranges::find(roots, root);
     if (found == roots.end()) found = roots.insert(roots.end(), root);
-    return Place{static_cast<int>(found - roots.begin()), t.view_src != nullptr ? t.view_offs : 0};
+    const auto number = static_cast<std::size_t>(found - roots.begin());
+    return Place{ops::Slot(number), t.view_src != nullptr ? t.view_offs : 0};
   };
   const auto node = make_node(tensor, place);
   if (!node) return std::unexpected(node.error());

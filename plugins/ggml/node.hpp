@@ -15,18 +15,19 @@
 #include "ops/plan.hpp"
 #include "ops/view.hpp"
 
-/// The ggml backend: an adapter from ggml tensors to Weft's ops. Nothing outside of plugins/ggml knows ggml.
+/// The ggml backend: an adapter from ggml tensors to Weft's ops. Nothing outside of plugins/ggml
+/// knows ggml.
 namespace weft::plugin {
 
-/// A node of a ggml graph as ops see it. Views have four dimensions, outermost first: dimension 3 - i is ggml's
-/// dimension i. Strides are in elements; equal slots mean the same ggml buffer.
+/// A node of a ggml graph as ops see it. Views have four dimensions, outermost first: dimension 3 -
+/// i is ggml's dimension i. Strides are in elements; equal slots mean the same ggml buffer.
 struct Node {
   const ggml_tensor* tensor = nullptr;
   ops::View dst;
   std::vector<ops::View>
-      src;  ///< One per ggml source; one that is absent is a view that is not given().
-  ops::View
-      packed;  ///< For products: the right side as ops::mul_mat::PackArgs packs it, where it is already packed.
+      src;           ///< One per ggml source; one that is absent is a view that is not given().
+  ops::View packed;  ///< For products: the right side as ops::mul_mat::PackArgs packs it, where it
+                     ///< is already packed.
 
   /// Source `index`, or a view that is not given() when the node has none there.
   [[nodiscard]] ops::View source(std::size_t index) const {
@@ -40,7 +41,8 @@ struct Node {
   }
 };
 
-/// What a ggml op becomes: the launches, or why it cannot be done. Pure; it is the only answer to "supported?".
+/// What a ggml op becomes: the launches, or why it cannot be done. Pure; it is the only answer to
+/// "supported?".
 using PlanFn = Result<ops::Plan> (*)(const Node& node, const Caps& caps);
 
 /// One ggml op.
@@ -73,7 +75,7 @@ std::optional<DType> to_dtype(ggml_type type);
 
 /// Where a tensor lies: its buffer's slot and the offset in bytes.
 struct Place {
-  int slot = -1;
+  ops::Slot slot{};
   std::uint64_t offset = 0;
 };
 
@@ -84,7 +86,8 @@ Result<ops::View> to_view(const ggml_tensor& tensor, Place place);
 Result<Node> make_node(const ggml_tensor& tensor,
                        const std::function<Result<Place>(const ggml_tensor&)>& place);
 
-/// The launches for a tensor that has no memory yet: every tensor that is no view of another one gets a slot.
+/// The launches for a tensor that has no memory yet: every tensor that is no view of another one
+/// gets a slot.
 Result<ops::Plan> plan_unplaced(const ggml_tensor& tensor, const Caps& caps);
 
 /// The launches for a node, from the row of its op.

@@ -7,8 +7,9 @@
 
 namespace weft::plugin {
 
-/// The operations by their numbers, as the releases of ggml name them that Weft was written for. Nothing in ggml's interface
-/// tells how a release counts, so that the names are compared when the plug-in is loaded.
+/// The operations by their numbers, as the releases of ggml name them that Weft was written for.
+/// Nothing in ggml's interface tells how a release counts, so that the names are compared when the
+/// plug-in is loaded.
 inline constexpr std::array<std::string_view, GGML_OP_COUNT> op_names{"NONE",
                                                                       "DUP",
                                                                       "ADD",

@@ -11,9 +11,6 @@ namespace weft::plugin {
 namespace {
 
 constexpr std::size_t own_buffers = 2;
-/// Their slots are those of a caller's buffers, far behind the buffers of a graph: ops leave these as they are, however many
-/// plans they put together from others. Slots of scratch would be renumbered on the way.
-constexpr int first_own_slot = 1 << 14;
 
 /// Whether both are the same rows, however many dimensions these have.
 bool same_rows(const ops::View& a, const ops::View& b) {
@@ -25,7 +22,7 @@ bool same_rows(const ops::View& a, const ops::View& b) {
 /// The packed form of x in one of the buffers.
 ops::View packed_in(std::size_t buffer, const ops::View& x) {
   ops::View out = ops::mul_mat::packed_view(x);
-  out.slot = first_own_slot + static_cast<int>(buffer);
+  out.slot = ops::Slot::shared(buffer);
   return out;
 }
 
@@ -44,7 +41,7 @@ ops::View PackedInput::room(const ops::View& x, const ops::View& busy) const {
 }
 
 void PackedInput::made(const ops::View& x, const ops::View& packed, ops::Plan& graph) {
-  const std::size_t buffer = packed.slot == packed_in(0, x).slot ? 0 : 1;
+  const std::size_t buffer = packed.slot.number();
   entries_.at(buffer) = {x, packed};
   next_ = 1 - buffer;
   append_shared(graph, {});  // The buffers are there from now on.
@@ -78,10 +75,11 @@ void append_shared(ops::Plan& graph, ops::Plan node) {
   graph.scratch.resize(std::max(graph.scratch.size(), own_buffers), 16);
   for (ops::Dispatch& dispatch : node.dispatches) {
     for (ops::BoundRange& range : dispatch.ranges) {
-      if (range.slot >= ops::first_scratch_slot) {
-        range.slot += static_cast<int>(own_buffers);
-      } else if (range.slot >= first_own_slot) {
-        range.slot += ops::first_scratch_slot - first_own_slot;
+      // The shared buffers are the first scratch of the graph's plan.
+      if (range.slot.kind() == ops::Slot::Kind::scratch) {
+        range.slot = ops::Slot::scratch(range.slot.number() + own_buffers);
+      } else if (range.slot.kind() == ops::Slot::Kind::shared) {
+        range.slot = ops::Slot::scratch(range.slot.number());
       }
     }
     graph.dispatches.push_back(std::move(dispatch));

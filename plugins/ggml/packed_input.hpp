@@ -9,18 +9,19 @@ namespace weft::plugin {
 /// Says where a tensor lies.
 using PlaceFn = std::function<Result<Place>(const ggml_tensor&)>;
 
-/// Appends the launches of a node. Nodes run one after the other, so they share their scratch buffers, all but the first
-/// ones, which are those of PackedInput.
+/// Appends the launches of a node. Nodes run one after the other, so they share their scratch
+/// buffers, all but the first ones, which are those of PackedInput.
 void append_shared(ops::Plan& graph, ops::Plan node);
 
-/// The right sides of products that lie rounded to 8 bits, the last two: products that follow with the same one do not pack
-/// it again. They lie in the first scratch buffers of a graph, which no node uses for anything else. There are two, so that
-/// a launch can read one and write the next.
+/// The right sides of products that lie rounded to 8 bits, the last two: products that follow with
+/// the same one do not pack it again. They lie in the first scratch buffers of a graph, which no
+/// node uses for anything else. There are two, so that a launch can read one and write the next.
 class PackedInput {
  public:
   /// The packed form of x; not given() where there is none.
   [[nodiscard]] ops::View find(const ops::View& x) const;
-  /// Where a launch that makes x, and that reads `busy`, may write its packed form; made() is to be called if it does.
+  /// Where a launch that makes x, and that reads `busy`, may write its packed form; made() is to be
+  /// called if it does.
   [[nodiscard]] ops::View room(const ops::View& x, const ops::View& busy = {}) const;
   /// From here on x lies packed in what room() gave.
   void made(const ops::View& x, const ops::View& packed, ops::Plan& graph);

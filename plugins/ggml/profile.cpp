@@ -56,7 +56,7 @@ void report_profile(DeviceContext& device) {
   const std::string file = wanted();
   if (file == "1" || file == "graphs") return;
   if (const Status written = gpu::write_trace(*profile, file); !written) {
-    log(GGML_LOG_LEVEL_ERROR, written.error().message);
+    std::fputs(formatted("{}: {}\n", device.name(), written.error().message).c_str(), stderr);
   }
 }
 

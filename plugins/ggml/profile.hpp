@@ -14,8 +14,8 @@ enum class Profiling : std::uint8_t {
 };
 Profiling profiling();
 
-/// Reports what a profiled device has done since the last report, as WEFT_PROFILE says: a table on the standard error, and a
-/// trace in the file that it names.
+/// Reports what a profiled device has done since the last report, as WEFT_PROFILE says: a table on
+/// the standard error, and a trace in the file that it names.
 void report_profile(DeviceContext& device);
 
 }  // namespace weft::plugin

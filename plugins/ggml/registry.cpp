@@ -13,7 +13,8 @@
 namespace weft::plugin {
 namespace {
 
-/// The list of devices that ggml sees. Lives until the process ends, because ggml never gives a backend back.
+/// The list of devices that ggml sees. Lives until the process ends, because ggml never gives a
+/// backend back.
 struct Registry {
   ggml_backend_reg registry{};
   std::vector<std::unique_ptr<DeviceContext>> devices;
@@ -94,8 +95,9 @@ std::vector<std::string_view> split(std::string_view text) {
   return parts;
 }
 
-/// The adapters to offer: those that WEFT_GGML_DEVICES lists (indices or parts of names, repeated ones are devices of
-/// their own), else the one of WEFT_ADAPTER, else all GPUs, else whatever there is.
+/// The adapters to offer: those that WEFT_GGML_DEVICES lists (indices or parts of names, repeated
+/// ones are devices of their own), else the one of WEFT_ADAPTER, else all GPUs, else whatever there
+/// is.
 std::vector<gpu::AdapterInfo> offered(const std::vector<gpu::AdapterInfo>& adapters) {
   const char* list = std::getenv("WEFT_GGML_DEVICES");
   if (list == nullptr) list = std::getenv("WEFT_ADAPTER");
@@ -117,8 +119,9 @@ std::vector<gpu::AdapterInfo> offered(const std::vector<gpu::AdapterInfo>& adapt
   return result.empty() ? adapters : result;
 }
 
-/// The address of an adapter on the PCI bus; cards of one model are told apart by their order. Of an adapter that is offered
-/// several times only the first device has it: programs take two devices with one address for the same.
+/// The address of an adapter on the PCI bus; cards of one model are told apart by their order. Of
+/// an adapter that is offered several times only the first device has it: programs take two devices
+/// with one address for the same.
 std::string address_of(const gpu::AdapterInfo& info, const std::vector<gpu::AdapterInfo>& adapters,
                        const Registry& registry) {
   for (const auto& device : registry.devices) {
@@ -167,6 +170,6 @@ extern "C" [[gnu::visibility("default")]] ggml_backend_reg_t ggml_backend_init()
   }
 }
 
-/// How well the plug-in suits this machine, among variants of the same plug-in. Never 0, which would mean not at all, and
-/// without a word: ggml_backend_init() says why.
+/// How well the plug-in suits this machine, among variants of the same plug-in. Never 0, which
+/// would mean not at all, and without a word: ggml_backend_init() says why.
 extern "C" [[gnu::visibility("default")]] int ggml_backend_score() { return 1; }

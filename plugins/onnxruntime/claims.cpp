@@ -11,7 +11,8 @@
 namespace weft::ort {
 namespace {
 
-/// Operations whose results differ from run to run by intention; Weft draws the same numbers each time.
+/// Operations whose results differ from run to run by intention; Weft draws the same numbers each
+/// time.
 bool is_random(const onnx::Node& node) {
   static const std::set<std::string, std::less<>> names{"Bernoulli",     "Multinomial",
                                                         "RandomNormal",  "RandomNormalLike",
@@ -69,8 +70,9 @@ class Judge {
   std::map<std::string, std::int64_t> opsets_;
 };
 
-/// Whether a graph lies inside of a node. ONNX Runtime 1.23 shows bodies before the graphs around them, and does not say that they are
-/// some: a branch has no inputs, the body of a loop has those of its counter, and others are known by values from outside.
+/// Whether a graph lies inside of a node. ONNX Runtime 1.23 shows bodies before the graphs around
+/// them, and does not say that they are some: a branch has no inputs, the body of a loop has those
+/// of its counter, and others are known by values from outside.
 bool is_body(const Api& api, const OrtGraph* graph) {
   if (api.get<const OrtNode*>(api.ort->Graph_GetParentNode, graph) != nullptr) return true;
   const Importer importer(api);
@@ -104,7 +106,8 @@ struct Entry {
   std::optional<std::string> refusal;
 };
 
-/// Our nodes by level: how often paths to a node leave our nodes. Those of one level can be one node, and follow lower levels only.
+/// Our nodes by level: how often paths to a node leave our nodes. Those of one level can be one
+/// node, and follow lower levels only.
 std::map<std::size_t, std::vector<Entry*>> levels_of(std::vector<Entry>& entries) {
   struct Origin {
     std::size_t level = 0;
@@ -128,8 +131,8 @@ std::map<std::size_t, std::vector<Entry*>> levels_of(std::vector<Entry>& entries
   return out;
 }
 
-/// ONNX Runtime gives a group what its nodes take as inputs, and not what only graphs inside of them read. Refuses nodes that would miss
-/// something; whether there were any.
+/// ONNX Runtime gives a group what its nodes take as inputs, and not what only graphs inside of
+/// them read. Refuses nodes that would miss something; whether there were any.
 bool refuse_cut_off(const std::map<std::size_t, std::vector<Entry*>>& levels) {
   bool any = false;
   for (const auto& [level, group] : levels) {
@@ -153,8 +156,8 @@ bool refuse_cut_off(const std::map<std::size_t, std::vector<Entry*>>& levels) {
 
 Claims claims_of(const Api& api, const Device& device, const OrtGraph* graph) {
   Claims out;
-  // The body of a loop or a branch goes along with the node around it. ONNX Runtime 1.23 gives two groups of one model the same name if
-  // they are in different graphs, and then fails.
+  // The body of a loop or a branch goes along with the node around it. ONNX Runtime 1.23 gives two
+  // groups of one model the same name if they are in different graphs, and then fails.
   if (is_body(api, graph)) return out;
 
   Judge judge(api, device, graph);

@@ -53,7 +53,8 @@ class Factory : public OrtEpFactory {
     return text.c_str();
   }
 
-  /// Weft finds its adapter by itself. ONNX Runtime wants to hear of hardware that it knows: a GPU, or the CPU.
+  /// Weft finds its adapter by itself. ONNX Runtime wants to hear of hardware that it knows: a GPU,
+  /// or the CPU.
   static OrtStatus* ORT_API_CALL devices(OrtEpFactory* self, const OrtHardwareDevice* const* found,
                                          std::size_t count, OrtEpDevice** out, std::size_t most,
                                          std::size_t* made) noexcept {
@@ -143,7 +144,8 @@ class Factory : public OrtEpFactory {
     return out;
   }
 
-  /// The device that all sessions with these options share; a session that is profiled has one for itself.
+  /// The device that all sessions with these options share; a session that is profiled has one for
+  /// itself.
   std::shared_ptr<Accelerator> accelerator(const Options& options) {
     if (!options.profile.empty())
       return std::make_shared<Accelerator>(profiled_device(options.choice));

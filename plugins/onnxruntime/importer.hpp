@@ -13,8 +13,8 @@
 
 namespace weft::ort {
 
-/// Turns graphs that ONNX Runtime shows into what the translator takes. Elements of constants are copied, because they are gone when
-/// ONNX Runtime has compiled a graph.
+/// Turns graphs that ONNX Runtime shows into what the translator takes. Elements of constants are
+/// copied, because they are gone when ONNX Runtime has compiled a graph.
 class Importer {
  public:
   explicit Importer(const Api& api) : api_(&api), bytes_(std::make_shared<Bytes>()) {}
@@ -44,7 +44,8 @@ class Importer {
   [[nodiscard]] onnx::Node head(const OrtNode* node);
   [[nodiscard]] onnx::Attribute attribute(const OrtOpAttr* attribute);
   [[nodiscard]] onnx::Expected expected(const OrtValueInfo* info, bool is_input);
-  /// The tensor of a constant; nothing for other values. Elements are copied if there are at most so many bytes of them.
+  /// The tensor of a constant; nothing for other values. Elements are copied if there are at most
+  /// so many bytes of them.
   [[nodiscard]] std::shared_ptr<onnx::TensorProto> constant(const OrtValueInfo* info,
                                                             std::size_t most_bytes = SIZE_MAX);
   [[nodiscard]] std::shared_ptr<onnx::TensorProto> tensor(const OrtValue* value,

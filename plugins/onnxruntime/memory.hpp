@@ -10,8 +10,9 @@
 
 namespace weft::ort {
 
-/// Memory of devices, as ONNX Runtime sees it: addresses. WebGPU has none to give out, and tensors of Weft never change. So addresses
-/// are only reserved (reading one ends the program), and what is written to one is a handle that is kept for it. Threads may share it.
+/// Memory of devices, as ONNX Runtime sees it: addresses. WebGPU has none to give out, and tensors
+/// of Weft never change. So addresses are only reserved (reading one ends the program), and what is
+/// written to one is a handle that is kept for it. Threads may share it.
 class Memory {
  public:
   Memory() = default;

@@ -8,10 +8,12 @@
 
 namespace weft::ort {
 
-/// A group of nodes that became one: what ONNX Runtime calls to compute it. Threads may; they run one after the other.
+/// A group of nodes that became one: what ONNX Runtime calls to compute it. Threads may; they run
+/// one after the other.
 class Subgraph : public OrtNodeComputeInfo {
  public:
-  /// `fused` is the node that takes the place of the graph: it says in which order inputs and results are given.
+  /// `fused` is the node that takes the place of the graph: it says in which order inputs and
+  /// results are given.
   Subgraph(const Api& api, Memory& memory, std::shared_ptr<Accelerator> where,
            const OrtGraph* graph, const OrtNode* fused);
 

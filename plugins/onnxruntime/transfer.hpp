@@ -4,7 +4,8 @@
 
 namespace weft::ort {
 
-/// The memory of devices as ONNX Runtime names it; the same name for every device, because a value finds its device by itself.
+/// The memory of devices as ONNX Runtime names it; the same name for every device, because a value
+/// finds its device by itself.
 constexpr std::uint32_t memory_vendor = 0x5745;  // no PCI vendor has it
 constexpr const char* memory_name = "Weft";
 

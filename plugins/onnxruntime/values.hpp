@@ -27,14 +27,16 @@ struct Described {
 
 /// The elements of a tensor in the host's memory, copied.
 [[nodiscard]] std::vector<std::byte> host_bytes(const Api& api, const OrtValue* value);
-/// Writes elements to a tensor in the host's memory; an error where they are of another type or number.
+/// Writes elements to a tensor in the host's memory; an error where they are of another type or
+/// number.
 void write_host(const Api& api, OrtValue* to, const onnx::Array& elements);
-/// The elements of a tensor in the host's memory, as the translator takes them: small ones stay on the host, where shapes may follow
-/// from them, large ones are brought to the device.
+/// The elements of a tensor in the host's memory, as the translator takes them: small ones stay on
+/// the host, where shapes may follow from them, large ones are brought to the device.
 [[nodiscard]] onnx::Value from_host(const Api& api, const OrtValue* value, const Device& device);
 
-/// What an address of Memory stands for: elements on the host, until a device asks for them, or a tensor of a device. Who reads it says
-/// of which type and shape it is, because copies are made of bytes at times.
+/// What an address of Memory stands for: elements on the host, until a device asks for them, or a
+/// tensor of a device. Who reads it says of which type and shape it is, because copies are made of
+/// bytes at times.
 class Stored {
  public:
   explicit Stored(onnx::Array array) : array_(std::move(array)) {}

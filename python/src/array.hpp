@@ -13,8 +13,9 @@ namespace nb = nanobind;
 /// Calls do not come from a line of C++: messages then name only the operation.
 inline constexpr Where nowhere{};
 
-/// What Python calls a Tensor. Changing it in place means that the object stands for another tensor from then on; where it is a
-/// variable, the variable gets the new values, in a function that is being compiled at the end of each call.
+/// What Python calls a Tensor. Changing it in place means that the object stands for another tensor
+/// from then on; where it is a variable, the variable gets the new values, in a function that is
+/// being compiled at the end of each call.
 struct Array {
   Tensor now;
   Tensor variable{};  ///< Empty unless it was made by variable().
@@ -25,8 +26,9 @@ struct Dtype {
   DType value = DType::f32;
 };
 
-/// One lock for everything that notes expressions down: threads may do so while others wait for the device without the
-/// interpreter's lock. Whoever must wait for it lets go of the interpreter, so that the two locks cannot wait for each other.
+/// One lock for everything that notes expressions down: threads may do so while others wait for the
+/// device without the interpreter's lock. Whoever must wait for it lets go of the interpreter, so
+/// that the two locks cannot wait for each other.
 class Building {
  public:
   Building() {
@@ -41,7 +43,8 @@ class Building {
   static std::recursive_mutex& mutex();
 };
 
-/// The same for work that takes long and needs nothing of Python: the interpreter runs on meanwhile.
+/// The same for work that takes long and needs nothing of Python: the interpreter runs on
+/// meanwhile.
 class Working {
  public:
   Working() { Building::mutex().lock(); }
@@ -53,7 +56,8 @@ class Working {
   nb::gil_scoped_release others_run_;
 };
 
-/// Puts new values in the place of a tensor's own: of another type of the same kind, but of its shape.
+/// Puts new values in the place of a tensor's own: of another type of the same kind, but of its
+/// shape.
 void replace(nb::handle self, Tensor value, const char* function);
 
 /// Another node with the same elements: a gradient by it leaves out other uses of the tensor.
@@ -68,6 +72,7 @@ void add_operators(nb::class_<Array>& tensor);
 void add_graph(nb::module_& m);
 void add_files(nb::module_& m);
 void add_more(nb::module_& m);
+void add_memory(nb::module_& m);
 /// Written by python/generate.py: every described function, and those that are methods too.
 void add_functions(nb::module_& m, nb::class_<Array>& tensor);
 

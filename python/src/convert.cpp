@@ -22,7 +22,8 @@ std::string kind_name(nb::handle value) {
 
 std::string shown(nb::handle value) { return nb::cast<std::string>(nb::repr(value)); }
 
-/// The items of a tuple, a list or anything else that can be gone through, but not the characters of a text.
+/// The items of a tuple, a list or anything else that can be gone through, but not the characters
+/// of a text.
 nb::object items_of(nb::handle value, Place place) {
   if (nb::isinstance<nb::str>(value)) raise_type(name_of(place) + " is a str; a list is needed.");
   PyObject* items = PySequence_Tuple(value.ptr());

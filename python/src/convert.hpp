@@ -2,13 +2,15 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "array.hpp"
 
-// Arguments of Python as those of the library. What does not fit is an exception that names the function and the argument.
+// Arguments of Python as those of the library. What does not fit is an exception that names the
+// function and the argument.
 
 namespace weft::python {
 
@@ -59,10 +61,12 @@ int choice_of(nb::handle value, Place place, std::initializer_list<const char*> 
 /// A number of Python as a float; one that no float holds is an error in the words of `function`.
 double float_beside(nb::handle value, const char* function);
 
-/// A number as a tensor without dimensions, in the type it has beside elements of `beside` (docs/types.md).
+/// A number as a tensor without dimensions, in the type it has beside elements of `beside`
+/// (docs/types.md).
 Tensor number_beside(nb::handle value, const Device& device, DType beside, Place place);
 
-/// The operands of an elementwise function: Python's numbers take the type of the tensors beside them.
+/// The operands of an elementwise function: Python's numbers take the type of the tensors beside
+/// them.
 std::vector<Tensor> operands_of(std::initializer_list<nb::handle> values, const char* function);
 
 /// `std::nullopt` for None.
@@ -74,6 +78,10 @@ auto maybe(nb::handle value, Place place, const Convert& convert)
 }
 
 /// What Python gets.
+/// Python objects that the library keeps: let go of with the interpreter's lock held, or not at all
+/// after it has ended.
+std::shared_ptr<nb::object> kept(nb::object function);
+
 inline Array wrap(Tensor tensor) { return {std::move(tensor)}; }
 nb::object wrap_or_none(Tensor tensor);
 nb::list wrap_all(const std::vector<Tensor>& tensors);

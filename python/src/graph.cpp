@@ -6,6 +6,16 @@
 #include "convert.hpp"
 
 namespace weft::python {
+
+std::shared_ptr<nb::object> kept(nb::object function) {
+  return {new nb::object(std::move(function)), [](nb::object* object) {
+            if (nb::is_alive()) {
+              const nb::gil_scoped_acquire python;
+              delete object;
+            }
+          }};
+}
+
 namespace {
 
 /// The variables that the function being compiled has changed so far.
@@ -86,19 +96,10 @@ class Tracing {
   Trace trace;
 };
 
-/// A function of Python on lists of tensors, as the library calls it: with its own lock held and without the interpreter's.
+/// A function of Python on lists of tensors, as the library calls it: with its own lock held and
+/// without the interpreter's.
 std::vector<Tensor> call_python(const nb::object& function, const std::vector<Tensor>& inputs) {
   return tensors_of(function(wrap_all(inputs)), {"compile", "result"});
-}
-
-/// Python objects that the library keeps: let go of with the interpreter's lock held, or not at all after it has ended.
-std::shared_ptr<nb::object> kept(nb::object function) {
-  return {new nb::object(std::move(function)), [](nb::object* object) {
-            if (nb::is_alive()) {
-              const nb::gil_scoped_acquire python;
-              delete object;
-            }
-          }};
 }
 
 Compiled compile_function(nb::object function, const std::string& without,

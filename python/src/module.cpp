@@ -1,4 +1,5 @@
 #include "convert.hpp"
+#include "wait.hpp"
 
 namespace weft::python {
 namespace {
@@ -31,12 +32,14 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);  // tensors in global variables live as long as the program
   nb::register_exception_translator(translate);
   m.doc() = "The compiled part of weft.";
+  note_main_thread();
   add_types(m);
   nb::class_<Array> tensor = add_tensor(m);
   add_operators(tensor);
   add_graph(m);
   add_files(m);
   add_more(m);
+  add_memory(m);
   nb::module_ functions = m.def_submodule("functions", "Every described function.");
   add_functions(functions, tensor);
 }

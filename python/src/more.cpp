@@ -36,6 +36,17 @@ nb::list port_list(const std::vector<onnx::Port>& ports) {
   return out;
 }
 
+nb::dict shapes_dict(const onnx::Model& self) {
+  std::map<std::string, onnx::Port> found;
+  {
+    const Working lock;
+    found = self.shapes();
+  }
+  nb::dict out;
+  for (const auto& [name, port] : found) out[name.c_str()] = port_tuple(port);
+  return out;
+}
+
 nb::dict run_model(const onnx::Model& self, const nb::dict& inputs) {
   std::map<std::string, Tensor> given;
   for (const auto& [key, value] : inputs) {
@@ -69,6 +80,7 @@ void add_more(nb::module_& m) {
       .def("opsets", [](const onnx::Model& self) { return self.opsets(); })
       .def("operations", [](const onnx::Model& self) { return self.operations(); })
       .def("unsupported", [](const onnx::Model& self) { return self.unsupported(); })
+      .def("shapes", &shapes_dict)
       .def("run", &run_model)
       .def("report", &report_dict)
       .def("dot", &onnx::Model::dot);

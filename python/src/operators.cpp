@@ -9,9 +9,15 @@ using Binary = Tensor (*)(const Tensor&, const Tensor&);
 
 /// Whether an operator shall try: others may know better what to do with us.
 bool is_operand(nb::handle value) {
-  return is_number(value) || nb::isinstance<Array>(value) || nb::isinstance<nb::list>(value) ||
-         nb::isinstance<nb::tuple>(value) || nb::hasattr(value, "__array__") ||
-         nb::hasattr(value, "__dlpack__");
+  if (is_number(value) || nb::isinstance<Array>(value) || nb::isinstance<nb::list>(value) ||
+      nb::isinstance<nb::tuple>(value))
+    return true;
+  // A higher priority than that of tensors says who computes, as in numpy: a weft.Complex does.
+  double priority = 0;
+  if (nb::hasattr(value, "__array_priority__") &&
+      nb::try_cast(value.attr("__array_priority__"), priority, true) && priority > 1000)
+    return false;
+  return nb::hasattr(value, "__array__") || nb::hasattr(value, "__dlpack__");
 }
 
 nb::object not_mine() { return nb::borrow(Py_NotImplemented); }
@@ -20,9 +26,16 @@ Tensor add(const Tensor& a, const Tensor& b) { return a + In(b, nowhere); }
 Tensor sub(const Tensor& a, const Tensor& b) { return a - In(b, nowhere); }
 Tensor mul(const Tensor& a, const Tensor& b) { return a * In(b, nowhere); }
 Tensor divide(const Tensor& a, const Tensor& b) { return a / In(b, nowhere); }
-template <Tensor (*function)(In, const Tensor&)>
+template <Tensor (*function)(In, const Operand&)>
 Tensor plain(const Tensor& a, const Tensor& b) {
   return function({a, nowhere}, b);
+}
+
+/// The same of numbers: two booleans count as int8, as in numpy.
+template <Binary function>
+Tensor counted(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != DType::boolean || b.dtype() != DType::boolean) return function(a, b);
+  return function(a.to(DType::i8, nowhere), b.to(DType::i8, nowhere));
 }
 
 /// Whether any exponent is negative; not known while a function is being compiled.
@@ -32,25 +45,14 @@ bool any_negative(const Tensor& exponents) {
   return any({less({exponents, nowhere}, zero), nowhere}).item<bool>();
 }
 
-/// Powers of integers are integers: squares of squares, chosen by the bits of the exponents.
+/// Powers of integers are integers, so that an exponent below 0 is an error, as in numpy.
 Tensor power(const Tensor& a, const Tensor& b) {
   const DType type = promote(a.dtype(), b.dtype());
   if (is_float(type) || is_quantized(type)) return pow({a, nowhere}, b);
   if (any_negative(b))
     raise_value("Integers have no powers with negative exponents; make floats of them first.");
   const DType held = type == DType::boolean ? DType::i8 : type;
-  const auto number = [&](double value) { return a.device().full({}, value, held, nowhere); };
-  Tensor base = a.to(held, nowhere);
-  Tensor rest = b.to(held, nowhere);
-  Tensor result = number(1);
-  const int bits = held == DType::i64 ? 63 : static_cast<int>(size_of(held)) * 8;
-  for (int i = 0; i < bits; ++i) {
-    const Tensor odd = not_equal({bitwise_and({rest, nowhere}, number(1)), nowhere}, number(0));
-    result = where({odd, nowhere}, result * In(base, nowhere), result);
-    rest = right_shift({rest, nowhere}, number(1));
-    base = base * In(base, nowhere);
-  }
-  return result;
+  return pow({a.to(held, nowhere), nowhere}, b);
 }
 
 /// The same for an exponent that is known.
@@ -100,11 +102,7 @@ Tensor calculate(const char* name, const Tensor& self, nb::handle other, bool re
       return power_of(self, other);
     }
     if (!reflected && is_number(other) && is_float(self.dtype())) {  // exact where it can be
-      const double exponent = float_beside(other, name);
-      if (exponent == 2) return square({self, nowhere});
-      if (exponent == 3) return square({self, nowhere}) * In(self, nowhere);
-      if (exponent == 0.5) return sqrt({self, nowhere});
-      if (exponent == -1) return reciprocal({self, nowhere});
+      return pow({self, nowhere}, float_beside(other, name));
     }
   }
   const Tensor that = is_number(other)
@@ -199,7 +197,7 @@ Tensor inverted(In x) {
   return bitwise_not(x);
 }
 
-template <Tensor (*function)(In, const Tensor&)>
+template <Tensor (*function)(In, const Operand&)>
 Tensor bits(const Tensor& a, const Tensor& b) {
   for (const Tensor* t : {&a, &b}) {
     if (is_float(t->dtype()))
@@ -216,14 +214,14 @@ void add_operators(nb::class_<Array>& tensor) {
   add_operator<sub>(tensor, "sub");
   add_operator<mul>(tensor, "mul");
   add_operator<divide>(tensor, "truediv");
-  add_operator<plain<floor_divide>>(tensor, "floordiv");
-  add_operator<plain<remainder>>(tensor, "mod");
+  add_operator<counted<plain<floor_divide>>>(tensor, "floordiv");
+  add_operator<counted<plain<remainder>>>(tensor, "mod");
   add_operator<power>(tensor, "pow");
   add_operator<bits<bitwise_and>>(tensor, "and");
   add_operator<bits<bitwise_or>>(tensor, "or");
   add_operator<bits<bitwise_xor>>(tensor, "xor");
-  add_operator<bits<left_shift>>(tensor, "lshift");
-  add_operator<bits<right_shift>>(tensor, "rshift");
+  add_operator<counted<bits<left_shift>>>(tensor, "lshift");
+  add_operator<counted<bits<right_shift>>>(tensor, "rshift");
   add_comparison<plain<equal>>(tensor, "__eq__");
   add_comparison<plain<not_equal>>(tensor, "__ne__");
   add_comparison<plain<less>>(tensor, "__lt__");

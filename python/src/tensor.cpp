@@ -2,7 +2,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+
 #include "convert.hpp"
+#include "wait.hpp"
 
 namespace weft::python {
 namespace {
@@ -10,12 +13,10 @@ namespace {
 /// The elements as numpy has them. numpy gets the memory that they were read to.
 template <class T, class Shown = T>
 nb::object host_as(const Tensor& tensor) {
-  auto* values = new std::vector<T>;
-  const nb::capsule owner(values, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  {
-    const nb::gil_scoped_release others_run;
-    *values = tensor.to_vector<T>();
-  }
+  const auto values = std::make_shared<std::vector<T>>();
+  wait_for([values, tensor] { *values = tensor.to_vector<T>(); });
+  using Kept = std::shared_ptr<std::vector<T>>;
+  const nb::capsule owner(new Kept(values), [](void* p) noexcept { delete static_cast<Kept*>(p); });
   const Shape& shape = tensor.shape();
   std::vector<std::size_t> extents(shape.begin(), shape.end());
   static T nothing{};  // numpy asks for a place even where there are no elements
@@ -59,6 +60,34 @@ Array upload(const Device& device, const Dtype& dtype, nb::handle shape, const B
   const Working lock;
   return wrap(
       device.tensor(dtype.value, extents, std::as_bytes(std::span(bytes.data(), bytes.size()))));
+}
+
+/// x[place] for a whole number, which loops ask for often.
+Array row_of(const Array& self, std::int64_t place) {
+  const Shape& shape = self.now.shape();
+  if (shape.empty()) throw nb::index_error("There are 1 indices for a tensor of shape ().");
+  const auto extent = static_cast<std::int64_t>(shape[0]);
+  if (place < -extent || place >= extent) {
+    throw nb::index_error(("There is no element " + std::to_string(place) +
+                           " along axis 0, which has " + std::to_string(extent) + ".")
+                              .c_str());
+  }
+  const Building lock;
+  const Tensor row = self.now.slice(0, place < 0 ? place + extent : place, 1, 1, nowhere);
+  return wrap(row.reshape(Shape(shape.begin() + 1, shape.end()), nowhere));
+}
+
+/// The product of two tensors of matrices with one type of floats; None for everything else.
+nb::object product_of(const Array& a, const Array& b) {
+  const Shape& left = a.now.shape();
+  const Shape& right = b.now.shape();
+  const DType type = a.now.dtype();
+  if (type != b.now.dtype() || !is_float(type) || left.size() < 2 || right.size() < 2 ||
+      left.back() != right[right.size() - 2]) {
+    return nb::none();
+  }
+  const Building lock;
+  return nb::cast(wrap(matmul({a.now, nowhere}, b.now)));
 }
 
 }  // namespace
@@ -108,27 +137,28 @@ void add_types(nb::module_& m) {
       "A GPU, or a software stand-in for one. `with device:` makes it the default one.")
       .def(
           "__init__",
-          [](Device* self, nb::handle adapter, bool safe) {
+          [](Device* self, nb::handle adapter, bool safe, bool check_indices) {
             const std::string wanted =
                 adapter.is_none() ? std::string() : nb::cast<std::string>(nb::str(adapter));
             const Working lock;
-            new (self) Device(DeviceChoice{.adapter = wanted, .safe = safe});
+            new (self) Device(
+                DeviceChoice{.adapter = wanted, .safe = safe, .check_indices = check_indices});
           },
           nb::arg("adapter") = nb::none(), nb::arg("safe") = false,
-          nb::sig(
-              "def __init__(self, adapter: str | int | None = None, safe: bool = False) -> None"),
+          nb::arg("check_indices") = false,
+          nb::sig("def __init__(self, adapter: str | int | None = None, safe: bool = False, "
+                  "check_indices: bool = False) -> None"),
           "Opens the best adapter of this machine, or the one that is named: by its index, by a "
           "part of its name, "
-          "\"high-performance\" or \"low-power\". With `safe`, every check of WebGPU is on.")
+          "\"high-performance\" or \"low-power\". With `safe`, every check of WebGPU is on. "
+          "With `check_indices`, indices out of range are an error of the next call that reads or "
+          "waits.")
       .def_prop_ro("name", &Device::name, "The adapter's name.")
       .def_prop_ro("is_software", &Device::is_software,
                    "Whether this is a CPU that stands in for a GPU.")
       .def(
           "synchronize",
-          [](const Device& self) {
-            const nb::gil_scoped_release others_run;
-            self.synchronize();
-          },
+          [](const Device& self) { wait_for([device = self] { device.synchronize(); }); },
           "Waits until everything queued is done.");
 }
 
@@ -183,6 +213,8 @@ nb::class_<Array> add_tensor(nb::module_& m) {
              replace(self, tensor_of(value, {"__setitem__", "value"}), "__setitem__");
            })
       .def("_same", [](const Array& self, const Array& other) { return self.now.is(other.now); })
+      .def("_row", &row_of)
+      .def("_product", &product_of)
       .def("_handle", [](const Array& self) { return wrap(self.now); })
       .def("_alias", [](const Array& self) {
         const Building lock;

@@ -1,7 +1,9 @@
 """The examples run, and learn."""
 from __future__ import annotations
 
+import ast
 import importlib.util
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -29,3 +31,36 @@ def test_fashion_mnist() -> None:
 def test_transformer(capsys: pytest.CaptureFixture[str]) -> None:
     assert load("transformer").main(steps=10, length=3) < 4.0
     assert "step 9" in capsys.readouterr().out
+
+
+def test_quantize() -> None:
+    plain, rounded, aware = load("quantize").main(steps=250)
+    assert plain > 0.85
+    assert aware > rounded and aware > plain - 0.08
+
+
+def cells_by_hand(path: Path) -> list[object]:
+    """Runs the cells of a notebook one after the other in this process; the values that they end with."""
+    names: dict[str, object] = {}
+    shown: list[object] = []
+    for cell in json.loads(path.read_text())["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        body = ast.parse("".join(cell["source"]))
+        last = body.body.pop() if isinstance(body.body[-1], ast.Expr) else None
+        exec(compile(body, path.name, "exec"), names)
+        if isinstance(last, ast.Expr):
+            shown.append(eval(compile(ast.Expression(last.value), path.name, "eval"), names))
+    return shown
+
+
+def test_notebook() -> None:
+    """With nbclient and a kernel where they are installed, as notebooks run; without them cell by cell."""
+    path = EXAMPLES / "first_steps.ipynb"
+    try:
+        import nbclient
+        import nbformat
+        nbclient.NotebookClient(nbformat.read(path, as_version=4), timeout=120).execute()
+    except ImportError:
+        shown = cells_by_hand(path)
+        assert len(shown) == 4 and "<table" in shown[0]._repr_html_()  # type: ignore[attr-defined]

@@ -112,3 +112,20 @@ def run_chain(seed: int) -> None:
 
 def test_gradients(seed: int) -> None:
     run_chain(seed)
+
+
+def test_second_derivatives_of_products() -> None:
+    """Where elements are 0 as well: nothing is divided by them."""
+    for row in ([1.5, 2.0, 3.0], [0.0, 2.0, 3.0], [0.0, 0.0, 3.0], [0.0, 0.0, 0.0]):
+        x = wt.array([row, [2.0, 3.0, 4.0]])
+
+        def slope(x: wt.Tensor) -> wt.Tensor:
+            return wt.grad(lambda x: wt.prod(x, axis=1).sum())(x)  # type: ignore[no-any-return]
+
+        for i in range(3):
+            second = wt.grad(lambda x, i=i: slope(x)[0, i])(x)  # type: ignore[misc]
+            wanted = [0.0 if i == j else np.prod([row[k] for k in range(3) if k not in (i, j)]) for j in range(3)]
+            np.testing.assert_allclose(second.numpy(), [wanted, [0, 0, 0]], rtol=1e-5)
+    y = wt.array(np.float32([[[2, 0], [3, 5]], [[0, 7], [0, 1]]]))
+    got = wt.grad(lambda y: (wt.prod(y, axis=(0, 2)) * wt.array([1.0, 2.0])).sum())(y)
+    np.testing.assert_array_equal(got.numpy(), [[[0, 0], [0, 0]], [[0, 0], [30, 0]]])

@@ -1,11 +1,8 @@
-"""Gradients, compiled functions, variables, random numbers, layers, optimizers, files, kernels."""
+"""Gradients, compiled functions, variables, random numbers."""
 from __future__ import annotations
 
 import dataclasses
 import pickle
-import signal
-import threading
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +10,6 @@ import pytest
 from common import same, values
 
 import weft as wt
-from weft import nn, optim
 
 
 @dataclasses.dataclass
@@ -216,166 +212,3 @@ def test_random_numbers() -> None:
     key = wt.random.key(1)
     assert wt.array_equal(wt.random.uniform(shape=(3,), key=key), wt.random.uniform(shape=(3,), key=key))
     assert wt.random.bernoulli(0.5, (4,)).shape == (4,) and wt.random.categorical(wt.zeros((2, 5))).shape == (2,)
-
-
-@pytest.mark.parametrize("make", [optim.SGD, lambda p: optim.SGD(p, 0.05, momentum=0.9), optim.Adam, optim.AdamW, optim.Lion],
-                         ids=["sgd", "momentum", "adam", "adamw", "lion"])
-def test_optimizers_go_down(make: Any, rng: np.random.Generator) -> None:
-    wt.random.seed(0)
-    model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1))
-    optimizer = make(model)
-    x = values(rng, (64, 4))
-    data = wt.array(x), wt.array(x[:, :1] * x[:, 1:2])
-    both = nn.value_and_grad(model, lambda x, y: ((model(x) - y) ** 2).mean())
-
-    @wt.compile
-    def step(x: wt.Tensor, y: wt.Tensor) -> wt.Tensor:
-        loss, gradients = both(x, y)
-        optimizer.step(gradients)
-        return loss
-
-    losses = [step(*data).item() for _ in range(30)]
-    assert losses[-1] < losses[0] and step.report()["built"] == 1
-    optimizer.lr = 0.0
-    if not isinstance(optimizer, optim.AdamW):
-        before = model.parameters()[0].numpy()
-        step(*data)
-        np.testing.assert_array_equal(model.parameters()[0].numpy(), before)
-
-
-def test_layers(tmp_path: Path, rng: np.random.Generator) -> None:
-    wt.random.seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.5), nn.Linear(16, 3))
-    x = wt.array(values(rng, (2, 1, 4, 4)))
-    assert model(x).shape == (2, 3) and not wt.array_equal(model(x), model(x))
-    model.eval()
-    assert wt.array_equal(model(x), model(x))
-    state = model.state_dict()
-    assert "layers.1.running_mean" in state and "layers.1.running_mean" not in model.named_parameters() and len(model.parameters()) == 6
-    assert abs(state["layers.1.running_mean"].numpy()).max() > 0
-    wt.save(tmp_path / "model.safetensors", state)
-    other = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.5), nn.Linear(16, 3)).eval()
-    other.load_state_dict(wt.load(tmp_path / "model.safetensors"))
-    assert wt.array_equal(other(x), model(x)) and "Conv2d" in repr(model)
-    with pytest.raises(ValueError, match="missing"):
-        other.load_state_dict({})
-    block = nn.TransformerBlock(8, 2)
-    y = block(wt.array(values(rng, (2, 5, 8))))
-    assert y.shape == (2, 5, 8)
-    assert nn.Embedding(5, 3)(wt.array([[0, 4]])).shape == (1, 2, 3)
-    for layer, shape in [(nn.LayerNorm(6), (2, 6)), (nn.RMSNorm(6), (2, 6)), (nn.GroupNorm(2, 6), (2, 6, 3)), (nn.Conv1d(6, 2, 3), (1, 6, 5)),
-                         (nn.ConvTranspose2d(6, 2, 2, stride=2), (1, 6, 3, 3)), (nn.AvgPool2d(2), (1, 2, 4, 4))]:
-        assert layer(wt.array(values(rng, shape))).ndim == len(shape)
-
-
-def test_files(tmp_path: Path, rng: np.random.Generator) -> None:
-    tensors = {"a": values(rng, (2, 3)), "half": values(rng, (4,), "float16"), "whole": values(rng, (5,), "int64")}
-    for ending in ("safetensors", "gguf"):
-        path = tmp_path / f"x.{ending}"
-        wt.save(path, tensors, {"author": "me"})
-        found, texts = wt.load(path, with_texts=True)
-        assert texts["author"] == "me"
-        for name, value in tensors.items():
-            np.testing.assert_array_equal(found[name].numpy(), value)
-            assert found[name].dtype == value.dtype
-    with pytest.raises((OSError, LookupError), match="nowhere"):
-        wt.load(tmp_path / "nowhere.gguf")
-    (tmp_path / "bad.gguf").write_bytes(b"nonsense")
-    with pytest.raises((ValueError, OSError)):
-        wt.load(tmp_path / "bad.gguf")
-    with pytest.raises(ValueError):
-        wt.save(tmp_path / "x.txt", tensors)
-
-
-def test_kernels() -> None:
-    kernel = wt.Kernel("""
-        @group(0) @binding(0) var<storage, read> x: array<f32>;
-        @group(0) @binding(1) var<storage, read_write> y: array<f32>;
-        @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
-          if (id.x < arrayLength(&y)) { y[id.x] = 2.0 * x[id.x] + 1.0; }
-        }""", writes=[False, True])
-    x, y = wt.arange(5, dtype="float32"), wt.zeros(5).eval()
-    kernel([x, y], workgroups=1)
-    assert y.tolist() == [1, 3, 5, 7, 9]
-    with pytest.raises((RuntimeError, ValueError)):
-        wt.Kernel("nonsense", writes=[True])
-
-
-def test_loader() -> None:
-    x, y = np.arange(10), np.arange(10) * 2
-    loader = wt.data.Loader(x, y, batch_size=4, drop_last=False)
-    batches = list(loader)
-    assert [len(b[0]) for b in batches] == [4, 4, 2] and len(loader) == 3
-    assert sorted(v for b in batches for v in b[0].tolist()) == list(range(10))
-    assert all(wt.array_equal(a * 2, b) for a, b in batches)
-    with pytest.raises(ValueError):
-        wt.data.Loader(x, y[:3])
-
-
-def test_threads_compile_and_read() -> None:
-    """Compiling calls Python while the library's lock is held, and other threads note operations down meanwhile: nobody waits for ever."""
-    wrong: list[Exception] = []
-
-    def work(number: int) -> None:
-        try:
-            f = wt.compile(lambda x: wt.sin(x) * number + x)
-            for size in range(1, 6):
-                x = np.arange(size, dtype=np.float32)
-                np.testing.assert_allclose(f(wt.array(x)).numpy(), np.sin(x) * number + x, rtol=1e-4, atol=1e-5)
-        except Exception as error:
-            wrong.append(error)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not wrong and not any(t.is_alive() for t in threads)
-
-
-ADD = Path("/usr/share/libonnx-testdata/data/node/test_add/model.onnx")
-
-
-@pytest.mark.skipif(not ADD.exists(), reason="Debian's package libonnx-testdata is not there")
-def test_onnx(rng: np.random.Generator) -> None:
-    model = wt.onnx.load(ADD)
-    x, y = (values(rng, (3, 4, 5)) for _ in range(2))
-    assert [p.name for p in model.inputs] == ["x", "y"] and model.inputs[0].shape == (3, 4, 5) and model.operations == {"Add": 1}
-    for _ in range(2):
-        same(model.run({"x": x, "y": wt.array(y)})["sum"], x + y)
-    assert not model.unsupported and "Add" in str(model.operations) and "x" in repr(model)
-    same(wt.onnx.load(ADD.read_bytes()).run({"x": x, "y": y})["sum"], x + y)
-    with pytest.raises((ValueError, LookupError)):
-        model.run({"x": x})
-    with pytest.raises((ValueError, OSError, LookupError)):
-        wt.onnx.load(b"nonsense")
-    with pytest.raises((OSError, LookupError)):
-        wt.onnx.load("/nowhere.onnx")
-
-
-def test_profiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    device = wt.profiled_device()
-    with device:
-        with wt.profile() as found:
-            (wt.ones((64, 64)) @ wt.ones((64, 64))).sum().item()
-        assert found.table and found.table in capsys.readouterr().out
-        with wt.profile(tmp_path / "trace.json"):
-            wt.ones(10).exp().eval()
-        assert "traceEvents" in (tmp_path / "trace.json").read_text() or (tmp_path / "trace.json").read_text().startswith(("[", "{"))
-    with pytest.raises(ValueError, match="profile"), wt.profile():
-        wt.ones(3).eval()
-
-
-def test_interrupts() -> None:
-    """A KeyboardInterrupt comes through the library, from a function that is being compiled too, and the device goes on."""
-
-    def interrupted(x: wt.Tensor) -> wt.Tensor:
-        signal.raise_signal(signal.SIGINT)
-        return x + 1
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # A job in the background ignores it.
-    for call in (interrupted, wt.compile(interrupted), wt.grad(lambda x: interrupted(x).sum()), wt.checkpoint(interrupted)):
-        with pytest.raises(KeyboardInterrupt):
-            call(wt.ones(2))
-        assert (wt.ones(2) + 1).tolist() == [2, 2] and not wt._core.tracing()
-    signal.signal(signal.SIGINT, before)

@@ -38,7 +38,7 @@ def test_wrong_arguments_are_sentences() -> None:
     for call, error, words in [
             (lambda: wt.softmax(x, axis=5), ValueError, "axis"), (lambda: wt.softmax(x, axis=1.5), TypeError, "axis"),
             (lambda: wt.softmax(x, axes=1), TypeError, "softmax"), (lambda: wt.sum(x, axis=(0, 0)), ValueError, "twice"),
-            (lambda: wt.zeros(-1), ValueError, "shape"), (lambda: wt.zeros("ab"), TypeError, "shape"), (lambda: wt.sum(x, axis=()), ValueError, "axis"),
+            (lambda: wt.zeros(-1), ValueError, "shape"), (lambda: wt.zeros("ab"), TypeError, "shape"),
             (lambda: wt.resize(x, 2, 2, mode="best"), ValueError, "best"), (lambda: wt.exp(None), TypeError, "exp"), (lambda: wt.exp("a"), TypeError, "exp"),
             (lambda: wt.max(wt.ones(0)), ValueError, "no elements"), (lambda: wt.reduce("nonsense", x), LookupError, "nonsense"),
             (lambda: wt.concat([]), ValueError, "one tensor"), (lambda: wt.full(2, 300, "uint8"), ValueError, "300"),

@@ -30,10 +30,16 @@ STANDARD = {
     "Statistics": "cumulative_prod cumulative_sum max mean min prod std sum var",
     "Utilities": "all any diff",
     "Inspection": "__array_namespace_info__",
-    "Extension linalg": "cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose outer pinv qr "
+    "Extension linalg": "cholesky cross det diagonal eig eigh eigvals eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose outer pinv qr "
                         "slogdet solve svd svdvals tensordot trace vecdot vector_norm",
-    "Extension fft": "fft.fft",
+    "Extension fft": "fft fftfreq fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftfreq rfftn",
 }
+
+
+def names_of(group: str) -> list[str]:
+    """The names of a group; those of extensions with the extension's."""
+    before = group.split()[1] + "." if group.startswith("Extension") else ""
+    return [before + name for name in STANDARD[group].split()]
 
 
 def there(name: str) -> bool:
@@ -48,9 +54,9 @@ def there(name: str) -> bool:
 
 def table() -> str:
     lines = ["| | there | missing |\n|---|---|---|\n"]
-    for group, names in STANDARD.items():
-        wanted = names.split()
-        missing = [n for n in wanted if not there(n if group != "Extension linalg" else f"linalg.{n}")]
+    for group in STANDARD:
+        wanted = names_of(group)
+        missing = [n for n in wanted if not there(n)]
         lines.append(f"| {group} | {len(wanted) - len(missing)} of {len(wanted)} | {', '.join(f'`{n}`' for n in missing) or '–'} |\n")
     return "".join(lines)
 

@@ -17,16 +17,22 @@ from math import pi as pi
 
 from . import _core
 from ._array import *
+from ._complex import *
 from ._core import Device as Device
 from ._core import Tensor as Tensor
 from ._core import dtype as dtype
 from ._described import *
 from ._device import *
 from ._files import *
+from ._memory import *
 from ._methods import install as _install
 from ._model import *
+from ._more import *
+from ._names import *
 from ._numpy import *
+from ._products import *
 from ._profile import *
+from ._search import *
 from ._shapes import *
 from ._standard import *
 from ._transform import *
@@ -39,17 +45,20 @@ _core.set_hooks(array, _to_dtype, default_device)
 _install()
 
 __version__ = _core.version()
-__array_api_version__ = "2024.12"
+__array_api_version__ = "2025.12"
 newaxis = None
 tensor = array
 concatenate = concat
-absolute = abs
-subtract, multiply, negative = sub, mul, neg
-bitwise_invert, bitwise_left_shift, bitwise_right_shift = bitwise_not, left_shift, right_shift
+absolute, fabs, amax, amin, rint, fix, around = abs, abs, max, min, round, trunc, round
+subtract, multiply, negative, true_divide, power, mod = sub, mul, neg, divide, pow, remainder
+arcsin, arccos, arctan, arctan2, arcsinh, arccosh, arctanh = asin, acos, atan, atan2, asinh, acosh, atanh
+bitwise_invert, bitwise_left_shift, bitwise_right_shift, invert = bitwise_not, left_shift, right_shift, bitwise_not
+degrees, radians, conjugate = rad2deg, deg2rad, conj
 topk = top_k
 bool = _boolean
 
 from . import data as data  # noqa: E402
+from . import fft as fft  # noqa: E402
 from . import linalg as linalg  # noqa: E402
 from . import nn as nn  # noqa: E402
 from . import onnx as onnx  # noqa: E402
@@ -59,7 +68,7 @@ from . import random as random  # noqa: E402
 
 def _show_own_names() -> None:
     """What completion and dir() show of the modules below: their own names, not those that they import."""
-    for module in (data, linalg, nn, onnx, optim, random):
+    for module in (data, fft, linalg, nn, onnx, optim, random):
         listed = getattr(module, "__all__", None)
         own = [n for n, v in vars(module).items() if not n.startswith("_") and getattr(v, "__module__", "") == module.__name__]
         names = sorted(listed or own)
@@ -67,3 +76,4 @@ def _show_own_names() -> None:
 
 
 _show_own_names()
+del annotations

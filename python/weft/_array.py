@@ -21,8 +21,11 @@ def _upload(values: np.ndarray[Any, Any], kind: dtype, device: Device) -> Tensor
     return _core.upload(device, kind, values.shape, flat.view(np.uint8))
 
 
-def _from_numpy(values: np.ndarray[Any, Any], kind: dtype | None, device: Device) -> Tensor:
+def _prepared(values: np.ndarray[Any, Any], kind: dtype | None) -> tuple[np.ndarray[Any, Any], dtype, dtype]:
+    """The elements as they go to the device, their type there, and the type that is wanted: float32 goes where numpy has no such type."""
     name = values.dtype.name
+    if values.dtype.kind == "c":
+        raise TypeError(f"array(): a tensor holds no numbers of {name}; weft.complex() makes a weft.Complex of them.")
     if kind is None:
         try:
             kind = to_dtype(NARROWED.get(name, name))
@@ -31,14 +34,18 @@ def _from_numpy(values: np.ndarray[Any, Any], kind: dtype | None, device: Device
     if kind.is_quantized:
         raise TypeError(f"Values cannot be made {name_of(kind)}: load() reads quantized tensors from GGUF files.")
     if name == "bfloat16" and name_of(kind) == "bfloat16":
-        return _upload(values.view(np.uint16), kind, device)
-    target = numpy_type(kind)
+        return values.view(np.uint16), kind, kind
     if values.dtype.kind not in "biuf" and name != "bfloat16":
         raise TypeError(f"An array of {name} cannot become {name_of(kind)}.")
+    target = numpy_type(kind)
     with np.errstate(over="ignore", invalid="ignore"):
-        if target is None:
-            return _core.functions.cast(_upload(values.astype(np.float32), float32, device), kind)
-        return _upload(values.astype(target, copy=False), kind, device)
+        return values.astype(np.float32 if target is None else target, copy=False), float32 if target is None else kind, kind
+
+
+def _from_numpy(values: np.ndarray[Any, Any], kind: dtype | None, device: Device) -> Tensor:
+    ready, held, wanted = _prepared(values, kind)
+    made = _upload(ready, held, device)
+    return made if held == wanted else _core.functions.cast(made, wanted)
 
 
 def _from_python(values: Any, kind: dtype | None) -> np.ndarray[Any, Any]:
@@ -93,24 +100,35 @@ def array(obj: Any, dtype: Any = None, *, device: Device | None = None, copy: bo
     if isinstance(obj, Tensor):
         moved = obj if device is None else array(to_numpy(obj), obj.dtype, device=device)
         return +moved if kind is None else _core.functions.cast(moved, kind)
-    on = device if device is not None else default_device()
+    return _from_numpy(_on_host(obj, kind, "array"), kind, device if device is not None else default_device())
+
+
+def _on_host(obj: Any, kind: dtype | None, function: str) -> np.ndarray[Any, Any]:
+    """What is no tensor as an array of numpy."""
     if isinstance(obj, (str, bytes)) or obj is None:
-        raise TypeError(f"array(): {obj!r} is nothing that a tensor can hold.")
+        raise TypeError(f"{function}(): {obj!r} is nothing that a tensor can hold.")
     if isinstance(obj, (np.ndarray, np.generic)):
-        values = np.asarray(obj)
-    elif hasattr(obj, "__array__"):
-        values = np.asarray(obj.__array__())
-    elif hasattr(obj, "__dlpack__"):
-        values = np.from_dlpack(obj)
-    elif isinstance(obj, (bool, int, float, list, tuple, range)):
+        return np.asarray(obj)
+    if hasattr(obj, "__array__"):
+        return np.asarray(obj.__array__())
+    if hasattr(obj, "__dlpack__"):
+        return np.from_dlpack(obj)
+    if isinstance(obj, (bool, int, float, list, tuple, range)):
         values = _from_python(obj, kind)
-        if values.dtype == np.float64 and values.size == 0 and kind is None:
-            return _from_numpy(values, float32, on)
-    else:
-        values = np.asarray(obj)
-        if values.dtype == object:
-            raise TypeError(f"array(): an object of type {type(obj).__name__} is nothing that a tensor can hold.")
-    return _from_numpy(values, kind, on)
+        return values.astype(np.float32) if values.dtype == np.float64 and values.size == 0 and kind is None else values
+    values = np.asarray(obj)
+    if values.dtype == object:
+        raise TypeError(f"{function}(): an object of type {type(obj).__name__} is nothing that a tensor can hold.")
+    return values
+
+
+def host_values(obj: Any, of_type: Any, function: str) -> tuple[np.ndarray[Any, Any], dtype]:
+    """A copy of the elements as they go to the device, row by row, and their type."""
+    kind = to_dtype(of_type) if of_type is not None else None
+    ready, held, wanted = _prepared(_on_host(obj, kind, function), kind)
+    if held != wanted:
+        raise TypeError(f"{function}(): numpy has no elements of {name_of(wanted)}; convert the tensor afterwards.")
+    return np.array(ready, order="C"), held
 
 
 def asarray(obj: Any, dtype: Any = None, *, device: Device | None = None, copy: bool | None = None) -> Tensor:

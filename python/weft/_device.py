@@ -1,6 +1,7 @@
 """The default device: where tensors are made when none is named."""
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,16 @@ __all__ = ["default_device", "on", "set_default_device"]
 
 _lock = threading.Lock()
 _process: Device | None = None
+
+
+@atexit.register
+def _finish() -> None:
+    """Lets a wait that was interrupted come to its end before the device is gone."""
+    if _process is not None:
+        try:
+            _process.synchronize()
+        except RuntimeError:
+            pass  # the device was lost; whoever used it has been told
 
 
 class _Threads(threading.local):
@@ -33,6 +44,11 @@ def default_device() -> Device:
             if _process is None:
                 _process = Device()
     return _process
+
+
+def has_default_device() -> bool:
+    """Whether default_device() has one to give without opening it."""
+    return bool(_threads.stack) or _process is not None
 
 
 def set_default_device(device: Device | str | int) -> None:

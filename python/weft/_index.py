@@ -18,6 +18,7 @@ from ._core import Tensor, functions
 from ._types import boolean
 
 Basic = int | slice | None
+LONGEST = 2**63
 
 
 def _is_array(item: Any) -> bool:
@@ -156,6 +157,8 @@ def _on_device(x: Tensor, items: list[Any]) -> Tensor:
 
 
 def get_item(self: Tensor, index: Any) -> Tensor:
+    if type(index) is int and -LONGEST <= index < LONGEST:
+        return self._row(index)
     items = _expand(self, index)
     if not any(_is_array(item) for item in items):
         return _basic(self, items)

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _numpy, _shapes
+from . import _core
 from ._array import array, to_numpy
 from ._core import Device, Tensor, functions
 from ._index import get_item, set_item
+from ._numpy_methods import METHODS as NUMPY_METHODS
 from ._types import name_of
+from ._ufuncs import array_ufunc
 
 
 def _item(self: Tensor, *index: Any) -> Any:
+    """The only element, or the one at an index, as a number of Python's own. Waits for the device."""
     if index:
         return _item(get_item(self, index if len(index) > 1 else index[0]))
     if self.size != 1:
@@ -43,7 +46,7 @@ def _len(self: Tensor) -> int:
 def _iter(self: Tensor) -> Iterator[Tensor]:
     if self.ndim == 0:
         raise TypeError("A tensor without dimensions cannot be gone through.")
-    return (get_item(self, i) for i in range(self.shape[0]))
+    return (self._row(i) for i in range(self.shape[0]))
 
 
 def _contains(self: Tensor, value: Any) -> bool:
@@ -110,6 +113,7 @@ def _reduce(self: Tensor) -> Any:
 
 
 def _copy(self: Tensor) -> Tensor:
+    """A tensor with the same elements; changing one of them in place leaves the other as it is."""
     return +self
 
 
@@ -122,88 +126,34 @@ def _to(self: Tensor, target: Any) -> Tensor:
     return array(self, device=target) if isinstance(target, Device) else functions.cast(self, target)
 
 
-def _shape_arguments(shape: tuple[Any, ...]) -> Any:
-    return shape[0] if len(shape) == 1 else shape
+def _tolist(self: Tensor) -> Any:
+    """The elements as nested lists of Python's own numbers. Waits for the device."""
+    return to_numpy(self).tolist()
 
 
-def _reshape(self: Tensor, *shape: Any) -> Tensor:
-    return _shapes.reshape(self, _shape_arguments(shape))
+def _to_device(self: Tensor, device: Device, /, *, stream: None = None) -> Tensor:
+    """A copy on another device."""
+    return array(self, device=device)
 
 
-def _transpose(self: Tensor, *axes: Any) -> Tensor:
-    return _shapes.transpose(self, _shape_arguments(axes) if axes else None)
+def _namespace(self: Tensor, *, api_version: str | None = None) -> Any:
+    """The module weft, which the Array API standard asks for; another version of the standard than 2021.12 to 2025.12 is refused."""
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+        raise ValueError(f"There is no version {api_version!r} of the Array API standard here; 2025.12 is the latest.")
+    return __import__("weft")
 
 
-def _permute(self: Tensor, *axes: Any) -> Tensor:
-    return _shapes.permute_dims(self, _shape_arguments(axes))
-
-
-def _matmul(a: Any, b: Any) -> Tensor:
-    return _numpy.matmul(a, b)
-
-
-def _inplace_matmul(self: Tensor, other: Any) -> Tensor:
-    self._replace(_numpy.matmul(self, other))
-    return self
-
-
-def _sort(self: Tensor, axis: int = -1, *, descending: bool = False) -> Tensor:
-    return _numpy.sort(self, axis, descending=descending)
-
-
-def _reduction(name: str) -> Any:
-    """A reduction with numpy's parameters, so that np.sum(x) and its like stay on the device."""
-    function = getattr(functions, name)
-
-    def method(self: Tensor, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False) -> Tensor:
-        if out is not None:
-            raise TypeError(f"{name}() cannot write to `out`.")
-        found: Tensor = function(self if dtype is None else functions.cast(self, dtype), axis, keepdims)
-        return found
-
-    method.__doc__ = function.__doc__
-    return method
-
-
-def _spread(name: str) -> Any:
-    function = getattr(functions, name)
-
-    def method(self: Tensor, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: bool = False,
-               *, correction: float = 0) -> Tensor:
-        if out is not None:
-            raise TypeError(f"{name}() cannot write to `out`.")
-        found: Tensor = function(self if dtype is None else functions.cast(self, dtype), axis, correction=ddof or correction, keepdims=keepdims)
-        return found
-
-    method.__doc__ = function.__doc__
-    return method
-
-
-METHODS: dict[str, Any] = {name: _reduction(name) for name in ("sum", "mean", "max", "min", "prod", "any", "all")} | {
+METHODS: dict[str, Any] = NUMPY_METHODS | {
     "__getitem__": get_item, "__setitem__": set_item, "item": _item, "__bool__": _bool, "__len__": _len, "__iter__": _iter,
     "__contains__": _contains, "__float__": lambda self: float(_item(self)), "__int__": lambda self: int(_item(self)),
     "__complex__": lambda self: complex(_item(self)), "__index__": _index_value, "__hash__": lambda self: id(self) >> 4,
-    "tolist": lambda self: to_numpy(self).tolist(), "numpy": to_numpy, "__array__": _array_protocol, "__dlpack__": _dlpack,
+    "tolist": _tolist, "numpy": to_numpy, "__array__": _array_protocol, "__dlpack__": _dlpack,
     "__dlpack_device__": lambda self: (1, 0), "__repr__": _repr, "__str__": _str, "__format__": _format, "_repr_html_": _repr_html,
-    "__reduce__": _reduce, "__copy__": _copy, "__deepcopy__": _deepcopy, "copy": _copy, "to": _to, "astype": lambda self, dtype: functions.cast(self, dtype),
-    "reshape": _reshape, "view": _reshape, "transpose": _transpose, "permute": _permute, "ravel": lambda self: _shapes.reshape(self, -1),
-    "flatten": lambda self: _shapes.reshape(self, -1), "squeeze": lambda self, axis=None: _shapes.squeeze(self, axis),
-    "swapaxes": lambda self, a, b: functions.swapaxes(self, a, b), "repeat": lambda self, repeats, axis=None: _shapes.repeat(self, repeats, axis),
-    "clip": lambda self, min=None, max=None: _numpy.clip(self, min, max), "take": lambda self, indices, axis=None: _numpy.take(self, indices, axis),
-    "cumsum": lambda self, axis=None: _numpy.cumsum(self, axis), "cumprod": lambda self, axis=None: _numpy.cumprod(self, axis),
-    "var": _spread("var"), "std": _spread("std"), "argmax": lambda self, axis=None, out=None, *, keepdims=False: _numpy.argmax(self, axis, keepdims=keepdims),
-    "argmin": lambda self, axis=None, out=None, *, keepdims=False: _numpy.argmin(self, axis, keepdims=keepdims),
-    "sort": _sort, "argsort": lambda self, axis=-1, *, descending=False: _numpy.argsort(self, axis, descending=descending),
-    "nonzero": lambda self: _numpy.nonzero(self), "dot": lambda self, other: _numpy.dot(self, other), "round": lambda self: functions.round(self),
-    "__round__": lambda self, digits=None: functions.round(self) if digits is None else functions.round(self * 10.0**digits) / 10.0**digits,
-    "__trunc__": lambda self: int(_item(self)), "diagonal": lambda self, offset=0, axis1=0, axis2=1: functions.diagonal(self, offset, axis1, axis2),
-    "trace": lambda self, offset=0: functions.trace(self, offset), "__matmul__": _matmul, "__rmatmul__": lambda self, other: _numpy.matmul(other, self),
-    "__imatmul__": _inplace_matmul, "__divmod__": lambda self, other: (self // other, self % other),
-    "__rdivmod__": lambda self, other: (other // self, other % self),
-    "T": property(lambda self: _shapes.transpose(self)), "mT": property(lambda self: functions.transpose(self)),
-    "itemsize": property(lambda self: self.dtype.itemsize), "nbytes": property(lambda self: self.size * self.dtype.itemsize // self.dtype.block),
-    "__array_priority__": 1000, "__array_ufunc__": None, "__array_namespace__": lambda self, *, api_version=None: __import__("weft"),
-    "to_device": lambda self, device, /, *, stream=None: array(self, device=device),
+    "__reduce__": _reduce, "__copy__": _copy, "__deepcopy__": _deepcopy, "copy": _copy, "to": _to, "to_device": _to_device,
+    "__trunc__": lambda self: int(_item(self)),
+    "itemsize": property(lambda self: self.dtype.itemsize, doc="The bytes of an element; of quantized types those of a block."),
+    "nbytes": property(lambda self: self.size * self.dtype.itemsize // self.dtype.block, doc="The bytes of all elements."),
+    "__array_priority__": 1000, "__array_ufunc__": array_ufunc, "__array_namespace__": _namespace,
 }
 
 

@@ -1,15 +1,17 @@
-"""Described functions with the parameters that people know from elsewhere: norms, losses, medians, and shapes by other names."""
+"""Described functions with the parameters that people know from elsewhere: losses, medians and counts."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ._array import asarray
-from ._core import Tensor, functions
-from ._shapes import Axis, axis_of, concat, reshape
+import numpy as np
+
+from ._array import array, asarray, to_numpy
+from ._core import Tensor, functions, tracing
+from ._shapes import Axis, axis_of, reshape
 from ._types import float32
 
-__all__ = ["cross_entropy", "group_norm", "hstack", "median", "one_hot", "percentile", "quantile", "ravel", "vstack"]
+__all__ = ["bincount", "cross_entropy", "histogram", "median", "one_hot", "percentile", "quantile"]
 
 
 def cross_entropy(logits: Any, labels: Any, *, reduction: Literal["none", "sum", "mean"] = "mean", ignored: int = -1,
@@ -20,21 +22,7 @@ def cross_entropy(logits: Any, labels: Any, *, reduction: Literal["none", "sum",
     labels = asarray(labels)
     if not labels.dtype.is_floating:
         labels = functions.cast(labels, "int32")
-    if label_smoothing == 0:
-        return functions.cross_entropy(logits, labels, reduction=reduction, ignored=ignored)
-    return functions.cross_entropy_smoothed(logits, labels, label_smoothing, reduction=reduction, ignored=ignored)
-
-
-def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, axis: int = 1) -> Tensor:
-    """As layer_norm(), over each of `groups` groups of neighbouring channels of [batch, channels, …] and all dimensions but the first; weight and
-    bias are [channels]. The channels may lie along another axis, -1 say, but not along the first."""
-    x = asarray(x)
-    place = axis_of(axis, x.ndim, "group_norm")
-    if place == 0:
-        raise ValueError(f"group_norm() needs its channels behind the batch; the axis is {axis} of a tensor of shape {x.shape}.")
-    if place == 1:
-        return functions.group_norm(x, groups, weight, bias, eps)
-    return functions.movedim(functions.group_norm(functions.movedim(x, place, 1), groups, weight, bias, eps), 1, place)
+    return functions.cross_entropy(logits, labels, reduction=reduction, ignored=ignored, label_smoothing=label_smoothing)
 
 
 def _joined(x: Tensor, axis: Axis, function: str) -> tuple[Tensor, tuple[int, ...]]:
@@ -81,22 +69,45 @@ def one_hot(labels: Any, classes: int, *, dtype: Any = float32) -> Tensor:
     return functions.cast(functions.equal(functions.unsqueeze(labels, -1), places), dtype)
 
 
-def ravel(x: Any, /) -> Tensor:
-    """All elements in a row."""
-    return reshape(x, -1)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0, *, count: int | None = None) -> Tensor:
+    """How often 0, 1, … are among the whole numbers x (int32), or the sums of their weights: up to the largest of x, but at least `minlength` of them.
+    With `count`, exactly so many, and what is beyond counts for nothing; without it the device is waited for."""
+    x = functions.cast(reshape(x, -1), "int32")
+    if count is None:
+        if tracing():
+            raise ValueError("bincount() in a compiled function needs `count`: how many numbers to count is part of a shape.")
+        found = to_numpy(x)
+        if found.size and found.min() < 0:
+            raise ValueError(f"bincount() counts numbers from 0 on; {found.min()} is among them.")
+        count = max(int(found.max(initial=-1)) + 1, minlength)
+        if count == 0:
+            return functions.zeros(0, "int32" if weights is None else float32, device=x.device)
+    return functions.bincount(x, count, None if weights is None else functions.cast(reshape(weights, -1), float32))
 
 
-def _at_least(x: Any, ndim: int) -> Tensor:
-    x = asarray(x)
-    return reshape(x, (*[1] * (ndim - x.ndim), *x.shape)) if x.ndim < ndim else x
-
-
-def hstack(arrays: Sequence[Any], /) -> Tensor:
-    """Tensors side by side: along the second dimension, vectors along their only one."""
-    tensors = [_at_least(a, 1) for a in arrays]
-    return concat(tensors, axis=0 if tensors and tensors[0].ndim == 1 else 1)
-
-
-def vstack(arrays: Sequence[Any], /) -> Tensor:
-    """Tensors below each other; vectors count as rows."""
-    return concat([_at_least(a, 2) for a in arrays], axis=0)
+def histogram(x: Any, /, bins: int | Sequence[float] = 10, range: tuple[float, float] | None = None, density: bool = False) -> tuple[Tensor, Tensor]:
+    """How many elements lie in each of some equal parts of a range, or between given edges, as int32, and the edges; the last edge belongs to the last
+    part. Without a range it goes from the least element to the largest: the device is waited for. With `density`, shares per unit instead of counts."""
+    x = reshape(x, -1)
+    x = x if x.dtype.is_floating else functions.cast(x, float32)
+    if isinstance(bins, int) and range is None and x.size == 0:
+        range = (0.0, 1.0)
+    if isinstance(bins, int) and bins < 1:
+        raise ValueError(f"histogram() needs at least 1 part; it was given {bins}.")
+    if isinstance(bins, int) and range is not None and not float(range[0]) <= float(range[1]):
+        raise ValueError(f"histogram(): the range {range} ends before it begins.")
+    if isinstance(bins, int) and range is None and tracing():
+        raise ValueError("histogram() in a compiled function needs a range.")
+    edges = np.histogram_bin_edges(to_numpy(x) if range is None else np.zeros(0), bins, range) if isinstance(bins, int) else np.asarray(bins, np.float64)
+    if edges.ndim != 1 or edges.size < 2 or np.any(np.diff(edges) < 0):
+        raise ValueError("histogram() needs at least 2 edges in ascending order.")
+    if isinstance(bins, int):
+        counts = functions.histogram(x, bins, float(edges[0]), float(edges[-1]))
+    else:
+        ascending, borders = functions.sort(functions.cast(x, float32))[0], array(edges.astype(np.float32), device=x.device)
+        below = functions.searchsorted(ascending, borders[:-1])
+        counts = functions.concat([below[1:], functions.searchsorted(ascending, borders[-1:], True)], 0) - below
+    shown = array(edges.astype(np.float32), device=x.device)
+    if density:
+        return functions.cast(counts, float32) / functions.cast(functions.sum(counts), float32) / functions.sub(shown[1:], shown[:-1]), shown
+    return counts, shown

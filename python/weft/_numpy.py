@@ -2,45 +2,107 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._array import array, asarray, to_numpy
 from ._core import Device, Tensor, functions
 from ._shapes import Axis, axis_of, concat, full, reshape
-from ._types import boolean, result_type
+from ._types import boolean, iinfo, result_type, to_dtype
 
-__all__ = ["allclose", "argmax", "argmin", "argsort", "array_equal", "astype", "clip", "conj", "copysign", "cummax", "cummin", "cumprod", "cumsum",
-           "cumulative_prod", "cumulative_sum", "diff", "divide", "dot", "einsum", "hypot", "imag", "isclose", "isin", "matmul", "nonzero", "positive",
-           "pow", "prod", "real", "searchsorted", "signbit", "sort", "std", "sum", "take", "take_along_axis", "tensordot", "unique_all",
-           "unique_counts", "unique_inverse", "unique_values", "var", "vecdot", "where"]
+__all__ = ["all", "allclose", "any", "argmax", "argmin", "argsort", "array_equal", "astype", "clip", "copysign", "count_nonzero", "cummax",
+           "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diff", "divide", "hypot", "isin", "max", "mean", "min", "nextafter",
+           "nonzero", "positive", "pow", "prod", "round", "searchsorted", "signbit", "sort", "std", "sum", "take", "take_along_axis", "unique_all",
+           "unique_counts", "unique_inverse", "unique_values", "var", "where"]
 
 
 # Types and values.
 
+def nextafter(x1: Any, x2: Any, /) -> Tensor:
+    """The next number of the type from x1 towards x2. The host computes it: waits for the device."""
+    a, b = asarray(x1), asarray(x2)
+    kind = result_type(a, b)
+    if str(kind).rpartition(".")[2] not in ("float32", "float16"):
+        raise TypeError(f"nextafter() needs float32 or float16; it was given {a.dtype} and {b.dtype}.")
+    return array(np.nextafter(to_numpy(functions.cast(a, kind)), to_numpy(functions.cast(b, kind))), kind, device=a.device)
+
+
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Device | None = None) -> Tensor:
-    """The values as another element type."""
-    return functions.cast(asarray(x, device=device), dtype)
+    """The values as another element type; without `copy`, the tensor itself where it has that type."""
+    x = asarray(x, device=device)
+    return x if not copy and x.dtype == to_dtype(dtype) else functions.cast(x, dtype)
+
+
+def round(x: Any, /, decimals: int = 0) -> Tensor:
+    """The nearest whole number, or the nearest with so many decimals (tens for -1, and so on); of two, the even one."""
+    x, places = asarray(x), operator.index(decimals)
+    if places == 0 or (places > 0 and not x.dtype.is_floating):
+        return functions.round(x)
+    if x.dtype.is_floating:
+        factor = 10.0 ** (places if places > 0 else -places)
+        return functions.round(x * factor) / factor if places > 0 else functions.round(x / factor) * factor
+    factor = 10 ** -places
+    below = functions.floor_divide(x, factor)
+    twice = (x - below * factor) * 2
+    up = functions.logical_or(twice > factor, functions.logical_and(twice == factor, functions.remainder(below, 2) == 1))
+    return functions.cast(below + functions.cast(up, x.dtype), x.dtype) * factor
+
+
+def _beyond(x: Tensor, bound: Any, sign: int) -> bool:
+    """Whether a whole number of Python is no bound, because all elements of the type lie on one side of it."""
+    if isinstance(bound, bool) or not isinstance(bound, int) or not x.dtype.is_integer:
+        return False
+    limits = iinfo(x.dtype)
+    return bound < limits.min if sign < 0 else bound > limits.max
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     """x, but at least `min` and at most `max`, where these are given; numbers or tensors."""
     x = asarray(x)
-    if min is not None:
+    if min is not None and not _beyond(x, min, -1):
         x = functions.maximum(x, min)
-    return x if max is None else functions.minimum(x, max)
+    return x if max is None or _beyond(x, max, 1) else functions.minimum(x, max)
+
+
+# Reductions. Over no axes at all, `axis=()`, each element is reduced by itself.
+
+def over(function: Any, x: Any, axis: Any, keepdims: bool, **choices: Any) -> Tensor:
+    if isinstance(axis, (tuple, list)) and not axis:
+        x, axis, keepdims = functions.unsqueeze(x, 0), 0, False
+    made: Tensor = function(x, axis, keepdims=keepdims, **choices)
+    return made
+
+
+def _typed(function: Any, x: Any, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
+    """In a type that is asked for, sums and products go round its range."""
+    if dtype is None:
+        return over(function, x, axis, keepdims)
+    return functions.cast(over(function, functions.cast(x, dtype), axis, keepdims), dtype)
 
 
 def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The sum over some axes, or over all."""
-    return functions.sum(x if dtype is None else functions.cast(x, dtype), axis, keepdims)
+    return _typed(functions.sum, x, axis, dtype, keepdims)
 
 
 def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The product over some axes, or over all."""
-    return functions.prod(x if dtype is None else functions.cast(x, dtype), axis, keepdims)
+    return _typed(functions.prod, x, axis, dtype, keepdims)
+
+
+def _plain(name: str) -> Any:
+    described = getattr(functions, name)
+
+    def run(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        return over(described, x, axis, keepdims)
+
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = described.__doc__
+    return run
+
+
+max, min, mean, any, all, count_nonzero = (_plain(name) for name in ("max", "min", "mean", "any", "all", "count_nonzero"))
 
 
 def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
@@ -87,6 +149,8 @@ def _cumulative(function: Any, first: int) -> Any:
 
 
 cumulative_sum, cumulative_prod = _cumulative(cumsum, 0), _cumulative(cumprod, 1)
+cumulative_sum.__doc__ = "Running sums along an axis, which only a vector may leave out; with `include_initial`, a 0 stands before them."
+cumulative_prod.__doc__ = "Running products along an axis, which only a vector may leave out; with `include_initial`, a 1 stands before them."
 
 
 def sort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
@@ -151,32 +215,51 @@ def unique_values(x: Any, /) -> Tensor:
     return array(np.unique(to_numpy(x), equal_nan=False), x.dtype, device=x.device)
 
 
-def unique_counts(x: Any, /) -> tuple[Tensor, Tensor]:
+class UniqueCounts(NamedTuple):
+    values: Tensor
+    counts: Tensor
+
+
+class UniqueInverse(NamedTuple):
+    values: Tensor
+    inverse_indices: Tensor
+
+
+class UniqueAll(NamedTuple):
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
+
+
+def unique_counts(x: Any, /) -> UniqueCounts:
     """The different elements, and how often each is there. Waits for the device."""
     x = asarray(x)
     values, counts = np.unique(to_numpy(x), return_counts=True, equal_nan=False)
-    return array(values, x.dtype, device=x.device), array(counts.astype(np.int32), device=x.device)
+    return UniqueCounts(array(values, x.dtype, device=x.device), array(counts.astype(np.int32), device=x.device))
 
 
-def unique_inverse(x: Any, /) -> tuple[Tensor, Tensor]:
+def unique_inverse(x: Any, /) -> UniqueInverse:
     """The different elements, and for each element of x which one it is. Waits for the device."""
     x = asarray(x)
     values, inverse = np.unique(to_numpy(x), return_inverse=True, equal_nan=False)
-    return array(values, x.dtype, device=x.device), array(inverse.reshape(x.shape).astype(np.int32), device=x.device)
+    return UniqueInverse(array(values, x.dtype, device=x.device), array(inverse.reshape(x.shape).astype(np.int32), device=x.device))
 
 
-def unique_all(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def unique_all(x: Any, /) -> UniqueAll:
     """The different elements, where each is first, which one each element is, and how often. Waits for the device."""
     x = asarray(x)
     values, first, inverse, counts = np.unique(to_numpy(x), return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
     rest = (array(a.astype(np.int32), device=x.device) for a in (first, inverse.reshape(x.shape), counts))
-    return (array(values, x.dtype, device=x.device), *rest)  # type: ignore[return-value]
+    return UniqueAll(array(values, x.dtype, device=x.device), *rest)
 
 
-def diff(x: Any, /, *, axis: int = -1, n: int = 1) -> Tensor:
-    """Differences of neighbours along an axis, n times."""
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
+    """Differences of neighbours along an axis, n times; `prepend` and `append` stand before and behind x at first."""
     made = asarray(x)
     place = axis_of(axis, made.ndim, "diff")
+    if prepend is not None or append is not None:
+        made = concat([asarray(part) for part in (prepend, made, append) if part is not None], axis=place)
     for _ in range(n):
         count = made.shape[place] - 1
         if count < 0:
@@ -186,73 +269,20 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1) -> Tensor:
     return made
 
 
-# Products.
-
-def matmul(x1: Any, x2: Any, /) -> Tensor:
-    """The matrix product of the last two dimensions; the others are batches that broadcast. Vectors count as a row, or a column."""
-    a, b = asarray(x1), asarray(x2)
-    if a.ndim == 0 or b.ndim == 0:
-        raise ValueError("matmul() needs tensors with dimensions; * multiplies by a number.")
-    kind = result_type(a, b)
-    wide_a = functions.unsqueeze(a, 0) if a.ndim == 1 else a
-    wide_b = functions.unsqueeze(b, 1) if b.ndim == 1 else b
-    if wide_a.shape[-1] != wide_b.shape[-2]:
-        raise ValueError(f"matmul(): shapes {a.shape} and {b.shape} do not fit: {wide_a.shape[-1]} columns and {wide_b.shape[-2]} rows.")
-    if kind.is_floating or kind.is_quantized:
-        made = functions.matmul(functions.cast(wide_a, kind) if not a.dtype.is_quantized else wide_a,
-                                functions.cast(wide_b, kind) if not b.dtype.is_quantized else wide_b)
-    else:  # sums of products, exactly
-        made = functions.unsqueeze(functions.cast(wide_a, kind), -1) * functions.unsqueeze(functions.cast(wide_b, kind), -3)
-        made = functions.any(made, -2) if kind == boolean else functions.cast(functions.sum(made, -2), kind)
-    gone = [*([-2] if a.ndim == 1 else []), *([-1] if b.ndim == 1 else [])]
-    return functions.squeeze_axes(made, gone) if gone else made
+def var(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False, ddof: float = 0) -> Tensor:
+    """The variance over some axes, or over all: the mean of the squared distances from the mean. The number of elements that it is divided by is
+    less by `correction`, which numpy calls ddof."""
+    return over(functions.var, x, axis, keepdims, correction=correction or ddof)
 
 
-def dot(a: Any, b: Any, /) -> Tensor:
-    """The product of two numbers or tensors, of two vectors (one number), or of matrices."""
-    x, y = asarray(a), asarray(b)
-    if x.ndim == 0 or y.ndim == 0:
-        return x * y
-    return matmul(x, y) if y.ndim <= 2 else functions.tensordot_axes(x, y, [-1], [-2])
-
-
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
-    """Sums of products along an axis."""
-    a, b = asarray(x1), asarray(x2)
-    return functions.cast(functions.sum(a * b, axis), result_type(a, b))
-
-
-def tensordot(x1: Any, x2: Any, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
-    """The sum of products over the last dimensions of one and the first ones of another, or over pairs of dimensions."""
-    if isinstance(axes, int):
-        return functions.tensordot(x1, x2, axes)
-    return functions.tensordot_axes(x1, x2, *axes)
-
-
-def einsum(subscripts: str, /, *operands: Any) -> Tensor:
-    """Sums of products by the letters of the dimensions: "ij,jk->ik" is the matrix product."""
-    return functions.einsum(subscripts, operands)
-
-
-def var(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
-    """The variance over some axes, or over all: the mean of the squared distances from the mean."""
-    return functions.var(x, axis, correction=correction, keepdims=keepdims)
-
-
-def std(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
+def std(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False, ddof: float = 0) -> Tensor:
     """The standard deviation, the square root of var()."""
-    return functions.std(x, axis, correction=correction, keepdims=keepdims)
-
-
-def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Whether |a - b| <= atol + rtol * |b|. What is infinite is close to itself alone, and NaN to nothing, or with `equal_nan` to NaN."""
-    close = functions.isclose(a, b, rtol, atol)
-    return functions.logical_or(close, functions.logical_and(functions.isnan(a), functions.isnan(b))) if equal_nan else close
+    return over(functions.std, x, axis, keepdims, correction=correction or ddof)
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether all elements of two tensors are close to each other. Waits for the device."""
-    return bool(functions.all(isclose(a, b, rtol, atol, equal_nan)))
+    return bool(functions.all(functions.isclose(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a: Any, b: Any) -> bool:
@@ -277,7 +307,7 @@ def hypot(x1: Any, x2: Any, /) -> Tensor:
     large, small = functions.maximum(a, b), functions.minimum(a, b)
     ratio = functions.where(large == 0, 0.0, small / functions.where(large == 0, 1.0, large))
     length = large * functions.sqrt(1.0 + ratio * ratio)
-    return functions.where(functions.isinf(large), float("inf"), length)
+    return functions.where(functions.logical_or(functions.isinf(a), functions.isinf(b)), float("inf"), length)
 
 
 def signbit(x: Any, /) -> Tensor:
@@ -293,24 +323,14 @@ def copysign(x1: Any, x2: Any, /) -> Tensor:
     return functions.where(signbit(b), functions.neg(size), size)
 
 
-def real(x: Any, /) -> Tensor:
-    """x itself: there are no complex numbers."""
-    return asarray(x)
-
-
-def conj(x: Any, /) -> Tensor:
-    """x itself: there are no complex numbers."""
-    return asarray(x)
-
-
-def imag(x: Any, /) -> Tensor:
-    """0 everywhere: there are no complex numbers."""
-    return functions.zeros_like(x)
+def _left(x1: Any, x2: Any) -> Any:
+    """A number of Python's beside a tensor as it is, everything else as a tensor."""
+    return x1 if isinstance(x2, Tensor) and isinstance(x1, (bool, int, float)) and not isinstance(x1, np.generic) else asarray(x1)
 
 
 def divide(x1: Any, x2: Any, /) -> Tensor:
     """x1 / x2; of integers in float32."""
-    made: Tensor = asarray(x1) / x2 if not isinstance(x2, Tensor) else x1 / x2
+    made: Tensor = _left(x1, x2) / x2
     return made
 
 
@@ -321,5 +341,5 @@ def positive(x: Any, /) -> Tensor:
 
 def pow(x1: Any, x2: Any, /) -> Tensor:
     """x1 to the power of x2; of integers an integer."""
-    made: Tensor = asarray(x1) ** x2 if not isinstance(x2, Tensor) or isinstance(x1, Tensor) else x1**x2
+    made: Tensor = _left(x1, x2) ** x2
     return made

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import _core
 from ._core import Device
-from ._device import default_device
+from ._device import default_device, has_default_device, set_default_device
 
 __all__ = ["Profile", "profile", "profiled_device"]
 
@@ -35,7 +35,10 @@ class Profile:
 
 @contextmanager
 def profile(path: str | os.PathLike[str] | None = None, *, device: Device | None = None) -> Iterator[Profile]:
-    """Times what is computed in a `with` block, on a device of profiled_device(): shows a table at the end, or writes a trace to a file."""
+    """Times what is computed in a `with` block, on a device of profiled_device(): shows a table at the end, or writes a trace to a file. Where no
+    device has been used so far, such a one is opened and is the default one from then on."""
+    if device is None and not has_default_device():
+        set_default_device(profiled_device())
     on = device or default_device()
     found = Profile()
     on.synchronize()

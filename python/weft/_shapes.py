@@ -15,7 +15,7 @@ from ._types import boolean, float32, int32, int64, result_type, to_dtype
 
 __all__ = ["arange", "broadcast_arrays", "broadcast_shapes", "concat", "empty", "expand_dims", "eye", "full", "full_like", "linspace",
            "matrix_transpose", "meshgrid", "moveaxis", "pad", "permute_dims", "repeat", "reshape", "roll", "split", "squeeze", "stack",
-           "tile", "transpose", "tri", "unstack"]
+           "tile", "transpose", "tri", "tril", "triu", "unstack"]
 
 Axis = int | Sequence[int] | None
 
@@ -34,8 +34,11 @@ def _default(value: Any) -> Any:
 
 # New tensors.
 
-def full(shape: int | Sequence[int], fill_value: float | bool, dtype: Any = None, *, device: Device | None = None) -> Tensor:
-    """A tensor of equal elements, in the type of the value unless another one is given."""
+def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """A tensor of equal elements, in the type of the value unless another one is given; or values that are repeated to a shape."""
+    if isinstance(fill_value, (list, tuple, np.ndarray, Tensor)):  # repeated, as numpy does it
+        one = asarray(fill_value, dtype, device=device)
+        return functions.broadcast_to(one, shape)
     if not isinstance(fill_value, (bool, int, float, np.generic)):
         raise TypeError(f"full(): the value is {fill_value!r}; a number is needed.")
     kind = to_dtype(dtype) if dtype is not None else _default(fill_value)
@@ -77,9 +80,14 @@ def arange(start: float, /, stop: float | None = None, step: float = 1, *, dtype
     return functions.arange(count, float(start), float(step), kind, device=device)
 
 
-def linspace(start: float, stop: float, /, num: int = 50, *, dtype: Any = None, device: Device | None = None, endpoint: bool = True) -> Tensor:
-    """`num` numbers at equal distances from start to stop; without `endpoint`, stop would be the next one."""
+def linspace(start: Any, stop: Any, /, num: int = 50, *, dtype: Any = None, device: Device | None = None, endpoint: bool = True) -> Tensor:
+    """`num` numbers at equal distances from start to stop, along a new first dimension for those of tensors; without `endpoint`, stop would be the
+    next one."""
     kind = to_dtype(dtype) if dtype is not None else float32
+    if isinstance(start, (list, tuple, np.ndarray, Tensor)) or isinstance(stop, (list, tuple, np.ndarray, Tensor)):
+        first, last = broadcast_arrays(start, stop)
+        parts = functions.reshape(functions.linspace(0.0, 1.0, num, endpoint, float32, device=first.device), (num, *[1] * first.ndim))
+        return functions.cast(first + (last - first) * parts, kind)
     return functions.linspace(float(start), float(stop), num, endpoint, kind, device=device)
 
 
@@ -93,9 +101,25 @@ def tri(n_rows: int, n_cols: int | None = None, k: int = 0, dtype: Any = None, *
     return functions.tri(n_rows, n_cols, k, float32 if dtype is None else dtype, device=device)
 
 
+def _square(x: Any) -> Tensor:
+    """A vector as the rows of a square matrix, as numpy has it."""
+    x = asarray(x)
+    return functions.broadcast_to(x, (x.shape[0], x.shape[0])) if x.ndim == 1 else x
+
+
+def tril(x: Any, /, k: int = 0) -> Tensor:
+    """Matrices with 0 above a diagonal: 0 the main one, 1 the one above it."""
+    return functions.tril(_square(x), k)
+
+
+def triu(x: Any, /, k: int = 0) -> Tensor:
+    """Matrices with 0 below a diagonal: 0 the main one, 1 the one above it."""
+    return functions.triu(_square(x), k)
+
+
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
     """Each of some vectors along a dimension of its own and repeated along those of the others."""
-    return functions.meshgrid(arrays, indexing) if arrays else []
+    return functions.meshgrid([reshape(a, -1) for a in arrays], indexing) if arrays else []
 
 
 # Shapes.

@@ -5,7 +5,7 @@ from typing import Any
 
 from ._core import Device, dtype
 from ._device import default_device
-from ._types import ALL, float32, int32, isdtype
+from ._types import ALL, bfloat16, float16, float32, int32, isdtype
 
 __all__ = ["__array_namespace_info__"]
 
@@ -26,7 +26,8 @@ class _Info:
         return {"real floating": float32, "integral": int32, "indexing": int32}
 
     def dtypes(self, *, device: Device | None = None, kind: Any = None) -> dict[str, dtype]:
-        return {t.name: t for t in ALL if kind is None or isdtype(t, kind)}
+        """Those that the standard knows: float16 and bfloat16 are not among them."""
+        return {t.name: t for t in ALL if t not in (float16, bfloat16) and (kind is None or isdtype(t, kind))}
 
 
 def __array_namespace_info__() -> _Info:

@@ -27,6 +27,7 @@ float32, float16, bfloat16 = _named("f32"), _named("f16"), _named("bf16")
 int64, int32, int16, int8 = _named("i64"), _named("i32"), _named("i16"), _named("i8")
 uint32, uint8, boolean = _named("u32"), _named("u8"), _named("bool")
 NEAREST = {"float64": "float32", "uint16": "int32", "uint64": "int64", "complex64": "a pair of float32", "complex128": "a pair of float32"}
+WHOLE_BITS = {"f32": 24, "f16": 11, "bf16": 8}  # whole numbers of so many bits are exact
 PYTHON: dict[Any, dtype] = {float: float32, int: int32, bool: boolean}
 ALL = (float32, float16, bfloat16, int64, int32, int16, int8, uint32, uint8, boolean)
 
@@ -66,7 +67,7 @@ def numpy_type(kind: dtype) -> np.dtype[Any] | None:
 def _equal(self: dtype, other: object) -> bool:
     if isinstance(other, dtype):
         return self.short_name == other.short_name
-    if other is None or isinstance(other, (Tensor, str)):
+    if other is None or isinstance(other, Tensor):
         return False
     try:
         return to_dtype(other).short_name == self.short_name
@@ -82,9 +83,18 @@ def _reduce(self: dtype) -> Any:
     return dtype, (self.short_name,)
 
 
+def _for_numpy(self: dtype) -> np.dtype[Any]:
+    """numpy's type for the same elements: np.zeros(3, x.dtype)."""
+    found = numpy_type(self)
+    if found is None:
+        raise TypeError(f"numpy has no type for {name_of(self)}.")
+    return found
+
+
 dtype.__eq__ = _equal  # type: ignore[method-assign,assignment]
 dtype.__repr__ = _repr  # type: ignore[method-assign,assignment]
 dtype.__reduce__ = _reduce  # type: ignore[method-assign,assignment]
+dtype.__numpy_dtype__ = property(_for_numpy)  # type: ignore[attr-defined]
 dtype.name = property(name_of)  # type: ignore[assignment]
 
 
@@ -119,6 +129,8 @@ def result_type(*arrays_and_dtypes: Any) -> dtype:
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether every value of one type is a value of another."""
     kind, target = to_dtype(from_.dtype if isinstance(from_, Tensor) else from_), to_dtype(to)
+    if kind.is_integer and target.is_floating and 8 * kind.itemsize - (not kind.is_unsigned) > WHOLE_BITS[target.short_name]:
+        return False
     return bool(_promote(kind, target) == target)
 
 

@@ -1,4 +1,4 @@
-"""The extension "linalg" of the Array API standard, as far as the device computes it: docs/python.md lists what is missing."""
+"""The extension "linalg" of the Array API standard. The device computes it, but for decompositions: those wait for it, and have no gradients."""
 from __future__ import annotations
 
 from math import inf
@@ -6,12 +6,13 @@ from typing import Any, Literal
 
 from ._array import asarray
 from ._core import Tensor, functions
+from ._decompositions import eig, eigh, eigvals, eigvalsh, matrix_rank, pinv, qr, slogdet, svd, svdvals
 from ._described import cross, outer
-from ._numpy import matmul, tensordot, vecdot
-from ._shapes import Axis, matrix_transpose
+from ._products import matmul, tensordot, vecdot
+from ._shapes import Axis, axis_of, matrix_transpose
 
-__all__ = ["cholesky", "cross", "det", "diagonal", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "outer", "solve",
-           "tensordot", "trace", "vecdot", "vector_norm"]
+__all__ = ["cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
+           "matrix_transpose", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm"]
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
@@ -54,17 +55,40 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: fl
     return functions.norm(x, ord, axis, keepdims)
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: float | Literal["fro"] | None = "fro") -> Tensor:
-    """The norms of matrices: "fro" the root of all squares, 1 and -1 the largest and the smallest sum of a column, inf and -inf of a row."""
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro") -> Tensor:
+    """The norms of matrices: "fro" the root of all squares, 1 and -1 the largest and the smallest sum of a column, inf and -inf of a row; 2, -2 and
+    "nuc" the largest, the smallest and the sum of the singular values, which the host computes."""
     x = asarray(x)
     if ord in ("fro", None):
         return functions.norm(x, 2, (-2, -1), keepdims)
+    if ord in (2, -2, "nuc"):
+        sizes = svdvals(x)
+        made = functions.sum(sizes, -1) if ord == "nuc" else functions.max(sizes, -1) if ord == 2 else functions.min(sizes, -1)
+        return functions.reshape(made, (*made.shape, 1, 1)) if keepdims else made
     if ord not in (1, -1, inf, -inf):
-        raise NotImplementedError(f"matrix_norm(): there is no norm {ord!r}; there are 'fro', 1, -1, inf and -inf.")
+        raise ValueError(f"matrix_norm(): there is no norm {ord!r}; there are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf.")
     sums = functions.sum(functions.abs(x), -2 if ord in (1, -1) else -1, True)
     rest = -1 if ord in (1, -1) else -2
     made = functions.max(sums, rest, True) if ord in (1, inf) else functions.min(sums, rest, True)
     return made if keepdims else functions.squeeze_axes(made, (-2, -1))
+
+
+def norm(x: Any, ord: float | Literal["fro", "nuc"] | None = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The norm of a vector (one axis), of matrices (two axes), or the root of the sum of all squares: numpy's function of this name."""
+    x = asarray(x)
+    if axis is None and ord is None:
+        return functions.norm(x, 2, None, keepdims)
+    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    if len(axes) == 1:
+        if isinstance(ord, str):
+            raise ValueError(f"norm(): {ord!r} is a norm of matrices; one axis is named.")
+        return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        raise ValueError(f"norm() is of one axis or of two; there are {len(axes)}.")
+    made = matrix_norm(functions.movedim(x, axes, (-2, -1)), keepdims=False, ord="fro" if ord is None else ord)
+    for place in sorted(axis_of(a, x.ndim, "norm") for a in axes) if keepdims else ():
+        made = functions.unsqueeze(made, place)
+    return made
 
 
 def matrix_power(x: Any, n: int, /) -> Tensor:

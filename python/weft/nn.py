@@ -12,7 +12,6 @@ from . import _core, random
 from ._array import array
 from ._core import Tensor, functions
 from ._model import cross_entropy as _cross_entropy
-from ._model import group_norm
 from ._transform import _scalar
 from ._transform import _state as _gradients
 from ._types import float32
@@ -237,7 +236,7 @@ class GroupNorm(Module):
         self.groups, self.eps, self.axis = groups, eps, axis
 
     def forward(self, x: Tensor) -> Tensor:
-        return group_norm(x, self.groups, self.weight, self.bias, self.eps, self.axis)
+        return F.group_norm(x, self.groups, self.weight, self.bias, self.eps, self.axis)
 
 
 class BatchNorm(Module):

@@ -34,6 +34,11 @@ class Model:
         self.operations = model.operations()
         self.unsupported = model.unsupported()
 
+    def shapes(self) -> dict[str, Port]:
+        """The types and shapes of all values of the graph by name. Extents that follow from those that inputs leave open are formulas of their names:
+        "batch", "2*sequence + 1". Nothing is computed."""
+        return {name: Port(*port) for name, port in self._model.shapes().items()}
+
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
         """The results by name, of inputs by name."""
         return self._model.run(dict(inputs))

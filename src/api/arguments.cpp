@@ -1,6 +1,7 @@
 #include "api/arguments.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base/format.hpp"
@@ -42,6 +43,25 @@ std::vector<std::uint32_t> axes_in(std::string_view function, const std::vector<
     out.push_back(number);
   }
   return out;
+}
+
+std::optional<Shape> resolved(const Extents& extents, std::uint64_t count) {
+  Shape shape;
+  std::optional<std::size_t> open;
+  std::uint64_t known = 1;
+  for (const std::int64_t extent : extents.values) {
+    if (extent < -1 || (extent == -1 && open)) return std::nullopt;
+    if (extent == -1) {
+      open = shape.size();
+    } else if (__builtin_mul_overflow(known, static_cast<std::uint64_t>(extent), &known)) {
+      known = std::numeric_limits<std::uint64_t>::max();  // as many elements as no tensor has
+    }
+    shape.push_back(extent == -1 ? 1 : static_cast<std::uint64_t>(extent));
+  }
+  if (!open) return shape;
+  if (known == 0 || count % known != 0) return std::nullopt;
+  shape[*open] = count / known;
+  return shape;
 }
 
 Tensor reorder(const Tensor& x, const std::vector<std::uint32_t>& order, const Where& where) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,11 +13,16 @@ namespace weft {
 /// Throws weft::Error with the text and, in brackets, which function was called and where.
 [[noreturn]] void refuse(std::string_view function, const Where& where, const std::string& text);
 
-/// The number of an axis from the front, of a tensor or a result with so many dimensions; negative ones count from the end.
+/// The number of an axis from the front, of a tensor or a result with so many dimensions; negative
+/// ones count from the end.
 std::uint32_t axis_in(std::string_view function, int axis, const Shape& shape, const Where& where);
 /// The same for several, of which none may come twice.
 std::vector<std::uint32_t> axes_in(std::string_view function, const std::vector<int>& axes,
                                    const Shape& shape, const Where& where);
+
+/// Extents as a shape of `count` elements: one that is -1 follows from the others. Nothing where
+/// that cannot be; extents without -1 are not compared with the count.
+std::optional<Shape> resolved(const Extents& extents, std::uint64_t count);
 
 /// `x` with its dimensions in another order.
 Tensor reorder(const Tensor& x, const std::vector<std::uint32_t>& order, const Where& where);

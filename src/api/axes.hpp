@@ -8,7 +8,8 @@
 
 namespace weft {
 
-/// The number of an axis of `x` from the front; negative ones count from the end. An error names `function` and the place.
+/// The number of an axis of `x` from the front; negative ones count from the end. An error names
+/// `function` and the place.
 std::uint32_t axis_of(std::string_view function, In x, int axis);
 
 /// `x` with the axis as its last dimension, and the way back.

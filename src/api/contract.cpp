@@ -1,5 +1,5 @@
-// Sums of products by letters of dimensions: each letter is one extent. Tensors are multiplied in pairs, and the order of
-// pairs is the one with the fewest multiplications.
+// Sums of products by letters of dimensions: each letter is one extent. Tensors are multiplied in
+// pairs, and the order of pairs is the one with the fewest multiplications.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -103,7 +103,8 @@ class Contraction {
       }
     }
     if (gone.empty()) return term;
-    // Sums on the way are kept in f32; those of integers go round the range of their type, as products do.
+    // Sums on the way are kept in f32; those of integers go round the range of their type, as
+    // products do.
     const DType type = term.tensor.dtype();
     if (is_float(type)) return {left, sum(In(term.tensor.to(DType::f32, where_), where_), gone)};
     return {left, sum(In(term.tensor, where_), gone).to(type, where_)};

@@ -3,12 +3,14 @@
 #include <string_view>
 
 #include "api/arguments.hpp"
+#include "api/pairs.hpp"
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/segments/segments.hpp"
 #include "weft/device.hpp"
 #include "weft/math.hpp"
+#include "weft/neighbours.hpp"
 
 namespace weft {
 namespace {
@@ -115,6 +117,18 @@ Csr csr_from_coo(In values, const Tensor& rows, const Tensor& columns, std::uint
           gather(In(columns, at), order, 0)};
 }
 
+Csr csr_coalesce(In values, const Tensor& starts, const Tensor& indices) {
+  need_csr("csr_coalesce", values.tensor, starts, indices, values.where);
+  const Where& at = values.where;
+  const std::uint64_t count = values.tensor.size();
+  if (count == 0) return {values.tensor, starts, indices};
+  const Pairs places = distinct_pairs(csr_rows(In(starts, at), count), indices, at);
+  const Tensor sums =
+      segment_sum(In(values.tensor.reshape({count, 1}, at), at), places.numbers, places.count);
+  return {sums.reshape({places.count}, at), starts_of(places.rows, starts.size() - 1, at),
+          places.columns};
+}
+
 Tensor csr_to_dense(In values, const Tensor& starts, const Tensor& indices, std::uint64_t columns) {
   need_csr("csr_to_dense", values.tensor, starts, indices, values.where);
   const Where& at = values.where;
@@ -128,6 +142,24 @@ Tensor csr_to_dense(In values, const Tensor& starts, const Tensor& indices, std:
   return scatter_add(In(zeros, at), places, values.tensor.to(DType::f32, at), 0)
       .reshape({rows, columns}, at)
       .to(values.tensor.dtype(), at);
+}
+
+Tensor csr_add(In values, const Tensor& starts, const Tensor& indices, const Tensor& x) {
+  need_csr("csr_add", values.tensor, starts, indices, values.where);
+  need("csr_add", "x", x, values.where);
+  const Where& at = values.where;
+  if (x.shape().size() != 2 || x.shape()[0] + 1 != starts.size() || !is_float(x.dtype())) {
+    refuse("csr_add", at,
+           formatted("csr_add with starts {} needs x [rows, columns] of a float type; it is {}.",
+                     describe(starts), describe(x)));
+  }
+  if (values.tensor.size() == 0 || x.size() == 0) return x;
+  const Tensor rows = csr_rows(In(starts, at), values.tensor.size());
+  const Tensor places = In(rows, at) * static_cast<double>(x.shape()[1]) + In(indices, at);
+  const Tensor flat = x.to(DType::f32, at).reshape({x.size()}, at);
+  return scatter_add(In(flat, at), places, values.tensor.to(DType::f32, at), 0)
+      .reshape(x.shape(), at)
+      .to(x.dtype(), at);
 }
 
 Csr csr_transpose(In values, const Tensor& starts, const Tensor& indices, std::uint64_t columns) {
@@ -179,6 +211,24 @@ Tensor csr_sampled_matmul(In starts, const Tensor& indices, const Tensor& x, con
   const Tensor columns = embedding(In(y, at), indices);
   return sum(In(rows.to(DType::f32, at) * In(columns.to(DType::f32, at), at), at), {1})
       .to(x.dtype(), at);
+}
+
+Tensor csr_row_sums(In values, const Tensor& starts) {
+  need_values("csr_row_sums", values.tensor, values.where);
+  need_whole("csr_row_sums", "starts", starts, values.where);
+  const Where& at = values.where;
+  const std::uint64_t count = values.tensor.size();
+  if (starts.size() == 0) {
+    refuse("csr_row_sums", at, "csr_row_sums needs starts i32 [rows + 1]; they are i32[0].");
+  }
+  const Shape shape{starts.size() - 1};
+  if (count == 0 || starts.size() == 1) {
+    return starts.device().full(shape, 0, values.tensor.dtype(), at);
+  }
+  return reduced(Segment::sum, starts, numbers(starts, count, at), {},
+                 values.tensor.to(DType::f32, at).reshape({count, 1}, at), at)
+      .reshape(shape, at)
+      .to(values.tensor.dtype(), at);
 }
 
 Tensor csr_softmax(In values, const Tensor& starts) {

@@ -7,6 +7,7 @@
 
 #include "base/format.hpp"
 #include "gpu/lifetime.hpp"
+#include "graph/adopt.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
@@ -18,27 +19,42 @@ Device::Device(const DeviceChoice& choice) {
   gpu::DeviceOptions options;
   options.adapter = choice.adapter;
   if (choice.safe) options.mode = gpu::Mode::safe;
+  options.check_indices = choice.check_indices;
   data_ = std::make_shared<DeviceData>(unwrap(gpu::Device::create(options)));
 }
 
 std::string Device::name() const { return data_->device.info().name; }
 bool Device::is_software() const { return data_->device.info().is_software(); }
 
-Tensor Device::upload(DType dtype, const Shape& shape, std::span<const std::byte> bytes) const {
-  Tensor tensor = graph::new_tensor(data_, dtype, shape);
+namespace {
+
+Tensor upload_once(const std::shared_ptr<DeviceData>& data, DType dtype, const Shape& shape,
+                   std::span<const std::byte> bytes) {
+  Tensor tensor = graph::new_tensor(data, dtype, shape);
+  const std::lock_guard lock(data->mutex);
   const graph::Storage& storage = graph::storage_of(tensor);
   if (storage.view.bytes().size() != bytes.size()) {
     throw Error(ErrorCode::invalid_argument,
                 formatted("A tensor of shape {} has {} elements; {} values were given.",
                           ops::describe(shape), tensor.size(), bytes.size() / size_of(dtype)));
   }
-  const std::lock_guard lock(data_->mutex);
-  unwrap(data_->device.write(gpu::whole(storage.buffer), bytes));
-  if (gpu::recovers_automatically(data_->device)) {
+  unwrap(data->device.write(gpu::whole(storage.buffer), bytes));
+  if (gpu::recovers_automatically(data->device)) {
     const auto copy = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
     graph::keep_bytes(Access::value(tensor).node, [copy](const auto& put) { put(*copy); });
   }
   return tensor;
+}
+
+}  // namespace
+
+Tensor Device::upload(DType dtype, const Shape& shape, std::span<const std::byte> bytes) const {
+  try {
+    return upload_once(data_, dtype, shape, bytes);
+  } catch (const Error& error) {
+    if (!graph::recovered_from(*data_, error)) throw;
+  }
+  return upload_once(data_, dtype, shape, bytes);
 }
 
 Tensor Device::empty(const Shape& shape, DType dtype) const {
@@ -77,6 +93,7 @@ void Device::synchronize() const {
     return data_->device;
   }();
   unwrap(device.synchronize());
+  graph::take_report(*data_);
 }
 
 Kernel Access::kernel(KernelData data) {
@@ -130,6 +147,8 @@ void Kernel::run(std::span<const Tensor> tensors, std::array<std::uint32_t, 3> w
     std::shared_ptr<Node> node = Access::value(tensors[i]).node;
     while (node->rule->view != nullptr && !node->inputs.empty()) node = node->inputs.front().node;
     graph::finish_readers(*node);
+    if (node->computed()) graph::make_private(*node);
+    graph::note_change(node);
   }
   std::vector<gpu::Slice> bindings;
   for (std::size_t i = 0; i < tensors.size(); ++i) {

@@ -70,7 +70,8 @@ class Letters {
     return parts;
   }
 
-  /// The letters of a tensor's dimensions. Those that "..." stands for count from the last one as characters below 'A'.
+  /// The letters of a tensor's dimensions. Those that "..." stands for count from the last one as
+  /// characters below 'A'.
   [[nodiscard]] std::string term_of(std::size_t i, const Shape& shape) {
     const Parts parts = parts_of(written_[i]);
     const std::size_t named = parts.before.size() + parts.behind.size();

@@ -4,12 +4,14 @@
 
 #include "base/format.hpp"
 #include "graph/node.hpp"
+#include "weft/shape.hpp"
 #include "weft/tensor.hpp"
 
 namespace weft {
 namespace {
 
-/// What the indices before this one have made of the tensor, and of its shape without the dimensions that went.
+/// What the indices before this one have made of the tensor, and of its shape without the
+/// dimensions that went.
 struct Walk {
   Tensor tensor;
   Shape shape{};
@@ -33,12 +35,30 @@ void take_place(Walk& walk, const Tensor& x, std::int64_t place) {
   ++walk.axis;  // gone from the shape
 }
 
+/// The elements of a slice with a negative step: those of one that goes forward, turned round.
+void take_backwards(Walk& walk, const Slice& slice, std::int64_t extent) {
+  const auto place = [&](std::optional<std::int64_t> given, std::int64_t otherwise) {
+    if (!given) return otherwise;
+    return std::clamp<std::int64_t>(*given + (*given < 0 ? extent : 0), -1, extent - 1);
+  };
+  const std::int64_t start = place(slice.start, extent - 1);
+  const std::int64_t stop = place(slice.stop, -1);
+  // No step is longer than the dimension, so that its negative is a number too.
+  const std::int64_t step = -std::max(slice.step, -std::max<std::int64_t>(extent, 1));
+  const std::int64_t count = start > stop ? (start - stop + step - 1) / step : 0;
+  const std::int64_t first = count == 0 ? 0 : start - (count - 1) * step;
+  walk.tensor = walk.tensor.slice(walk.axis, first, static_cast<std::uint64_t>(count),
+                                  static_cast<std::uint64_t>(step), walk.where);
+  if (count > 1) walk.tensor = flip({walk.tensor, walk.where}, walk.axis);
+  walk.shape.push_back(static_cast<std::uint64_t>(count));
+  ++walk.axis;
+}
+
 void take_slice(Walk& walk, const Tensor& x, const Slice& slice) {
   const auto extent =
       static_cast<std::int64_t>(walk.tensor.shape()[static_cast<std::size_t>(walk.axis)]);
-  if (slice.step < 1) {
-    refuse(x, formatted("The step of a slice is positive; it is {}.", slice.step), walk.where);
-  }
+  if (slice.step == 0) refuse(x, "The step of a slice is 0.", walk.where);
+  if (slice.step < 0) return take_backwards(walk, slice, extent);
   const auto place = [&](std::optional<std::int64_t> given, std::int64_t otherwise) {
     const std::int64_t from_front =
         given.value_or(otherwise) + (given.value_or(0) < 0 ? extent : 0);
@@ -46,13 +66,14 @@ void take_slice(Walk& walk, const Tensor& x, const Slice& slice) {
   };
   const std::int64_t start = place(slice.start, 0);
   const std::int64_t stop = std::max(start, place(slice.stop, extent));
-  const std::int64_t count = (stop - start + slice.step - 1) / slice.step;
-  const bool whole = count == extent && slice.step == 1;
+  const std::int64_t step = std::min(slice.step, std::max<std::int64_t>(extent, 1));
+  const std::int64_t count = (stop - start + step - 1) / step;
+  const bool whole = count == extent && step == 1;
   if (!whole) {
     // An empty slice starts at the front: there may be no element at its own start.
     walk.tensor =
         walk.tensor.slice(walk.axis, count == 0 ? 0 : start, static_cast<std::uint64_t>(count),
-                          static_cast<std::uint64_t>(slice.step), walk.where);
+                          static_cast<std::uint64_t>(step), walk.where);
   }
   walk.shape.push_back(static_cast<std::uint64_t>(count));
   ++walk.axis;

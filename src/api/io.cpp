@@ -1,6 +1,9 @@
 #include "weft/io.hpp"
 
+#include <map>
 #include <memory>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/format.hpp"
@@ -40,12 +43,17 @@ Tensor upload(const Device& device, DType dtype, const Shape& shape,
   return tensor;
 }
 
-/// A tensor of a file, which comes back from there when the device is lost: `file` holds the mapping that `bytes` lie in.
+/// A tensor of a file, which comes back from there when the device is lost: `file` holds the
+/// mapping that `bytes` lie in.
+template <class File>
 Tensor from_file(const Device& device, DType dtype, const Shape& shape,
-                 std::span<const std::byte> bytes, const std::shared_ptr<const void>& file) {
+                 std::span<const std::byte> bytes, const std::shared_ptr<const File>& file) {
   // Any byte but 0 is true: booleans come as bytes and are made 0 and 1.
   Tensor tensor = upload(device, dtype == DType::boolean ? DType::u8 : dtype, shape, bytes);
-  graph::keep_bytes(Access::value(tensor).node, [bytes, file](const auto& put) { put(bytes); });
+  graph::keep_bytes(Access::value(tensor).node, [bytes, file](const auto& put) {
+    unwrap(file->check_unchanged());
+    put(bytes);
+  });
   return tensor.to(dtype);
 }
 
@@ -96,13 +104,62 @@ void save_safetensors(const std::filesystem::path& path, const NamedTensors& con
                         path.string(), type));
 }
 
+using Views = std::vector<const gguf::TensorView*>;
+
+/// The matrices of a file that one product may take at once (see the pass `join`): of one quantized
+/// type, with rows of one length, and with names that differ in their last two parts, as
+/// "blk.3.attn_q.weight" and "blk.3.attn_k.weight" do.
+std::map<std::tuple<std::string, DType, std::uint64_t>, Views> neighbours(const gguf::File& file) {
+  std::map<std::tuple<std::string, DType, std::uint64_t>, Views> out;
+  for (const gguf::TensorView& view : file.tensors()) {
+    const auto dtype = dtype_from_name(gguf::find_type(view.type)->name);
+    if (!dtype || !is_quantized(*dtype) || view.shape.size() != 2) continue;
+    const std::string front = view.name.substr(0, view.name.rfind('.'));
+    out[{front.substr(0, front.rfind('.')), *dtype, view.shape[1]}].push_back(&view);
+  }
+  return out;
+}
+
+/// Makes tensors of a file that lie in one buffer, as many as a binding holds.
+void load_together(const Device& device, DType dtype, const Views& views,
+                   const std::shared_ptr<const gguf::File>& file, NamedTensors& out) {
+  const auto& data = Access::data(device);
+  const std::uint64_t most = data->device.caps().max_binding / 2;
+  for (std::size_t first = 0, next = 0; first < views.size(); first = next) {
+    std::vector<Shape> shapes;
+    std::uint64_t bytes = 0;
+    for (; next < views.size() && (next == first || bytes + views[next]->bytes.size() <= most);
+         ++next) {
+      bytes += views[next]->bytes.size();
+      shapes.push_back(views[next]->shape);
+    }
+    const std::vector<Tensor> tensors = graph::new_tensors(data, dtype, shapes);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const gguf::TensorView& view = *views[first + i];
+      const graph::Storage storage = graph::storage_of(tensors[i]);
+      {
+        const std::lock_guard lock(data->mutex);
+        unwrap(data->device.write({storage.buffer, storage.view.offset, view.bytes.size()},
+                                  view.bytes));
+      }
+      graph::keep_bytes(Access::value(tensors[i]).node,
+                        [bytes = view.bytes, file](const auto& put) { put(bytes); });
+      out.tensors.emplace(view.name, tensors[i]);
+    }
+  }
+}
+
 NamedTensors load_gguf(const Device& device, const std::filesystem::path& path) {
   const auto file = std::make_shared<const gguf::File>(unwrap(gguf::File::open(path)));
   NamedTensors out;
   for (const auto& [key, value] : file->metadata()) {
     if (const auto* text = std::get_if<std::string>(&value)) out.texts.emplace(key, *text);
   }
+  for (const auto& [key, views] : neighbours(*file)) {
+    load_together(device, std::get<DType>(key), views, file, out);
+  }
   for (const gguf::TensorView& view : file->tensors()) {
+    if (out.tensors.contains(view.name)) continue;
     const std::string_view type = gguf::find_type(view.type)->name;
     const auto dtype = dtype_from_name(type);
     if (!dtype || view.shape.size() > ops::max_rank) {
@@ -119,7 +176,8 @@ NamedTensors load_safetensors(const Device& device, const std::filesystem::path&
   NamedTensors out;
   out.texts = file->metadata();
   for (const safetensors::TensorView& view : file->tensors()) {
-    const auto dtype = safetensors::dtype_of(view.type);
+    // Floats of 8 bits come as their bits, which from_f8() makes numbers of.
+    const auto dtype = view.type.starts_with("F8_") ? DType::u8 : safetensors::dtype_of(view.type);
     if (!dtype) refuse(path, view.name, view.type);
     if (view.shape.size() > ops::max_rank) {
       throw Error(ErrorCode::unsupported,

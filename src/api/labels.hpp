@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// On a device in safe mode, a label that is known already and not below `classes` is an error. In fast mode nothing waits
-/// for the device: such a row counts for nothing.
+/// On a device in safe mode, a label that is known already and not below `classes` is an error. In
+/// fast mode nothing waits for the device: such a row counts for nothing.
 void check_labels(std::string_view function, const Tensor& labels, std::uint64_t classes,
                   const Where& where);
 

@@ -70,6 +70,39 @@ Tensor bent(const Pair& p, double limit, double scale) {
   return where(p.at(less(p.at(apart), p.number(limit))), inner, outer);
 }
 
+/// Against labels of which a share is spread evenly over all classes.
+Tensor smoothed_cross_entropy(In logits, const Tensor& labels, const CrossEntropyOptions& options) {
+  const auto at = [&](const Tensor& t) { return In(t, logits.where); };
+  need("cross_entropy", "its labels", labels, logits.where);
+  const double share = options.label_smoothing;
+  if (!(share >= 0) || share > 1) {
+    refuse("cross_entropy", logits.where,
+           formatted("cross_entropy needs a label_smoothing from 0 to 1; it is {}.", share));
+  }
+  // This also says what does not fit.
+  CrossEntropyOptions each = options;
+  each.reduction = Reduction::none;
+  each.label_smoothing = 0;
+  const Tensor rows = cross_entropy(logits, labels, each).to(DType::f32, logits.where);
+  const Tensor values = logits.tensor.to(DType::f32, logits.where);
+  const auto last = static_cast<Dims::value_type>(values.shape().size() - 1);
+  // The mean over all classes of their losses.
+  const Tensor even = logsumexp(at(values), {-1}) - at(mean(at(values), {last}));
+  const Tensor smooth = at(rows) * (1 - share) + at(at(even) * share);
+  const auto reduced = [&](const Tensor& losses) {
+    return options.reduction == Reduction::none ? losses : sum(at(losses));
+  };
+  if (is_float(labels.dtype())) {
+    return options.reduction == Reduction::mean ? mean(at(smooth)) : reduced(smooth);
+  }
+  const Tensor counted =
+      counted_labels(labels, values.shape().back(), options.ignored, logits.where);
+  const Tensor none = values.device().full({}, 0, DType::f32, logits.where);
+  const Tensor losses = where(at(counted), smooth, none);
+  if (options.reduction != Reduction::mean) return reduced(losses);
+  return sum(at(losses)) / at(sum(at(counted_numbers(counted, logits.where))));
+}
+
 }  // namespace
 
 Tensor mse_loss(In x, const Tensor& target, Reduction reduction) {
@@ -176,6 +209,7 @@ Tensor nll_loss(In x, const Tensor& labels, const NllOptions& options) {
 Tensor cross_entropy(In logits, const Tensor& labels) { return cross_entropy(logits, labels, {}); }
 
 Tensor cross_entropy(In logits, const Tensor& labels, const CrossEntropyOptions& options) {
+  if (options.label_smoothing != 0) return smoothed_cross_entropy(logits, labels, options);
   const graph::CrossEntropyAttributes attributes{
       static_cast<ops::cross_entropy::Reduction>(options.reduction), options.ignored};
   const bool shares = labels && is_float(labels.dtype());
@@ -184,39 +218,6 @@ Tensor cross_entropy(In logits, const Tensor& labels, const CrossEntropyOptions&
                          logits.where);
   check_labels("cross_entropy", labels, logits.tensor.shape().back(), logits.where);
   return y;
-}
-
-Tensor cross_entropy(In logits, const Tensor& labels, const CrossEntropyOptions& options,
-                     double label_smoothing) {
-  const auto at = [&](const Tensor& t) { return In(t, logits.where); };
-  need("cross_entropy", "its labels", labels, logits.where);
-  if (!(label_smoothing >= 0) || label_smoothing > 1) {
-    refuse(
-        "cross_entropy", logits.where,
-        formatted("cross_entropy needs a label_smoothing from 0 to 1; it is {}.", label_smoothing));
-  }
-  if (label_smoothing == 0) return cross_entropy(logits, labels, options);
-  // This also says what does not fit.
-  CrossEntropyOptions each = options;
-  each.reduction = Reduction::none;
-  const Tensor rows = cross_entropy(logits, labels, each).to(DType::f32, logits.where);
-  const Tensor values = logits.tensor.to(DType::f32, logits.where);
-  const auto last = static_cast<Dims::value_type>(values.shape().size() - 1);
-  // The mean over all classes of their losses.
-  const Tensor even = logsumexp(at(values), {-1}) - at(mean(at(values), {last}));
-  const Tensor smooth = at(rows) * (1 - label_smoothing) + at(at(even) * label_smoothing);
-  const auto reduced = [&](const Tensor& losses) {
-    return options.reduction == Reduction::none ? losses : sum(at(losses));
-  };
-  if (is_float(labels.dtype())) {
-    return options.reduction == Reduction::mean ? mean(at(smooth)) : reduced(smooth);
-  }
-  const Tensor counted =
-      counted_labels(labels, values.shape().back(), options.ignored, logits.where);
-  const Tensor none = values.device().full({}, 0, DType::f32, logits.where);
-  const Tensor losses = where(at(counted), smooth, none);
-  if (options.reduction != Reduction::mean) return reduced(losses);
-  return sum(at(losses)) / at(sum(at(counted_numbers(counted, logits.where))));
 }
 
 Tensor cosine_similarity(In a, const Tensor& b, int axis, double eps) {

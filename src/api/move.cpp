@@ -44,8 +44,9 @@ void check_values(std::string_view what, const Tensor& indices, std::uint64_t co
   }
 }
 
-/// On a device in safe mode, an index that is known already and lies outside is an error. In fast mode, and in a page, nothing
-/// waits for the device here: such an index gives zeros, or goes nowhere.
+/// On a device in safe mode, an index that is known already and lies outside is an error. In fast
+/// mode, and in a page, nothing waits for the device here: such an index gives zeros, or goes
+/// nowhere.
 void check_indices(std::string_view what, const Tensor& indices, std::uint64_t count, Where where) {
   const Node& node = *Access::value(indices).node;
   if (!gpu::checks_elements(node.device->device)) return;
@@ -103,7 +104,15 @@ Tensor pad(In x, const Shape& low, const Shape& high, Edge edge) {
                   ops::describe(shape), low.size(), high.size(),
                   graph::describe_place("pad", x.where)));
   }
-  for (std::size_t i = 0; i < shape.size(); ++i) shape[i] += low[i] + high[i];
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (__builtin_add_overflow(shape[i], low[i], &shape[i]) ||
+        __builtin_add_overflow(shape[i], high[i], &shape[i])) {
+      throw Error(ErrorCode::invalid_argument,
+                  formatted("pad cannot add {} and {} elements to a tensor of shape {} ({}).",
+                            low[i], high[i], ops::describe(x.tensor.shape()),
+                            graph::describe_place("pad", x.where)));
+    }
+  }
   const ops::border::Mode mode = edge == Edge::replicate  ? ops::border::Mode::replicate
                                  : edge == Edge::circular ? ops::border::Mode::circular
                                                           : ops::border::Mode::reflect;
@@ -122,9 +131,15 @@ Tensor roll(In x, const std::vector<std::int64_t>& places) {
                   ops::describe(x.tensor.shape()), places.size(),
                   graph::describe_place("roll", x.where)));
   }
+  // A whole turn changes nothing.
+  std::vector<std::int64_t> rest = places;
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    const auto extent = static_cast<std::int64_t>(x.tensor.shape()[i]);
+    rest[i] = extent == 0 ? 0 : rest[i] % extent;
+  }
   return moved(x, [&](const Tensor& t) {
     return make(kinds::border,
-                graph::BorderAttributes{places, t.shape(), ops::border::Mode::circular}, {t},
+                graph::BorderAttributes{rest, t.shape(), ops::border::Mode::circular}, {t},
                 x.where);
   });
 }
@@ -170,7 +185,8 @@ Sorted sorted_plain(In x, std::uint64_t count, bool descending) {
   return {Access::tensor({node, 0}), Access::tensor({node, 1})};
 }
 
-/// Equal elements keep their order: sorted by the low words first and then by the high ones, 64 bits are in order.
+/// Equal elements keep their order: sorted by the low words first and then by the high ones, 64
+/// bits are in order.
 Sorted sorted_wide(In x, std::uint64_t count, bool descending) {
   const std::uint64_t all = x.tensor.shape().back();
   const int last = -1;

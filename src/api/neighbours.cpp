@@ -7,11 +7,16 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
+#include "graph/kinds.hpp"
+#include "graph/node.hpp"
+#include "ops/nearest/nearest.hpp"
 #include "weft/device.hpp"
 #include "weft/shape.hpp"
 
 namespace weft {
 namespace {
+
+using ops::nearest::Metric;
 
 constexpr std::uint64_t query_rows = 2048;  // of a tile of products
 constexpr std::uint64_t point_rows = 8192;
@@ -47,6 +52,37 @@ Sorted best(const Tensor& queries, const Tensor& points, const Tensor& squares, 
   return kept;
 }
 
+/// As knn() for more neighbours than the kernel keeps lists of: scores of tiles in memory, the best
+/// of each, and of all tiles.
+Neighbours many_neighbours(const Tensor& a, const Tensor& b, std::uint64_t k, bool euclidean,
+                           bool cosine, const Where& at) {
+  const Tensor squares = euclidean ? sum(In(b * In(b, at), at), {1}) : Tensor();
+  std::vector<Tensor> distances;
+  std::vector<Tensor> indices;
+  for (std::uint64_t first = 0; first < a.shape()[0]; first += query_rows) {
+    const std::uint64_t count = std::min(query_rows, a.shape()[0] - first);
+    const Tensor rows = slice_rows(a, first, count, at);
+    const Tensor found = best(rows, b, squares, k, at).indices;
+    // Distances of what was found, without the errors of products, and in their order.
+    const Tensor near =
+        embedding(In(b, at), found.reshape({count * k}, at)).reshape({count, k, a.shape()[1]}, at);
+    const Tensor query = rows.reshape({count, 1, a.shape()[1]}, at);
+    Tensor size;
+    if (euclidean) {
+      const Tensor apart = near - In(query, at);
+      size = sqrt(In(sum(In(apart * In(apart, at), at), {2}), at));
+    } else {
+      const Tensor products = sum(In(near * In(query, at), at), {2});
+      size = cosine ? 1.0 - In(products, at) : products;
+    }
+    const Sorted order = sort(In(size, at), -1, !euclidean && !cosine);
+    distances.push_back(order.values);
+    indices.push_back(gather(In(found, at), order.indices, 1));
+  }
+  if (distances.size() == 1) return {distances[0], indices[0]};
+  return {concat(distances, 0, at), concat(indices, 0, at)};
+}
+
 }  // namespace
 
 Neighbours knn(In queries, const Tensor& points, std::uint64_t k, const KnnOptions& options) {
@@ -79,31 +115,15 @@ Neighbours knn(In queries, const Tensor& points, std::uint64_t k, const KnnOptio
     a = unit(a, at);
     b = unit(b, at);
   }
-  const Tensor squares = euclidean ? sum(In(b * In(b, at), at), {1}) : Tensor();
-  std::vector<Tensor> distances;
-  std::vector<Tensor> indices;
-  for (std::uint64_t first = 0; first < left[0]; first += query_rows) {
-    const std::uint64_t count = std::min(query_rows, left[0] - first);
-    const Tensor rows = slice_rows(a, first, count, at);
-    const Tensor found = best(rows, b, squares, k, at).indices;
-    // Distances of what was found, without the errors of products, and in their order.
-    const Tensor near =
-        embedding(In(b, at), found.reshape({count * k}, at)).reshape({count, k, left[1]}, at);
-    const Tensor query = rows.reshape({count, 1, left[1]}, at);
-    Tensor size;
-    if (euclidean) {
-      const Tensor apart = near - In(query, at);
-      size = sqrt(In(sum(In(apart * In(apart, at), at), {2}), at));
-    } else {
-      const Tensor products = sum(In(near * In(query, at), at), {2});
-      size = cosine ? 1.0 - In(products, at) : products;
-    }
-    const Sorted order = sort(In(size, at), -1, !euclidean && !cosine);
-    distances.push_back(order.values);
-    indices.push_back(gather(In(found, at), order.indices, 1));
+  if (k <= ops::nearest::most_neighbours) {
+    const auto metric = euclidean ? Metric::euclidean : (cosine ? Metric::cosine : Metric::inner);
+    const auto node = graph::make_node(
+        graph::kinds::nearest,
+        graph::NearestAttributes{.count = k, .metric = static_cast<std::uint32_t>(metric)}, {a, b},
+        at);
+    return {Access::tensor({node, 0}), Access::tensor({node, 1})};
   }
-  if (distances.size() == 1) return {distances[0], indices[0]};
-  return {concat(distances, 0, at), concat(indices, 0, at)};
+  return many_neighbours(a, b, k, euclidean, cosine, at);
 }
 
 Tensor bincount(In x, std::uint64_t count, const Tensor& weights) {
@@ -126,16 +146,20 @@ Tensor bincount(In x, std::uint64_t count, const Tensor& weights) {
 Tensor histogram(In x, std::uint64_t bins, double low, double high) {
   need("histogram", "x", x.tensor, x.where);
   const Where& at = x.where;
-  if (!is_float(x.tensor.dtype()) || bins == 0 || !(low < high) || !std::isfinite(high - low)) {
+  // The edges are made on the host; f32 tells no more of them apart in an ordinary range.
+  constexpr std::uint64_t most_bins = std::uint64_t{1} << 24U;
+  if (!is_float(x.tensor.dtype()) || bins == 0 || bins > most_bins || !(low < high) ||
+      !std::isfinite(high - low)) {
     refuse("histogram", at,
-           formatted("histogram needs floats, at least one bin and low < high; it was given {}, {} "
+           formatted("histogram needs floats, 1 to {} bins and low < high; it was given {}, {} "
                      "bins, {} and {}.",
-                     describe(x.tensor), bins, low, high));
+                     most_bins, describe(x.tensor), bins, low, high));
   }
   const std::uint64_t n = x.tensor.size();
   const Device device = x.tensor.device();
   const Tensor values = x.tensor.to(DType::f32, at).reshape({n}, at);
-  // Edges in double, so that each is the nearest f32; an element belongs behind the edges that are not above it.
+  // Edges in double, so that each is the nearest f32; an element belongs behind the edges that are
+  // not above it.
   std::vector<float> edges(bins + 1);
   for (std::uint64_t i = 0; i <= bins; ++i) {
     edges[i] =
@@ -198,7 +222,8 @@ Sorted extreme_indices(std::string_view function, In x, int axis, bool largest) 
                             .arange(n, 0, 1, DType::i32, at)
                             .reshape(shape, at)
                             .broadcast_to(x.tensor.shape(), at);
-  // An element that equals the extreme so far is its last place; NaN equals nothing, but is one as well.
+  // An element that equals the extreme so far is its last place; NaN equals nothing, but is one as
+  // well.
   Tensor found = equal(x, values);
   if (is_float(x.tensor.dtype())) found = logical_or(In(found, at), isnan(x));
   const Tensor marked = where(In(found, at), places, x.tensor.device().full({}, 0, DType::i32, at));

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
+#include "api/arguments.hpp"
 #include "api/axes.hpp"
+#include "api/einsum.hpp"
 #include "api/types.hpp"
 #include "base/format.hpp"
 #include "base/nearby.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
+#include "weft/shape.hpp"
 
 namespace weft {
 
@@ -49,7 +53,7 @@ namespace {
 
 /// factor · x + bias, in the type that x and the numbers have together.
 Tensor line(In x, double factor, double bias) {
-  const bool fraction = factor != std::trunc(factor);
+  const bool fraction = !std::isfinite(factor) || factor != std::trunc(factor);
   return map("scale", {beside(x, fraction ? factor : bias), x.where}, {factor, bias});
 }
 
@@ -70,8 +74,7 @@ Tensor operator+(double a, In b) { return line(b, 1, a); }
 Tensor operator-(double a, In b) { return line(b, -1, a); }
 Tensor operator*(double a, In b) { return line(b, a, -0.0); }
 Tensor operator/(double a, In b) {
-  const Tensor inverse = map("reciprocal", b);
-  return a == 1 ? inverse : inverse * a;
+  return a == 1 ? map("reciprocal", b) : map("scalar_div", b, {a});
 }
 
 namespace {
@@ -184,14 +187,67 @@ Tensor normalize(In x, int axis, float eps) {
   return norm_along("normalize", ops::norm::Kind::l2, x, {}, {}, eps, axis);
 }
 
-Tensor group_norm(In x, std::uint64_t groups, const Tensor& weight, const Tensor& bias, float eps) {
-  return make(kinds::norm, graph::NormAttributes{ops::norm::Kind::group, eps, groups},
-              {x.tensor, weight, bias}, x.where);
+Tensor group_norm(In x, std::uint64_t groups, const Tensor& weight, const Tensor& bias, float eps,
+                  int axis) {
+  const graph::NormAttributes attributes{ops::norm::Kind::group, eps, groups};
+  const std::uint32_t channels = axis_of("group_norm", x, axis);
+  if (channels == 1) return make(kinds::norm, attributes, {x.tensor, weight, bias}, x.where);
+  if (channels == 0) {
+    throw Error(ErrorCode::invalid_argument,
+                formatted("group_norm needs its channels behind the batch, which is axis 0; the "
+                          "axis is {} of a tensor of shape {} ({}).",
+                          axis, ops::describe(x.tensor.shape()),
+                          graph::describe_place("group_norm", x.where)));
+  }
+  const int from = static_cast<int>(channels);
+  const Tensor first = movedim(x, from, 1);
+  const Tensor y = make(kinds::norm, attributes, {first, weight, bias}, x.where);
+  return movedim({y, x.where}, 1, from);
 }
 
+namespace {
+
+/// Whether elements are whole numbers or booleans.
+bool is_whole(const Tensor& t) { return !is_float(t.dtype()) && !is_quantized(t.dtype()); }
+
+/// A product of matrices of integers, which goes round the range of their type: sums of products by
+/// letters.
+Tensor whole_product(In a, const Tensor& b, const MatmulOptions& options) {
+  const Shape& left = a.tensor.shape();
+  const Shape& right = b.shape();
+  if (left.size() < 2 || right.size() < 2 || left.back() != right[right.size() - 2]) {
+    refuse("matmul", a.where,
+           formatted("matmul needs [..., M, K] and [..., K, N]; the shapes are {} and {}.",
+                     ops::describe(left), ops::describe(right)));
+  }
+  // Batches are counted from the matrices on, so that they meet as in broadcasting.
+  const auto batches = [](std::size_t rank) {
+    std::string letters;
+    for (std::size_t i = rank - 2; i-- > 0;) letters += static_cast<char>('0' + i);
+    return letters;
+  };
+  const std::string all = batches(std::max(left.size(), right.size()));
+  const Tensor y = contract("matmul", {batches(left.size()) + "mk", batches(right.size()) + "kn"},
+                            all + "mn", {a.tensor, b}, a.where);
+  return options.dtype ? y.to(*options.dtype, a.where) : y;
+}
+
+}  // namespace
+
 Tensor matmul(In a, const Tensor& b, const MatmulOptions& options) {
+  if (a.tensor && b && is_whole(a.tensor) && is_whole(b)) return whole_product(a, b, options);
+  if (a.tensor && b && is_whole(a.tensor) != is_whole(b)) {
+    const DType common = promote(a.tensor.dtype(), b.dtype());
+    if (is_float(common)) {
+      return matmul({a.tensor.to(common, a.where), a.where}, b.to(common, a.where), options);
+    }
+  }
   graph::MatmulAttributes attributes;
-  attributes.dtype = options.dtype.value_or(a.tensor.dtype());
+  attributes.dtype = a.tensor ? a.tensor.dtype() : DType::f32;
+  if (a.tensor && b && is_float(attributes.dtype) && is_float(b.dtype())) {
+    attributes.dtype = promote(attributes.dtype, b.dtype());
+  }
+  attributes.dtype = options.dtype.value_or(attributes.dtype);
   attributes.allow_f16 = options.allow_f16;
   return make(kinds::matmul, attributes, {a.tensor, b}, a.where);
 }

@@ -12,7 +12,8 @@ namespace kinds = graph::kinds;
 
 namespace {
 
-/// Numbers in a row, where the first may come from the device: they are inputs of a step, so that it can be replayed.
+/// Numbers in a row, where the first may come from the device: they are inputs of a step, so that
+/// it can be replayed.
 Tensor row_of(In weights, const Tensor& first, const std::vector<double>& rest) {
   const Device device = weights.tensor.device();
   const auto row = [&](double head, const std::vector<double>& tail) {
@@ -27,7 +28,8 @@ Tensor rate_of(In weights, double lr, const Tensor& learning_rate) {
   return learning_rate ? learning_rate : weights.tensor.device().full({1}, lr);
 }
 
-/// rate, beta1, beta2, eps, decay, 1 / (1 - beta1^step) and 1 / (1 - beta2^step), as the kernel takes them.
+/// rate, beta1, beta2, eps, decay, 1 / (1 - beta1^step) and 1 / (1 - beta2^step), as the kernel
+/// takes them.
 Tensor adamw_numbers(In weights, const Tensor& step, const AdamWOptions& o) {
   const Tensor plain = row_of(weights, rate_of(weights, o.lr, o.learning_rate),
                               {o.beta1, o.beta2, o.eps, o.weight_decay, 1, 1});

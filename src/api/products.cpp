@@ -85,8 +85,7 @@ Tensor tensordot(In a, const Tensor& b, std::uint64_t axes) {
   return sum_of_pairs("tensordot", a, b, last, first);
 }
 
-Tensor tensordot(In a, const Tensor& b, const std::vector<int>& axes_a,
-                 const std::vector<int>& axes_b) {
+Tensor tensordot(In a, const Tensor& b, const Dims& axes_a, const Dims& axes_b) {
   need("tensordot", "a", a.tensor, a.where);
   need("tensordot", "b", b, a.where);
   if (axes_a.size() != axes_b.size()) {

@@ -6,7 +6,6 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
-#include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/device.hpp"
 #include "weft/shape.hpp"
@@ -87,10 +86,19 @@ Tensor quantized(std::string_view function, In x, const Tensor& scale,
   }
   const Laid laid = lay(function, x.tensor, scale, options.axis, options.group, x.where);
   const Tensor zero = zero_of(function, options.zero_point, scale, laid.scales, x.where);
+  const double least = options.dtype == DType::i8 ? -128 : 0;
+  const double most = least + 255;
+  const double low = options.low ? *options.low : least;
+  const double high = options.high ? *options.high : most;
+  if (low < least || high > most || low > high) {
+    refuse(function, x.where,
+           formatted("{} gives {} between {} and {}; the range {} to {} was asked for.", function,
+                     name(options.dtype), least, most, low, high));
+  }
+  Tensor q = rounded(x.tensor, scale, zero, laid, inverse, x.where);
   // Floats stop at the range of the type that they become.
-  return rounded(x.tensor, scale, zero, laid, inverse, x.where)
-      .reshape(x.tensor.shape(), x.where)
-      .to(options.dtype, x.where);
+  if (low != least || high != most) q = map("clamp", {q}, {low, high}, x.where);
+  return q.reshape(x.tensor.shape(), x.where).to(options.dtype, x.where);
 }
 
 void need_float(std::string_view function, const Tensor& x, const Where& at) {
@@ -219,9 +227,9 @@ Tensor fake_quantize(In x, const Tensor& scale, const FakeQuantizeOptions& optio
            formatted("fake_quantize needs low < high; they are {} and {}.", options.low,
                      options.high));
   }
-  const Laid laid = lay("fake_quantize", x.tensor, scale, options.axis, 0, at);
+  const Laid laid = lay("fake_quantize", x.tensor, scale, options.axis, options.group, at);
   const Tensor zero = zero_of("fake_quantize", options.zero_point, scale, laid.scales, at);
-  const Tensor wide = x.tensor.to(DType::f32, at);
+  const Tensor wide = x.tensor.to(DType::f32, at).reshape(laid.shape, at);
   const Tensor fixed = wide.detach(at);
   const Tensor by = scale.detach(at).to(DType::f32, at).reshape(laid.scales, at);
   Tensor free = map("round", {map("div", {fixed, by}, {}, at)}, {}, at);
@@ -232,38 +240,9 @@ Tensor fake_quantize(In x, const Tensor& scale, const FakeQuantizeOptions& optio
   if (zero) q = map("sub", {q, zero}, {}, at);
   const Tensor none = wide.device().full({}, 0, DType::f32, at);
   const Tensor through = where(In(within, at), wide - In(fixed, at), none);
-  return (map("mul", {q, by}, {}, at) + In(through, at)).to(x.tensor.dtype(), at);
-}
-
-Tensor matmul_integer(In a, const Tensor& b, const Tensor& a_zero, const Tensor& b_zero) {
-  return graph::make(graph::kinds::matmul_integer, {}, {a.tensor, b, a_zero, b_zero}, a.where);
-}
-
-Tensor linear_int8(In x, const Tensor& weight, const Tensor& scale, const Tensor& bias) {
-  need_float("linear_int8", x.tensor, x.where);
-  need("linear_int8", "its weight", weight, x.where);
-  need("linear_int8", "its scale", scale, x.where);
-  const Where& at = x.where;
-  const Shape& w = weight.shape();
-  if (x.tensor.shape().empty() || w.size() != 2 || weight.dtype() != DType::i8 ||
-      x.tensor.shape().back() != w[1] || (scale.size() != 1 && scale.shape() != Shape{w[0]})) {
-    refuse("linear_int8", at,
-           formatted("linear_int8 needs x […, K], a weight i8[M,K] and one scale or [M]; it was "
-                     "given {}, {} and {}.",
-                     describe(x.tensor), describe(weight), describe(scale)));
-  }
-  Shape shape = x.tensor.shape();
-  shape.back() = w[0];
-  if (x.tensor.size() == 0) return x.tensor.device().full(shape, 0, x.tensor.dtype(), at);
-  const Tensor rows = x.tensor.reshape({x.tensor.size() / w[1], w[1]}, at);
-  const Quantized q = quantize_dynamic(In(rows, at), {.per_row = true});
-  const Tensor sums = matmul_integer(In(q.values, at), weight.transpose(at)).to(DType::f32, at);
-  Tensor y =
-      map("mul",
-          {map("mul", {sums, q.scale}, {}, at), scale.size() == 1 ? scale.reshape({1}, at) : scale},
-          {}, at);
-  if (bias) y = map("add", {y, bias.to(DType::f32, at)}, {}, at);
-  return y.reshape(shape, at).to(x.tensor.dtype(), at);
+  return (map("mul", {q, by}, {}, at) + In(through, at))
+      .reshape(x.tensor.shape(), at)
+      .to(x.tensor.dtype(), at);
 }
 
 }  // namespace weft

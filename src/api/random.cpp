@@ -138,8 +138,8 @@ Tensor gumbel(In key, const Shape& shape) {
 }
 
 Tensor permutation(In key, std::uint64_t count) {
-  // Equal bits keep their order, so that a long list needs more bits than one word has: each round sorts by another
-  // word, and there are enough of them for 3 log2(count) bits.
+  // Equal bits keep their order, so that a long list needs more bits than one word has: each round
+  // sorts by another word, and there are enough of them for 3 log2(count) bits.
   const double digits = 3 * std::log2(static_cast<double>(std::max<std::uint64_t>(count, 1)));
   const std::uint64_t rounds =
       std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(digits / 32)));

@@ -28,7 +28,8 @@ struct Carried {
   Tensor cell;
 };
 
-/// The walk through the tokens that all recurrent layers share. The rows of weights belong to `gates` gates.
+/// The walk through the tokens that all recurrent layers share. The rows of weights belong to
+/// `gates` gates.
 class Walk {
  public:
   Walk(std::string_view function, std::uint64_t gates, In x, const Tensor& weight,
@@ -86,7 +87,8 @@ class Walk {
                      ops_shape(shape), describe(tensor)));
   }
 
-  /// A vector for each direction [directions, parts · hidden] as [directions, 1, parts · hidden] of f32; empty as it is.
+  /// A vector for each direction [directions, parts · hidden] as [directions, 1, parts · hidden] of
+  /// f32; empty as it is.
   [[nodiscard]] Tensor rows(std::string_view what, const Tensor& tensor,
                             std::uint64_t parts) const {
     check(what, tensor, {directions_, parts * hidden_});
@@ -155,7 +157,8 @@ class Walk {
            2 * batch_ * 4 * hidden_ * sizeof(float) <= smallest_binding;
   }
 
-  /// Goes through all tokens with a launch for each step. `of_n` is the bias of the product for the gate n of a gru().
+  /// Goes through all tokens with a launch for each step. `of_n` is the bias of the product for the
+  /// gate n of a gru().
   [[nodiscard]] Recurrent run_steps(Cell cell, const Tensor& bias, const Tensor& state,
                                     const Tensor& memory, const Tensor& of_n = {}) const {
     const bool reverse = direction_ == Direction::reverse;
@@ -187,7 +190,8 @@ class Walk {
             last(states), cell == Cell::lstm ? last(Access::tensor({node, 2})) : Tensor()};
   }
 
-  /// Goes through all tokens: `step` makes what a token leaves from x · weightᵀ + bias of that token and what was before.
+  /// Goes through all tokens: `step` makes what a token leaves from x · weightᵀ + bias of that
+  /// token and what was before.
   [[nodiscard]] Recurrent run(const Tensor& bias, Carried now,
                               const std::function<Carried(const Tensor&, const Carried&)>& step) {
     const Shape shape{tokens_, batch_, directions_ * size_};
@@ -230,7 +234,8 @@ class Walk {
         .reshape({directions_, tokens_, batch_, gates_ * hidden_}, at_);
   }
 
-  /// [directions, tokens, …] with the tokens of the direction that reads from the end in that order; its own inverse.
+  /// [directions, tokens, …] with the tokens of the direction that reads from the end in that
+  /// order; its own inverse.
   [[nodiscard]] Tensor turned(const Tensor& x) const {
     if (direction_ == Direction::forward || tokens_ == 0) return x;
     if (direction_ == Direction::reverse) return flip(In(x, at_), {1});
@@ -308,7 +313,8 @@ Recurrent gru(In x, const Tensor& weight, const Tensor& recurrent, const GruOpti
   const Tensor of_x = walk.rows("bias", options.bias, 3);
   const Tensor state = walk.start_of("state", options.state, false);
   if (options.linear_before_reset && walk.has_steps()) {
-    // The recurrent biases of r and z are added to sums like any other; that of n is multiplied by r.
+    // The recurrent biases of r and z are added to sums like any other; that of n is multiplied by
+    // r.
     Tensor both = of_x;
     if (bias) {
       const Tensor early =

@@ -51,7 +51,8 @@ Tensor scan_wide(const graph::CumsumAttributes& attributes, In x) {
   return attributes.reverse ? flip(at(y), {axis}) : y;
 }
 
-/// Running sums and products of narrow integers and booleans have the room of 32 bits; extremes keep their type.
+/// Running sums and products of narrow integers and booleans have the room of 32 bits; extremes
+/// keep their type.
 Tensor scan(const graph::CumsumAttributes& attributes, In x) {
   const DType dtype = x.tensor.dtype();
   if (dtype == DType::i64 && attributes.function != Scan::logsumexp) {
@@ -90,7 +91,8 @@ std::uint32_t complex_axis(std::string_view function, In x, int axis) {
   return axis_of(function, x, axis < 0 ? axis - 1 : axis);
 }
 
-/// Swaps an axis of complex numbers with the one before the last dimension, along which transforms go; its own inverse.
+/// Swaps an axis of complex numbers with the one before the last dimension, along which transforms
+/// go; its own inverse.
 Tensor swapped(In x, std::uint32_t axis) {
   const auto rank = static_cast<int>(x.tensor.shape().size());
   if (static_cast<int>(axis) == rank - 2) return x.tensor;
@@ -143,7 +145,8 @@ Tensor rfft(In x, int axis) {
       .slice(static_cast<int>(number), 0, n == 0 ? 0 : n / 2 + 1, 1, x.where);
 }
 
-/// Half of the elements stand for two: the real part of the inverse transform of those alone, counted twice.
+/// Half of the elements stand for two: the real part of the inverse transform of those alone,
+/// counted twice.
 Tensor irfft(In x, std::uint64_t n, int axis) {
   const std::uint32_t number = complex_axis("irfft", x, axis);
   const std::uint64_t half = x.tensor.shape()[number];

@@ -44,7 +44,7 @@ Tensor linear(In x, const Tensor& weight, const Tensor& bias, const LinearOption
   const Tensor y = is_quantized(weight.dtype())
                        ? make(kinds::linear, attributes_of(options), {x.tensor, weight}, x.where)
                              .to(x.tensor.dtype(), x.where)
-                       : matmul(x, weight.transpose(x.where));
+                       : matmul(x, weight.transpose(x.where), {.dtype = x.tensor.dtype()});
   return bias ? map("add", {y, bias}, {}, x.where) : y;
 }
 

@@ -38,7 +38,7 @@ Tensor squeeze(In x) {
   return x.tensor.reshape(shape, x.where);
 }
 
-Tensor squeeze(In x, const std::vector<int>& axes) {
+Tensor squeeze(In x, const Dims& axes) {
   Shape shape;
   const auto gone = axes_in("squeeze", axes, x.tensor.shape(), x.where);
   for (std::uint32_t i = 0; i < x.tensor.shape().size(); ++i) {
@@ -84,38 +84,25 @@ Tensor flatten(In x, int first, int last) {
   return x.tensor.reshape(flat, x.where);
 }
 
-Tensor unflatten(In x, int axis, const std::vector<std::int64_t>& extents) {
+Tensor unflatten(In x, int axis, const Extents& extents) {
   const Shape& shape = x.tensor.shape();
   const std::uint32_t at = axis_in("unflatten", axis, shape, x.where);
-  std::uint64_t known = 1;
-  std::size_t open = 0;
-  for (const std::int64_t extent : extents) {
-    if (extent == -1) {
-      ++open;
-    } else {
-      known *= static_cast<std::uint64_t>(extent);
-    }
-  }
-  const bool fits = open == 0   ? known == shape[at]
-                    : open == 1 ? known != 0 && shape[at] % known == 0
-                                : false;
-  if (!fits || extents.empty() || std::ranges::any_of(extents, [](auto e) { return e < -1; })) {
+  const std::optional<Shape> parts = resolved(extents, shape[at]);
+  if (!parts || parts->empty() || product(parts->begin(), parts->end()) != shape[at]) {
     refuse("unflatten", x.where,
            formatted("unflatten cannot divide dimension {} of the shape {} into {}.", axis,
-                     ops::describe(shape), list(extents)));
+                     ops::describe(shape), list(extents.values)));
   }
-  need_rank("unflatten", shape.size() - 1 + extents.size(), x.where);
+  need_rank("unflatten", shape.size() - 1 + parts->size(), x.where);
   Shape parted(shape.begin(), shape.begin() + at);
-  for (const std::int64_t extent : extents) {
-    parted.push_back(extent == -1 ? shape[at] / known : static_cast<std::uint64_t>(extent));
-  }
+  parted.insert(parted.end(), parts->begin(), parts->end());
   parted.insert(parted.end(), shape.begin() + at + 1, shape.end());
   return x.tensor.reshape(parted, x.where);
 }
 
-Tensor movedim(In x, int from, int to) { return movedim(x, std::vector{from}, std::vector{to}); }
+Tensor movedim(In x, int from, int to) { return movedim(x, Dims{from}, Dims{to}); }
 
-Tensor movedim(In x, const std::vector<int>& from, const std::vector<int>& to) {
+Tensor movedim(In x, const Dims& from, const Dims& to) {
   const Shape& shape = x.tensor.shape();
   const auto sources = axes_in("movedim", from, shape, x.where);
   const auto targets = axes_in("movedim", to, shape, x.where);
@@ -147,7 +134,8 @@ Tensor swapaxes(In x, int a, int b) {
   return reorder(x.tensor, order, x.where);
 }
 
-Tensor expand(In x, const std::vector<std::int64_t>& shape) {
+Tensor expand(In x, const Extents& extents) {
+  const std::vector<std::int64_t>& shape = extents.values;
   const Shape& own = x.tensor.shape();
   bool fits = shape.size() >= own.size();
   Shape out;
@@ -284,7 +272,7 @@ Tensor repeat_interleave(In x, const std::vector<std::uint64_t>& times, int axis
   return take(x, places, axis);
 }
 
-Tensor flip(In x, const std::vector<int>& axes) {
+Tensor flip(In x, const Dims& axes) {
   const Shape& shape = x.tensor.shape();
   auto turned = axes_in("flip", axes, shape, x.where);
   if (axes.empty()) {
@@ -329,7 +317,7 @@ Tensor diagonal(In x, std::int64_t offset, int axis1, int axis2) {
   const Tensor last = reorder(x.tensor, order, x.where);
   const std::uint64_t rows = shape[pair[0]];
   const std::uint64_t columns = shape[pair[1]];
-  const std::uint64_t down = offset < 0 ? static_cast<std::uint64_t>(-offset) : 0;
+  const std::uint64_t down = offset < 0 ? 0 - static_cast<std::uint64_t>(offset) : 0;
   const std::uint64_t right = offset > 0 ? static_cast<std::uint64_t>(offset) : 0;
   const std::uint64_t count =
       down >= rows || right >= columns ? 0 : std::min(rows - down, columns - right);

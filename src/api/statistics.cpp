@@ -17,8 +17,7 @@ namespace weft {
 namespace {
 
 /// The axes from the front, all where none are named, as reductions take them.
-Dims all_or(std::string_view function, const std::vector<int>& axes, const Tensor& x,
-            const Where& at) {
+Dims all_or(std::string_view function, const Dims& axes, const Tensor& x, const Where& at) {
   need(function, "x", x, at);
   auto numbers = axes_in(function, axes, x.shape(), at);
   if (axes.empty()) {
@@ -54,8 +53,7 @@ Tensor narrow(const Tensor& y, const Tensor& x, const Where& at) {
   return is_float(x.dtype()) ? y.to(x.dtype(), at) : y;
 }
 
-Tensor variance(std::string_view function, In x, const std::vector<int>& axes,
-                const VarOptions& options) {
+Tensor variance(std::string_view function, In x, const Dims& axes, const VarOptions& options) {
   const Dims dims = all_or(function, axes, x.tensor, x.where);
   const Tensor values = wide(x.tensor, x.where);
   const auto count = static_cast<double>(count_along(values, dims));
@@ -70,22 +68,23 @@ Tensor variance(std::string_view function, In x, const std::vector<int>& axes,
 
 }  // namespace
 
-Tensor var(In x, const std::vector<int>& axes, const VarOptions& options) {
+Tensor var(In x, const Dims& axes, const VarOptions& options) {
   return narrow(variance("var", x, axes, options), x.tensor, x.where);
 }
 
-Tensor std(In x, const std::vector<int>& axes, const VarOptions& options) {
+Tensor std(In x, const Dims& axes, const VarOptions& options) {
   return narrow(sqrt(In(variance("std", x, axes, options), x.where)), x.tensor, x.where);
 }
 
-Tensor logsumexp(In x, const std::vector<int>& axes, bool keep_dims) {
+Tensor logsumexp(In x, const Dims& axes, bool keep_dims) {
   const Dims dims = all_or("logsumexp", axes, x.tensor, x.where);
   const Tensor values = wide(x.tensor, x.where);
   if (count_along(values, dims) == 0) {  // the logarithm of a sum of nothing
     const Tensor none = reduced("sum", values, dims, keep_dims, x.where);
     return narrow(In(none, x.where) - std::numeric_limits<double>::infinity(), x.tensor, x.where);
   }
-  // Finite, so that infinite elements leave no difference of two infinities; constant, since it cancels.
+  // Finite, so that infinite elements leave no difference of two infinities; constant, since it
+  // cancels.
   constexpr double largest = std::numeric_limits<float>::max();
   const Tensor top = clamp(In(reduced("max", values.detach(x.where), dims, true, x.where), x.where),
                            -largest, largest);
@@ -95,7 +94,7 @@ Tensor logsumexp(In x, const std::vector<int>& axes, bool keep_dims) {
   return narrow(keep_dims ? y : without(y, dims, x.where), x.tensor, x.where);
 }
 
-Tensor norm(In x, double p, const std::vector<int>& axes, bool keep_dims) {
+Tensor norm(In x, double p, const Dims& axes, bool keep_dims) {
   const Dims dims = all_or("norm", axes, x.tensor, x.where);
   if (std::isnan(p)) refuse("norm", x.where, "norm needs a number p; it is NaN.");
   const Tensor sizes = abs(In(wide(x.tensor, x.where), x.where));
@@ -112,16 +111,19 @@ Tensor norm(In x, double p, const std::vector<int>& axes, bool keep_dims) {
     const Tensor there = where(In(not_equal(In(sizes, x.where), zero), x.where), one, zero);
     return finish(reduced("sum", there, dims, keep_dims, x.where));
   }
-  // Everything divided by the largest, so that no power is too large or too small; it cancels, so that no gradient flows
-  // through it. Where all are 0 it is 1, and the root is that of 1 until it is left out.
+  // Everything divided by the largest, so that no power is too large or too small; it cancels, so
+  // that no gradient flows through it. Where all are 0 it is 1, and the root is that of 1 until it
+  // is left out; where it is infinite or NaN it is 1 too, so that the sum is what it is.
   const Tensor top = reduced("max", sizes.detach(x.where), dims, true, x.where);
-  const Tensor scale = where(In(greater(In(top, x.where), zero), x.where), top, one);
+  const Tensor divides =
+      logical_and(In(greater(In(top, x.where), zero), x.where), isfinite(In(top, x.where)));
+  const Tensor scale = where(In(divides, x.where), top, one);
   const Tensor shares = sizes / In(scale, x.where);
   const Tensor powers =
       p == 2 ? shares * In(shares, x.where)
              : pow(In(shares, x.where), x.tensor.device().full({}, p, DType::f32, x.where));
   const Tensor total = reduced("sum", powers, dims, true, x.where);
-  const Tensor some = greater(In(total, x.where), zero);
+  const Tensor some = not_equal(In(total, x.where), zero);
   const Tensor safe = where(In(some, x.where), total, one);
   const Tensor root =
       p == 2 ? sqrt(In(safe, x.where))
@@ -130,7 +132,7 @@ Tensor norm(In x, double p, const std::vector<int>& axes, bool keep_dims) {
   return finish(keep_dims ? y : without(y, dims, x.where));
 }
 
-Tensor count_nonzero(In x, const std::vector<int>& axes, bool keep_dims) {
+Tensor count_nonzero(In x, const Dims& axes, bool keep_dims) {
   const Dims dims = all_or("count_nonzero", axes, x.tensor, x.where);
   const Tensor zero = x.tensor.device().full({}, 0, x.tensor.dtype(), x.where);
   const Tensor there = not_equal(In(x.tensor, x.where), zero).to(DType::i32, x.where);
@@ -156,12 +158,18 @@ Tensor clip(In x, std::optional<double> low, std::optional<double> high) {
     refuse("clip", x.where,
            formatted("clip needs limits with low <= high; they are {} and {}.", *low, *high));
   }
-  const bool whole = !is_float(x.tensor.dtype());
-  const double most = whole ? 0x1p31 - 1 : std::numeric_limits<double>::infinity();
-  return clamp(x, low.value_or(whole ? -0x1p31 : -most), high.value_or(most));
+  // Limits that are infinite are those of an integer type.
+  constexpr double most = std::numeric_limits<double>::infinity();
+  const double least_value = low.value_or(-most);
+  const double most_value = high.value_or(most);
+  const auto has_fraction = [](double limit) { return limit != std::trunc(limit); };
+  if (!is_float(x.tensor.dtype()) && (has_fraction(least_value) || has_fraction(most_value))) {
+    return clamp(In(wide(x.tensor, x.where), x.where), least_value, most_value);
+  }
+  return clamp(x, least_value, most_value);
 }
 
-Tensor isclose(In a, const Tensor& b, double rtol, double atol) {
+Tensor isclose(In a, const Tensor& b, double rtol, double atol, bool equal_nan) {
   need("isclose", "a", a.tensor, a.where);
   need("isclose", "b", b, a.where);
   const auto at = [&](const Tensor& t) { return In(t, a.where); };
@@ -176,11 +184,13 @@ Tensor isclose(In a, const Tensor& b, double rtol, double atol) {
       left.device().full({}, std::numeric_limits<float>::max(), DType::f32, a.where);
   const Tensor finite = less_equal(at(size), largest).broadcast_to(near.shape(), a.where);
   const Tensor both = where(at(near), finite, zeros_like(at(finite)));
-  return where(at(equal(at(left), right)), ones_like(at(finite)), both);
+  Tensor close = where(at(equal(at(left), right)), ones_like(at(finite)), both);
+  if (!equal_nan) return close;
+  return logical_or(at(close), logical_and(at(isnan(at(left))), isnan(at(right))));
 }
 
-bool allclose(In a, const Tensor& b, double rtol, double atol) {
-  const Tensor close = isclose(a, b, rtol, atol);
+bool allclose(In a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  const Tensor close = isclose(a, b, rtol, atol, equal_nan);
   return static_cast<std::uint64_t>(count_nonzero(In(close, a.where)).item<std::int32_t>()) ==
          close.size();
 }

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// i32 indices from the front: negative ones count from the end of `extent` elements.
+/// Indices from the front: negative ones count from the end of `extent` elements.
 Tensor from_front(std::string_view function, const Tensor& indices, std::uint64_t extent,
                   const Where& at) {
   need(function, "its indices", indices, at);
@@ -18,9 +18,9 @@ Tensor from_front(std::string_view function, const Tensor& indices, std::uint64_
     refuse(function, at,
            formatted("{} needs indices of i32 or i64; they are {}.", function, describe(indices)));
   }
-  const Tensor narrow = indices.to(DType::i32, at);
-  const Tensor zero = narrow.device().full({}, 0, DType::i32, at);
-  return where(In(less(In(narrow, at), zero), at), narrow + static_cast<double>(extent), narrow);
+  const Tensor zero = indices.device().full({}, 0, indices.dtype(), at);
+  const Tensor from_end = In(indices, at) + static_cast<double>(extent);
+  return where(In(less(In(indices, at), zero), at), from_end, indices);
 }
 
 }  // namespace

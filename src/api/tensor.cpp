@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
+#include <ostream>
 #include <utility>
 
+#include "api/arguments.hpp"
 #include "api/axes.hpp"
 #include "base/format.hpp"
 #include "graph/evaluate.hpp"
@@ -30,12 +33,19 @@ Shape Tensor::strides() const {
   return {view.stride.begin(), view.stride.begin() + view.rank};
 }
 
-Tensor Tensor::reshape(const Shape& shape, Where where) const {
-  if (node_ && this->shape() == shape) return *this;
-  return make(kinds::reshape, graph::ShapeAttributes{shape}, {*this}, where);
+Tensor Tensor::reshape(const Extents& extents, Where where) const {
+  std::optional<Shape> shape = resolved(extents, size());
+  if (!shape) {
+    refuse("reshape", where,
+           formatted("A tensor of shape {} cannot be reshaped to {}: one extent may be -1, where "
+                     "the others divide the number of elements.",
+                     ops::describe(this->shape()), list(extents.values)));
+  }
+  if (this->shape() == *shape) return *this;
+  return make(kinds::reshape, graph::ShapeAttributes{std::move(*shape)}, {*this}, where);
 }
 
-Tensor Tensor::permute(const std::vector<int>& order, Where where) const {
+Tensor Tensor::permute(const Dims& order, Where where) const {
   std::vector<std::uint32_t> numbers;
   for (const int axis : order) numbers.push_back(axis_of("permute", {*this, where}, axis));
   return make(kinds::permute, graph::PermuteAttributes{numbers}, {*this}, where);
@@ -102,11 +112,29 @@ std::string number(DType dtype, double value) {
   return is_float(dtype) ? formatted("{:.6g}", value) : formatted("{:.0f}", value);
 }
 
+/// The elements of a dense tensor as texts. Doubles do not hold every i64.
+std::vector<std::string> texts_of(const ops::View& view, std::span<const std::byte> bytes) {
+  std::vector<std::string> texts;
+  if (view.dtype == DType::i64) {
+    for (std::size_t at = 0; at + sizeof(std::int64_t) <= bytes.size();
+         at += sizeof(std::int64_t)) {
+      std::int64_t value = 0;
+      std::memcpy(&value, &bytes[at], sizeof value);
+      texts.push_back(formatted("{}", value));
+    }
+    return texts;
+  }
+  for (const double value : ops::load_values(view, bytes)) {
+    texts.push_back(number(view.dtype, value));
+  }
+  return texts;
+}
+
 /// Brackets round each dimension of a view, which has the first elements of a tensor of this shape.
-void print(std::string& out, const Shape& shape, const ops::View& view,
-           std::span<const double> values, std::uint32_t dim, std::uint64_t first) {
+void append_values(std::string& out, const Shape& shape, const ops::View& view,
+                   std::span<const std::string> values, std::uint32_t dim, std::uint64_t first) {
   if (dim == view.rank) {
-    out += number(view.dtype, values[first]);
+    out += values[first];
     return;
   }
   std::uint64_t below = 1;
@@ -114,12 +142,16 @@ void print(std::string& out, const Shape& shape, const ops::View& view,
   out += "[";
   for (std::uint64_t i = 0; i < view.shape[dim]; ++i) {
     if (i > 0) out += ", ";
-    print(out, shape, view, values, dim + 1, first + i * below);
+    append_values(out, shape, view, values, dim + 1, first + i * below);
   }
   out += shape[dim] > shown ? ", …]" : "]";
 }
 
 }  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  return out << tensor.to_string();
+}
 
 std::string Tensor::to_string() const {
   if (is_quantized(dtype())) {
@@ -134,7 +166,7 @@ std::string Tensor::to_string() const {
   std::vector<std::byte> bytes(view.bytes().size());
   part.read(dtype(), bytes);
   std::string out = formatted("{}{} ", ::weft::name(dtype()), ops::describe(shape()));
-  print(out, shape(), view, ops::load_values(view, bytes), 0, 0);
+  append_values(out, shape(), view, texts_of(view, bytes), 0, 0);
   return out;
 }
 

@@ -32,8 +32,7 @@ Tensor scaled(const Tensor& x, double factor, const Where& at) {
 }
 
 /// The axes of complex numbers (`complex`) or real ones, from the front; all where none are named.
-std::vector<int> axes_of(std::string_view function, In x, const std::vector<int>& axes,
-                         bool complex) {
+std::vector<int> axes_of(std::string_view function, In x, const Dims& axes, bool complex) {
   need(function, "x", x.tensor, x.where);
   Shape shape = x.tensor.shape();
   const bool fits = complex ? shape.size() >= 2 && shape.back() == 2 : !shape.empty();
@@ -52,7 +51,7 @@ std::vector<int> axes_of(std::string_view function, In x, const std::vector<int>
   return {numbers.begin(), numbers.end()};
 }
 
-double count_along(const Tensor& x, const std::vector<int>& axes) {
+double count_along(const Tensor& x, const Dims& axes) {
   double count = 1;
   for (const int axis : axes)
     count *= static_cast<double>(x.shape()[static_cast<std::size_t>(axis)]);
@@ -60,14 +59,14 @@ double count_along(const Tensor& x, const std::vector<int>& axes) {
 }
 
 /// The transform along axes from the front, without a factor.
-Tensor through(In x, const std::vector<int>& axes, bool inverse) {
+Tensor through(In x, const Dims& axes, bool inverse) {
   Tensor y = x.tensor;
   for (const int axis : axes) y = inverse ? ifft(In(y, x.where), axis) : fft(In(y, x.where), axis);
   return y;
 }
 
-Tensor complex_transform(std::string_view function, In x, const std::vector<int>& axes,
-                         std::string_view norm, bool inverse) {
+Tensor complex_transform(std::string_view function, In x, const Dims& axes, std::string_view norm,
+                         bool inverse) {
   const std::vector<int> numbers = axes_of(function, x, axes, true);
   const double n = count_along(x.tensor, numbers);
   const double factor = share(function, norm, n, inverse, x.where);
@@ -75,8 +74,7 @@ Tensor complex_transform(std::string_view function, In x, const std::vector<int>
   return scaled(through(x, numbers, inverse), inverse ? factor * n : factor, x.where);
 }
 
-Tensor of_real(std::string_view function, In x, const std::vector<int>& axes,
-               std::string_view norm) {
+Tensor of_real(std::string_view function, In x, const Dims& axes, std::string_view norm) {
   std::vector<int> numbers = axes_of(function, x, axes, false);
   const double factor = share(function, norm, count_along(x.tensor, numbers), false, x.where);
   const Tensor half = rfft(x, numbers.back());
@@ -84,7 +82,7 @@ Tensor of_real(std::string_view function, In x, const std::vector<int>& axes,
   return scaled(through(In(half, x.where), numbers, false), factor, x.where);
 }
 
-Tensor to_real(std::string_view function, In x, std::uint64_t n, const std::vector<int>& axes,
+Tensor to_real(std::string_view function, In x, std::uint64_t n, const Dims& axes,
                std::string_view norm) {
   std::vector<int> numbers = axes_of(function, x, axes, true);
   const int last = numbers.back();
@@ -95,7 +93,7 @@ Tensor to_real(std::string_view function, In x, std::uint64_t n, const std::vect
   return scaled(y, factor * count, x.where);
 }
 
-std::vector<int> two(std::string_view function, const std::vector<int>& axes, const Where& at) {
+std::vector<int> two(std::string_view function, const Dims& axes, const Where& at) {
   if (axes.empty()) return {-2, -1};
   if (axes.size() == 2) return axes;
   refuse(function, at, formatted("{} goes along two axes; {} were named.", function, axes.size()));
@@ -134,28 +132,28 @@ Tensor places(const Device& device, std::uint64_t count, std::uint64_t n, std::u
 
 }  // namespace
 
-Tensor fftn(In x, const std::vector<int>& axes, std::string_view norm) {
+Tensor fftn(In x, const Dims& axes, std::string_view norm) {
   return complex_transform("fftn", x, axes, norm, false);
 }
-Tensor ifftn(In x, const std::vector<int>& axes, std::string_view norm) {
+Tensor ifftn(In x, const Dims& axes, std::string_view norm) {
   return complex_transform("ifftn", x, axes, norm, true);
 }
-Tensor fft2(In x, const std::vector<int>& axes, std::string_view norm) {
+Tensor fft2(In x, const Dims& axes, std::string_view norm) {
   return complex_transform("fft2", x, two("fft2", axes, x.where), norm, false);
 }
-Tensor ifft2(In x, const std::vector<int>& axes, std::string_view norm) {
+Tensor ifft2(In x, const Dims& axes, std::string_view norm) {
   return complex_transform("ifft2", x, two("ifft2", axes, x.where), norm, true);
 }
-Tensor rfftn(In x, const std::vector<int>& axes, std::string_view norm) {
+Tensor rfftn(In x, const Dims& axes, std::string_view norm) {
   return of_real("rfftn", x, axes, norm);
 }
-Tensor irfftn(In x, std::uint64_t n, const std::vector<int>& axes, std::string_view norm) {
+Tensor irfftn(In x, std::uint64_t n, const Dims& axes, std::string_view norm) {
   return to_real("irfftn", x, n, axes, norm);
 }
-Tensor rfft2(In x, const std::vector<int>& axes, std::string_view norm) {
+Tensor rfft2(In x, const Dims& axes, std::string_view norm) {
   return of_real("rfft2", x, two("rfft2", axes, x.where), norm);
 }
-Tensor irfft2(In x, std::uint64_t n, const std::vector<int>& axes, std::string_view norm) {
+Tensor irfft2(In x, std::uint64_t n, const Dims& axes, std::string_view norm) {
   return to_real("irfft2", x, n, two("irfft2", axes, x.where), norm);
 }
 

@@ -9,21 +9,24 @@
 
 namespace weft {
 
-/// The function that stands for another one with an input of this type: whole numbers are rounded already, and the bits of
-/// booleans are what they are. Numbers that take the place of infinities are brought into the range of the type.
+/// The function that stands for another one with an input of this type: whole numbers are rounded
+/// already, and the bits of booleans are what they are. Numbers that take the place of infinities
+/// are brought into the range of the type.
 std::string_view adapted(std::string_view function, const std::vector<Tensor>& inputs,
                          std::array<double, 4>& scalars);
 
-/// `inputs` as an elementwise function takes them: integers become f32 where it is defined for floats alone, or where 64
-/// bits meet a float, and a condition of floats becomes booleans beside integers.
+/// `inputs` as an elementwise function takes them: integers become f32 where it is defined for
+/// floats alone, or where 64 bits meet a float, and a condition of floats becomes booleans beside
+/// integers.
 std::vector<Tensor> fitted(std::string_view function, const std::vector<Tensor>& inputs,
                            Where where);
 
-/// A tensor as it meets a number: booleans become i32, and integers f32 where the number has a fraction.
+/// A tensor as it meets a number: booleans become i32, and integers f32 where the number has a
+/// fraction.
 Tensor beside(In x, double number);
 
-/// What `f`, which only moves elements of f32, f16, bf16 and i32, makes of elements of any plain type. Others travel as i32,
-/// and those of 64 bits in two halves.
+/// What `f`, which only moves elements of f32, f16, bf16 and i32, makes of elements of any plain
+/// type. Others travel as i32, and those of 64 bits in two halves.
 Tensor moved(In x, const std::function<Tensor(const Tensor&)>& f);
 
 /// The low and the high words of 64-bit integers, both as i32.

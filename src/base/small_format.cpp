@@ -31,7 +31,17 @@ std::size_t take_number(std::string_view& text) {
   return number;
 }
 
-Spec parse(std::string_view text) {
+/// A width or precision: digits, or "{}" for the next value.
+template <class Next>
+std::size_t take_size(std::string_view& text, const Next& next) {
+  if (!text.starts_with("{}")) return take_number(text);
+  text.remove_prefix(2);
+  return next();
+}
+
+/// `next` gives the next value, where a width or a precision is one.
+template <class Next>
+Spec parse(std::string_view text, const Next& next) {
   Spec spec;
   const auto is_align = [](char c) { return c == '<' || c == '>' || c == '^'; };
   const auto take = [&](char c) {
@@ -49,8 +59,8 @@ Spec parse(std::string_view text) {
   }
   spec.prefix = take('#');
   spec.zeros = take('0');
-  spec.width = take_number(text);
-  if (take('.')) spec.precision = static_cast<int>(take_number(text));
+  spec.width = take_size(text, next);
+  if (take('.')) spec.precision = static_cast<int>(take_size(text, next));
   if (!text.empty()) spec.type = text.front();
   return spec;
 }
@@ -150,6 +160,16 @@ std::string one_value(const T& value, const Spec& spec) {
   }
 }
 
+/// A value that is a width or a precision.
+std::size_t size_value(const std::basic_format_arg<std::format_context>& value) {
+  return std::visit_format_arg(
+      []<class T>(const T& number) -> std::size_t {
+        if constexpr (std::integral<T>) return static_cast<std::size_t>(number);
+        return 0;
+      },
+      value);
+}
+
 }  // namespace
 
 std::string small_format(std::string_view text, std::format_args values) {
@@ -165,13 +185,17 @@ std::string small_format(std::string_view text, std::format_args values) {
       text.remove_prefix(2);
       continue;
     }
-    const std::size_t end = text.find('}');
+    std::size_t end = text.find('}');
+    while (end < text.size() && text.substr(1, end - 1).ends_with('{')) {
+      end = text.find('}', end + 1);
+    }
     std::string_view field = text.substr(1, end - 1);
     text.remove_prefix(end + 1);
     const std::size_t colon = std::min(field.find(':'), field.size());
     std::string_view index = field.substr(0, colon);
-    const Spec spec = parse(field.substr(std::min(colon + 1, field.size())));
     const std::size_t which = index.empty() ? next++ : take_number(index);
+    const auto size = [&] { return size_value(values.get(next++)); };
+    const Spec spec = parse(field.substr(std::min(colon + 1, field.size())), size);
     out += std::visit_format_arg([&](const auto& value) { return one_value(value, spec); },
                                  values.get(which));
   }

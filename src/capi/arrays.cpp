@@ -20,7 +20,8 @@ ops::View Arrays::view(weft_buffer buffer, weft_dtype dtype, std::int64_t offset
   if (found == buffers_.end()) found = buffers_.insert(found, object->buffer);
 
   const DType type = dtype_of(dtype, formatted("{}.dtype", argument));
-  ops::View view = ops::View::dense(type, shape, static_cast<int>(found - buffers_.begin()));
+  ops::View view =
+      ops::View::dense(type, shape, ops::Slot(static_cast<std::size_t>(found - buffers_.begin())));
   for (std::uint32_t i = 0; i < view.rank; ++i) {
     if (strides[i] < 0) {
       raise(ErrorCode::invalid_argument, "Stride {} of `{}` is {}; strides are not negative.", i,

@@ -11,7 +11,8 @@
 
 namespace weft::capi {
 
-/// The arrays of one operation on buffers: checks each against its buffer, numbers the buffers, and runs the plan.
+/// The arrays of one operation on buffers: checks each against its buffer, numbers the buffers, and
+/// runs the plan.
 class Arrays {
  public:
   /// The view of an input.
@@ -19,7 +20,8 @@ class Arrays {
   /// The view of an output, whose elements must not overlap each other.
   ops::View output(const weft_array* array, std::string_view argument);
 
-  /// The view of elements of a buffer: `offset`, shape and strides count elements. Checks everything.
+  /// The view of elements of a buffer: `offset`, shape and strides count elements. Checks
+  /// everything.
   ops::View view(weft_buffer buffer, weft_dtype dtype, std::int64_t offset, const Shape& shape,
                  const std::vector<std::int64_t>& strides, std::string_view argument);
 

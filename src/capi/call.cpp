@@ -1,6 +1,8 @@
 #include "capi/call.hpp"
 
 #include <array>
+#include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,6 +81,24 @@ weft_status report(std::string_view function, weft_status status,
 
 weft_status report(std::string_view function, ErrorCode code, std::string_view message) noexcept {
   return report(function, status_of(code), message);
+}
+
+weft_status call_body(std::string_view function, void (*run)(const void* body),
+                      const void* body) noexcept {
+  try {
+    run(body);
+    return WEFT_OK;
+  } catch (const HandleError& error) {
+    return report(function, WEFT_INVALID_HANDLE, error.message);
+  } catch (const Error& error) {
+    return report(function, error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return report(function, WEFT_OUT_OF_MEMORY, "The host has no memory left.");
+  } catch (const std::exception& error) {
+    return report(function, WEFT_INTERNAL, error.what());
+  } catch (...) {
+    return report(function, WEFT_INTERNAL, "An unknown exception was thrown.");
+  }
 }
 
 }  // namespace weft::capi

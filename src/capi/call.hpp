@@ -1,9 +1,7 @@
 #pragma once
 
 #include <bit>
-#include <exception>
 #include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -26,23 +24,16 @@ weft_status report(std::string_view function, weft_status status,
                    std::string_view message) noexcept;
 weft_status report(std::string_view function, ErrorCode code, std::string_view message) noexcept;
 
-/// Runs the body of an entry point: whatever it throws becomes a status and a message.
+/// Runs the body of an entry point, which `run` calls: whatever it throws becomes a status and a
+/// message. Not a template: there are hundreds of entry points, and what catches need not be in
+/// each of them.
+weft_status call_body(std::string_view function, void (*run)(const void* body),
+                      const void* body) noexcept;
+
 template <class Body>
 weft_status call(std::string_view function, const Body& body) noexcept {
-  try {
-    body();
-    return WEFT_OK;
-  } catch (const HandleError& error) {
-    return report(function, WEFT_INVALID_HANDLE, error.message);
-  } catch (const Error& error) {
-    return report(function, error.code(), error.what());
-  } catch (const std::bad_alloc&) {
-    return report(function, WEFT_OUT_OF_MEMORY, "The host has no memory left.");
-  } catch (const std::exception& error) {
-    return report(function, WEFT_INTERNAL, error.what());
-  } catch (...) {
-    return report(function, WEFT_INTERNAL, "An unknown exception was thrown.");
-  }
+  return call_body(
+      function, [](const void* given) { (*static_cast<const Body*>(given))(); }, &body);
 }
 
 /// Throws weft::Error with a formatted message.

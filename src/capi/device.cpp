@@ -6,6 +6,7 @@
 #include <string>
 
 #include "capi/objects.hpp"
+#include "weft/profile.hpp"
 
 namespace weft::capi {
 namespace {
@@ -64,6 +65,8 @@ weft_status weft_device_open(const weft_device_options* options, weft_device* de
       if (options->cache_dir != nullptr) wanted.cache_dir = options->cache_dir;
       if (options->safe) wanted.mode = gpu::Mode::safe;
       wanted.disk_cache = !options->no_disk_cache;
+      wanted.check_indices = options->check_indices;
+      wanted.profile = options->profile;
     }
     out = put(DeviceObject{open_device(wanted)});
   });
@@ -95,4 +98,14 @@ weft_status weft_device_get_memory(weft_device device, weft_memory_info* memory)
 
 weft_status weft_device_trim(weft_device device) {
   return call(__func__, [&] { device_of(get<DeviceObject>(device, "device")->device).trim(); });
+}
+
+weft_status weft_device_take_profile(weft_device device, weft_profile_receiver receive,
+                                     void* context) {
+  return call(__func__, [&] {
+    const auto object = get<DeviceObject>(device, "device");
+    required(receive, "receive");
+    const ProfileReport found = take_profile(object->device);
+    receive(context, found.table.c_str(), found.trace.c_str());
+  });
 }

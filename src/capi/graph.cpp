@@ -8,13 +8,14 @@
 
 #include "base/format.hpp"
 #include "capi/tensors.hpp"
+#include "weft/c/memory.h"
 #include "weft/c/tensor.h"
 
 namespace weft::capi {
 namespace {
 
-/// Whether this thread is in a callback of a compilation. That holds locks which a second one might wait for, so such a
-/// callback may make tensors, but neither run nor look at compiled functions.
+/// Whether this thread is in a callback of a compilation. That holds locks which a second one might
+/// wait for, so such a callback may make tensors, but neither run nor look at compiled functions.
 thread_local bool tracing = false;
 
 struct Tracing {
@@ -87,6 +88,34 @@ weft_status weft_tensor_eval(weft_tensor tensor) {
   return call(__func__, [&] { (void)place_of(tensor_of(tensor, "tensor")); });
 }
 
+weft_status weft_supports(weft_device device, const weft_tensor_type* inputs, uint32_t input_count,
+                          weft_function function, void* context, bool* supported,
+                          uint64_t* dispatches, char* reason, size_t capacity) {
+  return call(__func__, [&] {
+    const auto object = get<DeviceObject>(device, "device");
+    required(supported, "supported");
+    if (input_count > 0) required(inputs, "inputs");
+    if (function == nullptr) raise(ErrorCode::invalid_argument, "`function` is NULL.");
+    if (capacity > 0) required(reason, "reason");
+    std::vector<TensorType> types;
+    for (std::uint32_t i = 0; i < input_count; ++i) {
+      types.push_back(
+          {any_dtype_of(inputs[i].dtype, formatted("inputs[{}].dtype", i)),
+           shape_of(inputs[i].rank, inputs[i].shape, formatted("inputs[{}].shape", i))});
+    }
+    weft_function_source source{};
+    source.function = function;
+    source.context = context;
+    source.results = 1;
+    const Support found = supports(object->device, types, [&](const std::vector<Tensor>& given) {
+      return trace(source, {}, given).values.front();
+    });
+    *supported = found.supported;
+    if (dispatches != nullptr) *dispatches = found.dispatches;
+    if (capacity > 0) give_text(found.reason, reason, capacity, nullptr);
+  });
+}
+
 weft_status weft_tensor_variable(weft_tensor initial, weft_tensor* variable) {
   return call(__func__, [&] {
     weft_tensor& out = result(variable, "variable");
@@ -139,6 +168,7 @@ weft_status weft_compile(const weft_function_source* source, weft_compiled* comp
     CompileOptions options;
     if (given.without != nullptr) options.without = given.without;
     if (given.most_variants > 0) options.most_variants = given.most_variants;
+    options.check_indices = given.check_indices;
     if (given.on_pass != nullptr) {
       options.on_pass = [receiver = given.on_pass, context = given.context](const PassReport& at) {
         const Tracing now;

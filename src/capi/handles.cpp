@@ -1,5 +1,6 @@
 #include "capi/handles.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -20,6 +21,13 @@ constexpr Handle index_of(Handle handle) { return handle & max_index; }
 constexpr Handle generation_of(Handle handle) { return (handle >> index_bits) & max_generation; }
 constexpr Handle kind_of(Handle handle) { return handle >> (index_bits + generation_bits); }
 
+/// What was made in each of the scopes of this thread, the innermost last.
+thread_local std::vector<std::vector<Handle>> scopes;
+
+Failure no_scope() {
+  return {ErrorCode::invalid_argument, "This thread has no scope; weft_scope_begin() begins one."};
+}
+
 }  // namespace
 
 std::string_view name(Kind kind) {
@@ -37,6 +45,7 @@ std::string_view name(Kind kind) {
     case Kind::ema: return "moving average";
     case Kind::step: return "training step";
     case Kind::loader: return "loader";
+    case Kind::upload: return "upload";
   }
   return "unknown";
 }
@@ -52,12 +61,18 @@ Result<Handle> HandleTable::add(Kind kind, std::shared_ptr<void> object) {
     free_.reserve(places_.capacity());  // so that remove() needs no memory
     free_.push_back(places_.size() - 1);
   }
+  const bool scoped = !scopes.empty() && (kind == Kind::tensor || kind == Kind::buffer);
+  if (scoped && scopes.back().size() == scopes.back().capacity()) {
+    scopes.back().reserve(2 * scopes.back().size() + 16);  // so that the rest needs no memory
+  }
   const std::size_t index = free_.back();
   free_.pop_back();
   Place& place = places_[index];
   place.object = std::move(object);
   place.kind = kind;
-  return encode(kind, place.generation, index);
+  const Handle handle = encode(kind, place.generation, index);
+  if (scoped) scopes.back().push_back(handle);
+  return handle;
 }
 
 Status HandleTable::check(Handle handle, Kind kind, std::string_view argument) const {
@@ -112,10 +127,35 @@ Status HandleTable::remove(Handle handle, Kind kind, std::string_view argument) 
 }
 
 HandleTable& handles() {
-  // Never destroyed: what is still open when the program ends cannot be closed then, because drivers that were loaded
-  // later have ended before.
+  // Never destroyed: what is still open when the program ends cannot be closed then, because
+  // drivers that were loaded later have ended before.
   static HandleTable& table = *new HandleTable;
   return table;
+}
+
+void begin_scope() { scopes.emplace_back(); }
+
+Status keep_from_scope(Handle handle) {
+  if (scopes.empty()) return std::unexpected(no_scope());
+  const auto found = std::ranges::find(scopes.back(), handle);
+  if (found == scopes.back().end()) {
+    return fail(ErrorCode::invalid_argument,
+                "The tensor {:#x} was not made in the present scope of this thread.", handle);
+  }
+  if (scopes.size() > 1) scopes[scopes.size() - 2].push_back(handle);
+  scopes.back().erase(found);
+  return {};
+}
+
+Status end_scope() {
+  if (scopes.empty()) return std::unexpected(no_scope());
+  const std::vector<Handle> made = std::move(scopes.back());
+  scopes.pop_back();
+  for (const Handle handle : made) {
+    // What was freed before is none of them any more.
+    if (!handles().remove(handle, static_cast<Kind>(kind_of(handle)), "handle")) continue;
+  }
+  return {};
 }
 
 }  // namespace weft::capi

@@ -25,14 +25,16 @@ enum class Kind : std::uint8_t {
   ema,
   step,
   loader,
+  upload,
 };
-inline constexpr Kind last_kind = Kind::loader;
+inline constexpr Kind last_kind = Kind::upload;
 
 /// "device", "buffer", …
 std::string_view name(Kind kind);
 
-/// A handle as a number: kind, generation and index of a place in the table, side by side. A place that is used again
-/// gets a new generation, and is given up when there is none left, so that a freed handle is never valid again.
+/// A handle as a number: kind, generation and index of a place in the table, side by side. A place
+/// that is used again gets a new generation, and is given up when there is none left, so that a
+/// freed handle is never valid again.
 using Handle = std::uintptr_t;
 
 /// What the C API's handles stand for. Thread-safe; objects stay alive while a call uses them.
@@ -41,8 +43,8 @@ class HandleTable {
   /// A new handle for an object; fails when there are too many.
   Result<Handle> add(Kind kind, std::shared_ptr<void> object);
 
-  /// The object behind a handle of that kind. `argument` names it in messages. Fails with not_found when there is none,
-  /// which the C API reports as WEFT_INVALID_HANDLE.
+  /// The object behind a handle of that kind. `argument` names it in messages. Fails with not_found
+  /// when there is none, which the C API reports as WEFT_INVALID_HANDLE.
   Result<std::shared_ptr<void>> find(Handle handle, Kind kind, std::string_view argument) const;
 
   /// Makes the handle invalid. The object goes with its last user.
@@ -64,5 +66,12 @@ class HandleTable {
 
 /// The table of this process.
 HandleTable& handles();
+
+/// Scopes of the calling thread: the handles of tensors and buffers that it makes in one are
+/// removed with it. begin_scope() begins one in the present one; keep_from_scope() hands a handle
+/// to the scope around; both others fail where there is no scope.
+void begin_scope();
+Status keep_from_scope(Handle handle);
+Status end_scope();
 
 }  // namespace weft::capi

@@ -1,6 +1,4 @@
-#include <string>
-#include <utility>
-#include <vector>
+#include <mutex>
 
 #include "capi/tensors.hpp"
 #include "weft/c/tensor.h"
@@ -8,49 +6,32 @@
 namespace weft::capi {
 namespace {
 
-/// Adds what has a name to a map; names must differ.
-template <class Map, class Value>
-void add(Map& map, const char* const* names, std::uint32_t i, std::string_view argument,
-         Value value) {
-  const char* name = required(required(names, argument)[i], argument);
-  if (!map.emplace(name, std::move(value)).second) {
-    raise(ErrorCode::invalid_argument, "`{}` has `{}` twice.", argument, name);
-  }
-}
-
 void load_file(weft_device device, const char* path, weft_receiver receiver,
                weft_text_receiver text_receiver, void* context) {
   const auto object = get<DeviceObject>(device, "device");
   if (receiver == nullptr) raise(ErrorCode::invalid_argument, "`receiver` is NULL.");
   const NamedTensors contents = load(object->device, required(path, "path"));
-  std::vector<Tensor> tensors;
-  for (const auto& [name, tensor] : contents.tensors) tensors.push_back(tensor);
-  std::vector<weft_tensor> handles(tensors.size());
-  put_all(tensors, handles.data());
   if (text_receiver != nullptr) {
     for (const auto& [name, text] : contents.texts) {
       text_receiver(context, name.c_str(), text.c_str());
     }
   }
-  std::size_t next = 0;
-  for (const auto& [name, tensor] : contents.tensors) {
-    receiver(context, name.c_str(), handles[next++]);
-  }
+  give(contents.tensors, receiver, context);
 }
 
 void save_file(const char* path, const char* const* names, const weft_tensor* tensors,
                std::uint32_t count, const char* const* text_names, const char* const* texts,
                std::uint32_t text_count) {
   required(path, "path");
-  const std::vector<Tensor> given = tensors_of(tensors, count, "tensors");
-  NamedTensors contents;
-  for (std::uint32_t i = 0; i < count; ++i) add(contents.tensors, names, i, "names", given[i]);
+  NamedTensors contents{named_tensors(names, tensors, count), {}};
   for (std::uint32_t i = 0; i < text_count; ++i) {
-    add(contents.texts, text_names, i, "text_names",
-        std::string(required(required(texts, "texts")[i], "texts[i]")));
+    const char* name = required(required(text_names, "text_names")[i], "text_names[i]");
+    if (!contents.texts.emplace(name, required(required(texts, "texts")[i], "texts[i]")).second) {
+      raise(ErrorCode::invalid_argument, "`text_names` has `{}` twice.", name);
+    }
   }
   std::unique_lock<std::recursive_mutex> lock;
-  if (!given.empty()) lock = lock_values(given.front());
+  if (!contents.tensors.empty()) lock = lock_values(contents.tensors.begin()->second);
   save(path, contents);
 }
 

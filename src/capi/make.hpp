@@ -27,8 +27,9 @@ weft_status make(std::string_view function, weft_tensor* y, const weft_tensor* i
   });
 }
 
-/// The options that the caller gave, or the usual ones. A structure that was made for an older library is shorter: what it
-/// does not have keeps its usual value. No structure ends within a word: half of a pointer would be none.
+/// The options that the caller gave, or the usual ones. A structure that was made for an older
+/// library is shorter: what it does not have keeps its usual value. No structure ends within a
+/// word: half of a pointer would be none.
 template <class Options>
 Options options_of(const Options* given, Options usual) {
   if (given == nullptr) return usual;
@@ -104,7 +105,8 @@ inline void give(std::initializer_list<std::pair<Tensor, weft_tensor*>> results)
   for (std::size_t i = 0; i < places.size(); ++i) *places[i] = handles[i];
 }
 
-/// The same for a list: `capacity` is the room at `parts`, and `count` gets how many there are, also when they do not fit.
+/// The same for a list: `capacity` is the room at `parts`, and `count` gets how many there are,
+/// also when they do not fit.
 inline void give_none(std::uint32_t capacity, weft_tensor* parts, std::uint32_t* count) {
   *required(count, "count") = 0;
   if (capacity > 0) std::fill_n(required(parts, "parts"), capacity, nullptr);

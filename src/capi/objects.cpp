@@ -4,6 +4,7 @@
 #include <format>
 #include <mutex>
 
+#include "graph/adopt.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 
@@ -22,6 +23,14 @@ Tensor tensor_at(const Device& device, const gpu::Buffer& buffer, const ops::Vie
 }
 
 Place place_of(const Tensor& tensor) {
+  (void)graph::storage_of(tensor);  // computed from here on
+  {
+    const std::shared_ptr<Node> node = Access::value(tensor).node;
+    const std::lock_guard lock(node->device->mutex);
+    std::shared_ptr<Node> base = node;
+    while (base->rule->view != nullptr && !base->inputs.empty()) base = base->inputs.front().node;
+    if (base->computed()) graph::make_private(*base);
+  }
   const graph::Storage storage = graph::storage_of(tensor);
   return {storage.buffer, storage.view};
 }

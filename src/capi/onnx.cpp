@@ -23,23 +23,10 @@ void run_model(weft_model model, const char* const* names, const weft_tensor* te
                std::uint32_t count, weft_receiver receiver, void* context) {
   const auto object = get<ModelObject>(model, "model");
   if (receiver == nullptr) raise(ErrorCode::invalid_argument, "`receiver` is NULL.");
-  const std::vector<Tensor> given = tensors_of(tensors, count, "tensors");
-  std::map<std::string, Tensor> inputs;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const char* name = required(required(names, "names")[i], "names[i]");
-    if (!inputs.emplace(name, given[i]).second) {
-      raise(ErrorCode::invalid_argument, "`names` has `{}` twice.", name);
-    }
-  }
+  const std::map<std::string, Tensor> inputs = named_tensors(names, tensors, count);
   std::unique_lock<std::recursive_mutex> lock;
-  if (!given.empty()) lock = lock_values(given.front());
-  const std::map<std::string, Tensor> results = object->model.run(inputs);
-  std::vector<Tensor> all;
-  for (const auto& [name, tensor] : results) all.push_back(tensor);
-  std::vector<weft_tensor> handles(all.size());
-  put_all(all, handles.data());
-  std::size_t next = 0;
-  for (const auto& [name, tensor] : results) receiver(context, name.c_str(), handles[next++]);
+  if (!inputs.empty()) lock = lock_values(inputs.begin()->second);
+  give(object->model.run(inputs), receiver, context);
 }
 
 }  // namespace

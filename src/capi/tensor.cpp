@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "capi/tensors.hpp"
+#include "graph/recover.hpp"
 
 using namespace weft;
 using namespace weft::capi;
@@ -14,22 +16,9 @@ weft_status weft_tensor_from_data(weft_device device, weft_dtype dtype, uint32_t
   return call(__func__, [&] {
     weft_tensor& out = result(tensor, "tensor");
     const auto object = get<DeviceObject>(device, "device");
-    const DType type = any_dtype_of(dtype, "dtype");
-    // Any byte but 0 is true: booleans come as bytes and are made 0 and 1.
-    const ops::View view =
-        ops::View::dense(type == DType::boolean ? DType::u8 : type, shape_of(rank, shape, "shape"));
-    value_of(ops::validate(view, "tensor", ops::Types::quantized_too));
-    if (view.bytes().size() != bytes) {
-      raise(ErrorCode::invalid_argument, "A tensor {} takes {} bytes; {} bytes were given.",
-            ops::describe(view), view.bytes().size(), bytes);
-    }
-    if (bytes > 0) required(data, "data");
-    gpu::Device& on = device_of(object->device);
-    const gpu::Buffer buffer = value_of(on.allocate(bytes));
-    if (bytes > 0) {
-      value_of(on.write(gpu::whole(buffer), std::span(static_cast<const std::byte*>(data), bytes)));
-    }
-    out = put(TensorObject{tensor_at(object->device, buffer, view).to(type, nowhere)});
+    const GivenElements given = elements_of(dtype, rank, shape, data, bytes);
+    // As in C++: where the device recovers by itself, a copy stays with the host.
+    out = put(TensorObject{object->device.tensor(given.dtype, given.shape, given.bytes)});
   });
 }
 
@@ -110,6 +99,8 @@ weft_status weft_tensor_get_buffer(weft_tensor tensor, weft_buffer* buffer, uint
     weft_buffer& out = result(buffer, "buffer");
     const auto object = get<TensorObject>(tensor, "tensor");
     const Place place = place_of(object->tensor);
+    graph::note_change(
+        Access::value(object->tensor).node);  // whoever has the buffer may write to it
     out = put(BufferObject{object->tensor.device(), place.buffer});
     if (offset != nullptr) *offset = place.view.offset;
     for (std::uint32_t i = 0; strides != nullptr && i < place.view.rank; ++i) {

@@ -26,6 +26,30 @@ std::vector<Tensor> tensors_of(const weft_tensor* handles, std::uint32_t count,
   return tensors;
 }
 
+GivenElements elements_of(weft_dtype dtype, std::uint32_t rank, const std::int64_t* shape,
+                          const void* data, std::uint64_t bytes) {
+  const DType type = any_dtype_of(dtype, "dtype");
+  const ops::View view = ops::View::dense(type, shape_of(rank, shape, "shape"));
+  value_of(ops::validate(view, "tensor", ops::Types::quantized_too));
+  if (view.bytes().size() != bytes) {
+    raise(ErrorCode::invalid_argument, "A tensor {} takes {} bytes; {} bytes were given.",
+          ops::describe(view), view.bytes().size(), bytes);
+  }
+  if (bytes > 0) required(data, "data");
+  GivenElements out{.dtype = type,
+                    .shape = Shape(view.extents().begin(), view.extents().end()),
+                    .bytes = {static_cast<const std::byte*>(data), bytes},
+                    .truths = {}};
+  if (type == DType::boolean) {
+    out.truths = std::make_shared<std::vector<std::byte>>();
+    for (const std::byte byte : out.bytes) {
+      out.truths->push_back(std::byte{byte != std::byte{0}});
+    }
+    out.bytes = *out.truths;
+  }
+  return out;
+}
+
 std::unique_lock<std::recursive_mutex> lock_values(const Tensor& tensor) {
   return std::unique_lock(Access::data(tensor.device())->mutex);
 }
@@ -51,6 +75,36 @@ void put_all(const std::vector<Tensor>& tensors, weft_tensor* results) {
     throw;
   }
   std::ranges::copy(made, results);
+}
+
+void give(const std::vector<nn::Named>& tensors, weft_receiver receiver, void* context) {
+  if (receiver == nullptr) raise(ErrorCode::invalid_argument, "`receiver` is NULL.");
+  std::vector<Tensor> all;
+  for (const nn::Named& named : tensors) all.push_back(named.tensor);
+  std::vector<weft_tensor> handles(all.size());
+  put_all(all, handles.data());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    receiver(context, tensors[i].name.c_str(), handles[i]);
+  }
+}
+
+std::map<std::string, Tensor> named_tensors(const char* const* names, const weft_tensor* tensors,
+                                            std::uint32_t count) {
+  const std::vector<Tensor> given = tensors_of(tensors, count, "tensors");
+  std::map<std::string, Tensor> out;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const char* name = required(required(names, "names")[i], formatted("names[{}]", i));
+    if (!out.emplace(name, given[i]).second) {
+      raise(ErrorCode::invalid_argument, "`names` has `{}` twice.", name);
+    }
+  }
+  return out;
+}
+
+void give(const std::map<std::string, Tensor>& tensors, weft_receiver receiver, void* context) {
+  std::vector<nn::Named> all;
+  for (const auto& [name, tensor] : tensors) all.push_back({name, tensor});
+  give(all, receiver, context);
 }
 
 void give_text(std::string_view whole, char* text, std::size_t capacity, std::size_t* length) {

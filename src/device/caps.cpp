@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view known_words =
     "-f16, -subgroups, -subgroup-matrix, -timestamps, binding=BYTES, buffer=BYTES, bindings=COUNT, "
-    "workgroup-memory=BYTES, invocations=COUNT, workgroups=COUNT, alignment=BYTES, profile=NAME";
+    "workgroup-memory=BYTES, invocations=COUNT, workgroups=COUNT, alignment=BYTES, "
+    "matrices=TYPE-TYPE, profile=NAME";
 
 // The least values with which the library's own kernels can still run.
 constexpr std::uint64_t least_binding = 4096;
@@ -66,10 +67,32 @@ void drop_f16(Caps& caps) {
   if (caps.matrix_configs.empty()) caps.subgroup_matrix = false;
 }
 
+/// Leaves the matrices that turn one type into another, as in "matrices=f16-f16".
+Status keep_matrices(Caps& caps, std::string_view word, std::string_view value) {
+  constexpr std::array<std::string_view, 6> names{"f32", "f16", "u32", "i32", "u8", "i8"};
+  const std::size_t dash = std::min(value.find('-'), value.size());
+  const auto component = std::ranges::find(names, value.substr(0, dash));
+  const auto result = std::ranges::find(names, value.substr(std::min(dash + 1, value.size())));
+  if (component == names.end() || result == names.end()) {
+    return fail(ErrorCode::invalid_argument,
+                "The capability mask has \"{}\", where \"{}\" is not a type, a dash and a type, as "
+                "in f16-f32; types are f32, f16, u32, i32, u8 and i8.",
+                word, value);
+  }
+  const auto in = static_cast<MatrixType>(component - names.begin());
+  const auto out = static_cast<MatrixType>(result - names.begin());
+  std::erase_if(caps.matrix_configs, [&](const MatrixConfig& config) {
+    return config.component != in || config.result != out;
+  });
+  if (caps.matrix_configs.empty()) caps.subgroup_matrix = false;
+  return {};
+}
+
 void drop_subgroups(Caps& caps) {
   caps.subgroups = false;
   caps.subgroup_min = 0;
   caps.subgroup_max = 0;
+  caps.subgroup_control = false;
   drop_matrices(caps);  // A subgroup matrix is useless without subgroups.
 }
 
@@ -128,6 +151,7 @@ Status apply_word(Caps& caps, std::string_view word) {
       caps = std::move(*restricted);
       return {};
     }
+    if (key == "matrices") return keep_matrices(caps, word, value);
     if (key == "alignment") return coarsen(caps.binding_alignment, word, value);
     if (key == "workgroups") return lower(caps.max_workgroups, word, value, least_workgroups);
   }
@@ -137,6 +161,15 @@ Status apply_word(Caps& caps, std::string_view word) {
 }
 
 }  // namespace
+
+std::uint32_t subgroup_of(const Caps& caps, const MatrixConfig& config) {
+  if (!caps.subgroups || !caps.subgroup_matrix) return 0;
+  if (caps.subgroup_min == caps.subgroup_max) {
+    return config.subgroup == 0 || config.subgroup == caps.subgroup_max ? caps.subgroup_max : 0;
+  }
+  const bool offered = config.subgroup >= caps.subgroup_min && config.subgroup <= caps.subgroup_max;
+  return caps.subgroup_control && offered ? config.subgroup : 0;
+}
 
 Result<Caps> apply_caps_mask(Caps caps, std::string_view mask) {
   while (!mask.empty()) {

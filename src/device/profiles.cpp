@@ -26,8 +26,14 @@ Traits gpu(std::uint32_t processors, double memory_rate, std::uint64_t cache_byt
   return traits;
 }
 
+Traits with_units(Traits traits, double matrix_rate, std::uint32_t registers) {
+  traits.matrix_rate = matrix_rate;
+  traits.registers = registers;
+  return traits;
+}
+
 Traits h200() {
-  Traits traits = gpu(132, 4000, 50 * mib, 1);
+  Traits traits = with_units(gpu(132, 4000, 50 * mib, 1), 280, 256);
   traits.launch_bytes =
       4 * mib;  // 1.0 µs at 4.2 TB/s: below this, packing costs more than it gains
   return traits;
@@ -43,6 +49,7 @@ Traits software() {
   traits.launch_bytes = 0;  // Arithmetic takes so long that a launch that spares some always pays.
   traits.memory_rate = 10;
   traits.cache_bytes = 16 * mib;
+  traits.matrix_rate = 0.01;
   return traits;
 }
 
@@ -50,6 +57,7 @@ Traits mobile(std::uint32_t processors, bool near_memory) {
   Traits traits = gpu(processors, 40, 2 * mib, 2);
   traits.near_memory = near_memory;
   traits.slow_compile = true;
+  traits.registers = 64;
   return traits;
 }
 
@@ -60,6 +68,7 @@ Caps caps_of(Traits traits, std::uint32_t subgroup_min, std::uint32_t subgroup_m
   caps.f16 = caps.subgroups = caps.timestamps = true;
   caps.subgroup_min = subgroup_min;
   caps.subgroup_max = subgroup_max;
+  caps.subgroup_control = subgroup_min > 0;
   caps.max_binding = binding;
   caps.max_buffer = std::max(binding, 4 * gib);
   caps.max_bindings = 10;
@@ -94,40 +103,57 @@ Caps compatibility() {
 std::vector<Profile> make_profiles() {
   constexpr auto f16 = MatrixType::f16;
   constexpr auto f32 = MatrixType::f32;
+  constexpr auto i8 = MatrixType::i8;
+  constexpr auto u8 = MatrixType::u8;
+  constexpr auto i32 = MatrixType::i32;
+  constexpr auto u32 = MatrixType::u32;
   const Caps large = caps_of(h200(), 32, 32, 2 * gib, 48 << 10, 1024);
-  const std::vector<MatrixConfig> nvidia{{f16, f32, 16, 16, 16}, {f16, f32, 16, 8, 16}};
+  const std::vector<MatrixConfig> nvidia{
+      {f16, f32, 16, 16, 16, 32}, {f16, f32, 16, 8, 16, 32}, {f16, f16, 16, 16, 16, 32}};
+  const std::vector<MatrixConfig> apple{{f16, f16, 8, 8, 8, 32}, {f32, f32, 8, 8, 8, 32}};
   return {
       {"software", "software", "", "", "",
        "measured on Mesa's llvmpipe with 2 to 4 cores; SwiftShader works in the same way",
-       with_matrices(caps_of(software(), 8, 8, 128 * mib, 32 << 10, 1024), {{f16, f32, 8, 8, 8}})},
+       with_matrices(caps_of(software(), 8, 8, 128 * mib, 32 << 10, 1024),
+                     {{f16, f32, 8, 8, 8, 8},
+                      {f16, f16, 8, 8, 8, 8},
+                      {i8, i32, 8, 8, 8, 8},
+                      {u8, u32, 8, 8, 8, 8}})},
       {"h200", "", "nvidia", "", "h200", "measured: 132 multiprocessors, 1.7 us for a launch",
        with_matrices(large, nvidia)},
       {"hopper", "", "nvidia", "hopper", "",
        "estimated from the H200: the same multiprocessors, slower memory",
-       with_matrices(caps_of(gpu(132, 3000, 50 * mib, 1), 32, 32, 2 * gib, 48 << 10, 1024),
+       with_matrices(caps_of(with_units(gpu(132, 3000, 50 * mib, 1), 250, 256), 32, 32, 2 * gib,
+                             48 << 10, 1024),
                      nvidia)},
       {"geforce", "", "nvidia", "", "",
        "estimated: a desktop card of 2020 or later with some 46 multiprocessors",
-       with_matrices(caps_of(gpu(46, 450, 4 * mib, 1), 32, 32, 2 * gib, 48 << 10, 1024), nvidia)},
+       with_matrices(
+           caps_of(with_units(gpu(46, 450, 4 * mib, 1), 40, 256), 32, 32, 2 * gib, 48 << 10, 1024),
+           nvidia)},
       {"apple-max", "", "apple", "", "max",
        "estimated: 32 to 40 cores; f16 runs as fast as f32 and needs half the registers",
-       with_matrices(caps_of(gpu(36, 400, 48 * mib, 1), 32, 32, 4 * gib, 32 << 10, 1024),
-                     {{f16, f16, 8, 8, 8}, {f32, f32, 8, 8, 8}})},
+       with_matrices(
+           caps_of(with_units(gpu(36, 400, 48 * mib, 1), 10, 128), 32, 32, 4 * gib, 32 << 10, 1024),
+           apple)},
       {"apple", "", "apple", "", "",
        "estimated: 8 to 10 cores of the M series; subgroup matrices keep the type of their inputs",
-       with_matrices(caps_of(gpu(10, 100, 8 * mib, 1), 32, 32, 4 * gib, 32 << 10, 1024),
-                     {{f16, f16, 8, 8, 8}, {f32, f32, 8, 8, 8}})},
+       with_matrices(
+           caps_of(with_units(gpu(10, 100, 8 * mib, 1), 3, 128), 32, 32, 4 * gib, 32 << 10, 1024),
+           apple)},
       {"rdna3", "", "amd", "rdna-3", "",
        "estimated: a desktop card with 60 compute units; matrices work with subgroups of 32 of the "
        "32 to 64 that a kernel may get",
-       with_matrices(caps_of(gpu(60, 600, 64 * mib, 2), 32, 64, 2 * gib, 32 << 10, 1024),
-                     {{f16, f32, 16, 16, 16}, {f16, f16, 16, 16, 16}})},
+       with_matrices(
+           caps_of(with_units(gpu(60, 600, 64 * mib, 2), 60, 256), 32, 64, 2 * gib, 32 << 10, 1024),
+           {{f16, f32, 16, 16, 16, 32}, {f16, f16, 16, 16, 16, 32}, {i8, i32, 16, 16, 16, 32}})},
       {"amd", "", "amd", "", "", "estimated: 36 compute units without matrices",
-       caps_of(gpu(36, 400, 4 * mib, 2), 32, 64, 2 * gib, 32 << 10, 1024)},
+       caps_of(with_units(gpu(36, 400, 4 * mib, 2), 20, 256), 32, 64, 2 * gib, 32 << 10, 1024)},
       {"xe2", "", "intel", "xe-2", "",
        "estimated: 20 cores; matrices work with subgroups of 16 of the 16 to 32",
-       with_matrices(caps_of(gpu(20, 400, 18 * mib, 2), 16, 32, 2 * gib, 32 << 10, 1024),
-                     {{f16, f32, 8, 16, 16}, {f16, f16, 8, 16, 16}})},
+       with_matrices(
+           caps_of(with_units(gpu(20, 400, 18 * mib, 2), 40, 128), 16, 32, 2 * gib, 32 << 10, 1024),
+           {{f16, f32, 8, 16, 16, 16}, {f16, f16, 8, 16, 16, 16}, {i8, i32, 8, 16, 32, 16}})},
       {"intel", "", "intel", "", "", "estimated: integrated, 6 to 8 cores",
        caps_of(gpu(6, 60, 4 * mib, 2), 8, 32, 1 * gib, 32 << 10, 1024)},
       {"adreno", "", "qualcomm", "", "",
@@ -177,6 +203,19 @@ Traits traits_for(const AdapterFacts& facts) {
   return facts.kind == "discrete" ? gpu(32, 300, 4 * mib, 1) : gpu(8, 50, 2 * mib, 1);
 }
 
+std::uint32_t matrix_subgroup(const AdapterFacts& facts, const Caps& caps,
+                              const MatrixConfig& config) {
+  if (caps.subgroup_min == caps.subgroup_max) return caps.subgroup_max;
+  if (!caps.subgroup_control) return 0;
+  if (const Profile* row = find_profile(facts)) {
+    for (const MatrixConfig& known : row->caps.matrix_configs) {
+      if (known.same_shape(config)) return known.subgroup;
+    }
+  }
+  // Nobody says: 32 is what most matrix units are made for.
+  return std::clamp(32U, caps.subgroup_min, caps.subgroup_max);
+}
+
 Result<Caps> restrict_to_profile(Caps caps, std::string_view name) {
   const auto row = std::ranges::find(profiles(), name, &Profile::name);
   if (row == profiles().end()) {
@@ -196,9 +235,13 @@ Result<Caps> restrict_to_profile(Caps caps, std::string_view name) {
   if (caps.subgroups && !wanted.subgroups) {
     caps.subgroups = false;
     caps.subgroup_min = caps.subgroup_max = 0;
+    caps.subgroup_control = false;
   }
   std::erase_if(caps.matrix_configs, [&](const MatrixConfig& config) {
-    return !caps.subgroups || !caps.f16 || !std::ranges::contains(wanted.matrix_configs, config);
+    return !caps.subgroups || !caps.f16 ||
+           std::ranges::none_of(wanted.matrix_configs, [&](const MatrixConfig& other) {
+             return other.same_shape(config);
+           });
   });
   caps.subgroup_matrix = !caps.matrix_configs.empty();
   caps.max_buffer = std::min(caps.max_buffer, wanted.max_buffer);

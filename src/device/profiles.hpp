@@ -7,18 +7,20 @@
 
 namespace weft {
 
-/// A known kind of device: how its adapters are recognised, what they offer, and what they are good at.
+/// A known kind of device: how its adapters are recognised, what they offer, and what they are good
+/// at.
 struct Profile {
   std::string_view name;  ///< As in WEFT_CAPS=profile=NAME.
-  /// What the adapter reports, in lower case; an empty one is not looked at. `kind` and `vendor` are whole words,
-  /// `architecture` is how the reported one begins, `device` a part of the reported name.
+  /// What the adapter reports, in lower case; an empty one is not looked at. `kind` and `vendor`
+  /// are whole words, `architecture` is how the reported one begins, `device` a part of the
+  /// reported name.
   std::string_view kind;
   std::string_view vendor;
   std::string_view architecture;
   std::string_view device;
   std::string_view why;  ///< Where the traits come from.
-  /// What such devices offer at most, with their traits. Of an adapter that is really there the traits are used and the rest is
-  /// what it reports.
+  /// What such devices offer at most, with their traits. Of an adapter that is really there the
+  /// traits are used and the rest is what it reports.
   Caps caps;
 };
 
@@ -39,7 +41,13 @@ const Profile* find_profile(const AdapterFacts& facts);
 /// The traits of an adapter: those of its row, or an estimate from its kind.
 Traits traits_for(const AdapterFacts& facts);
 
-/// What is left of `caps` on a device like that of a profile: what both have, and the profile's traits.
+/// The size of subgroups with which an adapter's matrices of this shape work, which WebGPU does not
+/// tell: that of its row where the adapter has several sizes. 0 where kernels cannot ask for one.
+std::uint32_t matrix_subgroup(const AdapterFacts& facts, const Caps& caps,
+                              const MatrixConfig& config);
+
+/// What is left of `caps` on a device like that of a profile: what both have, and the profile's
+/// traits.
 Result<Caps> restrict_to_profile(Caps caps, std::string_view name);
 
 }  // namespace weft

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <variant>
 
 #include "base/format.hpp"
+#include "base/number.hpp"
 
 namespace weft {
 namespace {
@@ -20,19 +21,18 @@ struct Row {
   Member member;
 };
 
-constexpr std::array<Row, 12> rows{{
-    {"processors", &Traits::processors},
-    {"overlaps", &Traits::overlaps},
-    {"slow_barriers", &Traits::slow_barriers},
-    {"slow_compile", &Traits::slow_compile},
-    {"slow_scatter", &Traits::slow_scatter},
-    {"near_memory", &Traits::near_memory},
-    {"matrix_units", &Traits::matrix_units},
-    {"items", &Traits::items},
-    {"launch_bytes", &Traits::launch_bytes},
-    {"memory_rate", &Traits::memory_rate},
-    {"cache_bytes", &Traits::cache_bytes},
-    {"f16_rate", &Traits::f16_rate},
+constexpr std::array<Row, 22> rows{{
+    {"processors", &Traits::processors},       {"overlaps", &Traits::overlaps},
+    {"slow_barriers", &Traits::slow_barriers}, {"slow_compile", &Traits::slow_compile},
+    {"slow_scatter", &Traits::slow_scatter},   {"near_memory", &Traits::near_memory},
+    {"matrix_units", &Traits::matrix_units},   {"items", &Traits::items},
+    {"launch_bytes", &Traits::launch_bytes},   {"memory_rate", &Traits::memory_rate},
+    {"cache_bytes", &Traits::cache_bytes},     {"f16_rate", &Traits::f16_rate},
+    {"matrix_rate", &Traits::matrix_rate},     {"registers", &Traits::registers},
+    {"gemm_tile", &Traits::gemm_tile},         {"matrix_tile", &Traits::matrix_tile},
+    {"vector_tile", &Traits::vector_tile},     {"quantized_tile", &Traits::quantized_tile},
+    {"few_tile", &Traits::few_tile},           {"attention_tile", &Traits::attention_tile},
+    {"reduce_tile", &Traits::reduce_tile},     {"conv_tile", &Traits::conv_tile},
 }};
 
 /// Sets a member if `value` is a number that it can hold.
@@ -59,11 +59,18 @@ struct Set {
 
 }  // namespace
 
+std::vector<std::pair<std::string_view, double>> values_of(const Traits& traits) {
+  std::vector<std::pair<std::string_view, double>> values;
+  for (const auto& [name, member] : rows) {
+    values.emplace_back(
+        name, std::visit([&traits](auto m) { return static_cast<double>(traits.*m); }, member));
+  }
+  return values;
+}
+
 std::string text_of(const Traits& traits) {
   std::string text;
-  for (const auto& [name, member] : rows) {
-    const double value =
-        std::visit([&traits](auto m) { return static_cast<double>(traits.*m); }, member);
+  for (const auto& [name, value] : values_of(traits)) {
     text += formatted("{}{}={}", text.empty() ? "" : " ", name, value);
   }
   return text;
@@ -76,16 +83,14 @@ Result<Traits> parse_traits(std::string_view text, Traits traits) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (word.empty()) continue;
     const std::size_t equals = std::min(word.find('='), word.size());
-    double value = 0;
-    const char* last = word.data() + word.size();
-    const auto [rest, error] =
-        std::from_chars(word.data() + std::min(equals + 1, word.size()), last, value);
+    const std::optional<double> value =
+        parse_number(word.substr(std::min(equals + 1, word.size())));
     bool known = false;
-    bool good = equals < word.size() && error == std::errc{} && rest == last;
+    bool good = equals < word.size() && value;
     for (const auto& [name, member] : rows) {
       if (name != word.substr(0, equals)) continue;
       known = true;
-      good = good && std::visit(Set{traits, value}, member);
+      good = good && value && std::visit(Set{traits, *value}, member);
     }
     if (!known || !good) {
       return fail(ErrorCode::invalid_argument,

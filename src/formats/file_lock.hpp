@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// Keeps a folder for one process at a time, by a lock on a file "lock" in it. The system gives it back when the process ends,
-/// however it ends.
+/// Keeps a folder for one process at a time, by a lock on a file "lock" in it. The system gives it
+/// back when the process ends, however it ends.
 class FileLock {
  public:
   /// An error at once, with the other's number, if another process has it.

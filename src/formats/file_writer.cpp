@@ -26,7 +26,8 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-/// Whether `name` is what a writer of the file `of` may have left: that name, 16 digits, ".partial".
+/// Whether `name` is what a writer of the file `of` may have left: that name, 16 digits,
+/// ".partial".
 bool is_leftover(std::string_view name, std::string_view of) {
   if (name.size() != of.size() + 1 + random_digits + ending.size()) return false;
   const std::string_view digits = name.substr(of.size() + 1, random_digits);

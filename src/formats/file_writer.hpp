@@ -11,9 +11,10 @@
 
 namespace weft {
 
-/// Writes a file that appears under its name only when it is whole: everything goes to a neighbour that `commit`
-/// renames. A process that dies in between leaves the old file as it was. The neighbour has a random name and is made anew,
-/// so that two writers never share one and no link that lies there is followed.
+/// Writes a file that appears under its name only when it is whole: everything goes to a neighbour
+/// that `commit` renames. A process that dies in between leaves the old file as it was. The
+/// neighbour has a random name and is made anew, so that two writers never share one and no link
+/// that lies there is followed.
 class FileWriter {
  public:
   explicit FileWriter(std::filesystem::path path);
@@ -28,7 +29,8 @@ class FileWriter {
   /// Bytes written so far.
   [[nodiscard]] std::uint64_t position() const { return position_; }
 
-  /// Flushes to the disk and puts the file in place; says what went wrong in any of the writes, in the system's words.
+  /// Flushes to the disk and puts the file in place; says what went wrong in any of the writes, in
+  /// the system's words.
   Status commit();
 
   /// Removes what writers of `path` left that were killed. Nobody may be writing it now.

@@ -12,7 +12,8 @@
 
 namespace weft::gguf {
 
-/// A type of tensor elements in GGUF files, and every type that files may hold (description/types.toml).
+/// A type of tensor elements in GGUF files, and every type that files may hold
+/// (description/types.toml).
 using TypeInfo = described::GgufType;
 inline constexpr auto& type_table = described::gguf_types;
 
@@ -43,8 +44,8 @@ constexpr std::optional<std::uint32_t> id_of(DType dtype) {
   return std::nullopt;
 }
 
-/// Bytes of a dense tensor with that shape (innermost dimension last); an error where the innermost dimension is no
-/// whole number of blocks or the size passes 64 bits.
+/// Bytes of a dense tensor with that shape (innermost dimension last); an error where the innermost
+/// dimension is no whole number of blocks or the size passes 64 bits.
 Result<std::uint64_t> tensor_bytes(const TypeInfo& type, std::span<const std::uint64_t> shape);
 
 }  // namespace weft::gguf

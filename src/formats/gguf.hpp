@@ -13,13 +13,13 @@
 #include "base/error.hpp"
 #include "formats/mapped_file.hpp"
 
-// GGUF files (version 3, little-endian): named values, then named tensors of any ggml type. Reading trusts nothing:
-// every count, size and offset is checked against the file before it is used.
+// GGUF files (version 3, little-endian): named values, then named tensors of any ggml type. Reading
+// trusts nothing: every count, size and offset is checked against the file before it is used.
 
 namespace weft::gguf {
 
-/// An array value. The alternative's position is the number of the element type in files; arrays of arrays (9) are
-/// not supported.
+/// An array value. The alternative's position is the number of the element type in files; arrays of
+/// arrays (9) are not supported.
 using Array =
     std::variant<std::vector<std::uint8_t>, std::vector<std::int8_t>, std::vector<std::uint16_t>,
                  std::vector<std::int16_t>, std::vector<std::uint32_t>, std::vector<std::int32_t>,
@@ -37,7 +37,8 @@ using Metadata = std::vector<std::pair<std::string, Value>>;
 /// The value with that key, or nullptr.
 const Value* find(const Metadata& metadata, std::string_view key);
 
-/// A tensor of a file: `shape` has the innermost dimension last, as everywhere in Weft (files list it first).
+/// A tensor of a file: `shape` has the innermost dimension last, as everywhere in Weft (files list
+/// it first).
 struct TensorView {
   std::string name;
   std::vector<std::uint64_t> shape;
@@ -50,6 +51,8 @@ class File {
  public:
   /// Maps and parses a file.
   static Result<File> open(const std::filesystem::path& path);
+  /// An error where the file that was opened was written to since (MappedFile::check_unchanged).
+  [[nodiscard]] Status check_unchanged() const { return mapping_.check_unchanged(); }
   /// Parses bytes that outlive the result.
   static Result<File> parse(std::span<const std::byte> bytes);
 
@@ -85,8 +88,8 @@ class File {
   std::vector<TensorView> tensors_;
 };
 
-/// Writes a file atomically. Values keep their order, tensors too; their bytes must have the size that type and shape
-/// ask for.
+/// Writes a file atomically. Values keep their order, tensors too; their bytes must have the size
+/// that type and shape ask for.
 Status write(const std::filesystem::path& path, const Metadata& metadata,
              std::span<const TensorView> tensors);
 
@@ -94,7 +97,8 @@ Status write(const std::filesystem::path& path, const Metadata& metadata,
 std::string head_bytes(const Metadata& metadata, std::span<const TensorView> tensors,
                        std::uint64_t alignment);
 
-/// Adds two values: a hash of every tensor's bytes, and one of all keys, values, names, types and shapes.
+/// Adds two values: a hash of every tensor's bytes, and one of all keys, values, names, types and
+/// shapes.
 void add_hashes(Metadata& metadata, std::span<const TensorView> tensors);
 /// Whether a file still is what add_hashes() saw, with an error that names the part that is not.
 Status check_hashes(const File& file);

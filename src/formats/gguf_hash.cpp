@@ -4,15 +4,17 @@
 #include "base/hash.hpp"
 #include "formats/gguf.hpp"
 
-// Hashes inside of a file, for files whose damage would go unnoticed otherwise: a bit of a weight is a weight too.
+// Hashes inside of a file, for files whose damage would go unnoticed otherwise: a bit of a weight
+// is a weight too.
 
 namespace weft::gguf {
 namespace {
 
-constexpr std::string_view tensors_key = "weft.hash.tensors";
-constexpr std::string_view head_key = "weft.hash.head";
+constexpr std::string_view tensors_key = "weft.xxh3.tensors";
+constexpr std::string_view head_key = "weft.xxh3.head";
 
-/// Of everything but the tensors' bytes and itself. Made from what was read, not from the bytes that were read.
+/// Of everything but the tensors' bytes and itself. Made from what was read, not from the bytes
+/// that were read.
 std::uint64_t head_hash(const Metadata& metadata, std::span<const TensorView> tensors) {
   const std::string bytes = head_bytes(metadata, tensors, 1);
   return hash_bytes(std::as_bytes(std::span(bytes)));

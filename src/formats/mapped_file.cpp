@@ -45,6 +45,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
     return fail(ErrorCode::invalid_argument, "{} is not a regular file.", path.string());
   }
   MappedFile mapped;
+  mapped.origin_ = origin_of(path, status);
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return mapped;  // mmap refuses empty ranges
   void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
@@ -54,6 +55,26 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   }
   mapped.bytes_ = {static_cast<const std::byte*>(start), size};
   return mapped;
+}
+
+MappedFile::Origin MappedFile::origin_of(const std::filesystem::path& path,
+                                         const struct stat& status) {
+  return {.path = path,
+          .device = status.st_dev,
+          .number = status.st_ino,
+          .size = status.st_size,
+          .seconds = status.st_mtim.tv_sec,
+          .nanoseconds = status.st_mtim.tv_nsec};
+}
+
+Status MappedFile::check_unchanged() const {
+  struct stat status{};
+  if (origin_.path.empty() || ::stat(origin_.path.c_str(), &status) != 0) return {};
+  const Origin now = origin_of(origin_.path, status);
+  if (now.device != origin_.device || now.number != origin_.number || now == origin_) return {};
+  return fail(ErrorCode::io,
+              "The file {} was changed after it was read: it had {} bytes and has {} now.",
+              origin_.path.string(), origin_.size, now.size);
 }
 
 MappedFile::~MappedFile() {

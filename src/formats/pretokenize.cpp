@@ -40,7 +40,8 @@ const std::array<Kind, 128>& ascii_kinds() {
   return kinds;
 }
 
-/// The character that starts at `text[at]`. A byte that starts no valid UTF-8 sequence is a character of its own.
+/// The character that starts at `text[at]`. A byte that starts no valid UTF-8 sequence is a
+/// character of its own.
 Character character_at(std::string_view text, std::size_t at) {
   if (at >= text.size()) return {};
   const auto lead = static_cast<std::uint8_t>(text[at]);

@@ -63,8 +63,8 @@ class TwiceFinder : public nlohmann::json_sax<nlohmann::json> {
   std::string found_;
 };
 
-/// Parses JSON, but refuses objects that name a key twice. In two passes: the library's own way to watch a parse goes through
-/// all elements of an object after each of them.
+/// Parses JSON, but refuses objects that name a key twice. In two passes: the library's own way to
+/// watch a parse goes through all elements of an object after each of them.
 Result<nlohmann::json> parse_strictly(std::string_view text) {
   TwiceFinder twice;
   const bool whole = nlohmann::json::sax_parse(text.begin(), text.end(), &twice);
@@ -150,7 +150,8 @@ std::string_view type_name(DType dtype) {
 
 namespace {
 
-/// Takes a document apart from within: its own destructor allocates memory for that, and what fails there ends the program.
+/// Takes a document apart from within: its own destructor allocates memory for that, and what fails
+/// there ends the program.
 class Emptied {
  public:
   explicit Emptied(nlohmann::json& json) : json_(json) {}
@@ -242,7 +243,8 @@ const TensorView* File::tensor(std::string_view name) const {
 
 Status write(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
              std::span<const TensorView> tensors) {
-  // Put together by hand: an ordered object of the library looks through all its keys for each new one.
+  // Put together by hand: an ordered object of the library looks through all its keys for each new
+  // one.
   std::string text = "{";
   std::unordered_set<std::string_view> names{metadata_key};
   try {

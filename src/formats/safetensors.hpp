@@ -15,7 +15,8 @@
 #include "base/error.hpp"
 #include "formats/mapped_file.hpp"
 
-// Safetensors files: an 8-byte length, a JSON header, then the tensors one after the other without gaps.
+// Safetensors files: an 8-byte length, a JSON header, then the tensors one after the other without
+// gaps.
 
 namespace weft::safetensors {
 
@@ -39,6 +40,8 @@ class File {
  public:
   /// Maps and parses a file.
   static Result<File> open(const std::filesystem::path& path);
+  /// An error where the file that was opened was written to since (MappedFile::check_unchanged).
+  [[nodiscard]] Status check_unchanged() const { return mapping_.check_unchanged(); }
   /// Parses bytes that outlive the result.
   static Result<File> parse(std::span<const std::byte> bytes);
 

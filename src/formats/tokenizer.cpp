@@ -23,7 +23,8 @@ void Tokenizer::add_merge(std::uint32_t left, std::uint32_t right) {
 }
 
 void Tokenizer::encode_piece(std::string_view piece, std::vector<std::uint32_t>& out) const {
-  // A chain of tokens, at first the bytes; merging makes the left one longer and unlinks the right one.
+  // A chain of tokens, at first the bytes; merging makes the left one longer and unlinks the right
+  // one.
   struct Link {
     std::uint32_t token;
     std::int64_t before;

@@ -12,8 +12,9 @@
 
 namespace weft {
 
-/// Byte-level byte-pair encoding. Token 0 ends (and starts) a text, tokens 1 to 256 are the single bytes, and the rest
-/// are merges of two tokens, learnt from text. Every sequence of bytes is encoded and decoded exactly.
+/// Byte-level byte-pair encoding. Token 0 ends (and starts) a text, tokens 1 to 256 are the single
+/// bytes, and the rest are merges of two tokens, learnt from text. Every sequence of bytes is
+/// encoded and decoded exactly.
 class Tokenizer {
  public:
   /// The token between texts, and how it is written where `encode` looks for it.
@@ -22,8 +23,8 @@ class Tokenizer {
   /// The end of text and the 256 bytes.
   static constexpr std::uint32_t smallest_vocabulary = 257;
 
-  /// Learns a vocabulary: again and again the most frequent pair of neighbours becomes a token. Stops early where the
-  /// text has no pair left that occurs twice.
+  /// Learns a vocabulary: again and again the most frequent pair of neighbours becomes a token.
+  /// Stops early where the text has no pair left that occurs twice.
   static Result<Tokenizer> train(std::string_view text, std::uint32_t vocabulary);
   /// The tokenizer that `add_to` wrote.
   static Result<Tokenizer> from_metadata(const gguf::Metadata& metadata);
@@ -36,7 +37,8 @@ class Tokenizer {
   /// The bytes that a token stands for; none for the end of a text.
   [[nodiscard]] const std::string& bytes(std::uint32_t token) const { return tokens_[token]; }
 
-  /// The tokens of a text. With `marks`, every "<|endoftext|>" in it becomes the token that ends a text.
+  /// The tokens of a text. With `marks`, every "<|endoftext|>" in it becomes the token that ends a
+  /// text.
   [[nodiscard]] std::vector<std::uint32_t> encode(std::string_view text, bool marks = false) const;
   /// The bytes of tokens; numbers that are no token stand for nothing.
   [[nodiscard]] std::string decode(std::span<const std::uint32_t> tokens) const;

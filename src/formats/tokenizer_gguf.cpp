@@ -2,8 +2,8 @@
 
 #include "formats/tokenizer.hpp"
 
-// The vocabulary as GGUF values. Files spell each byte as one printable character: those that are printable in
-// Latin-1 stand for themselves, the others for the characters from U+0100 on.
+// The vocabulary as GGUF values. Files spell each byte as one printable character: those that are
+// printable in Latin-1 stand for themselves, the others for the characters from U+0100 on.
 
 namespace weft {
 namespace {

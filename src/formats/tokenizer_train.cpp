@@ -6,8 +6,8 @@
 
 namespace weft {
 
-/// Learns merges from words and how often each occurs. The counts of pairs are kept up to date from merge to merge, so
-/// that a merge costs as much as the words that it changes.
+/// Learns merges from words and how often each occurs. The counts of pairs are kept up to date from
+/// merge to merge, so that a merge costs as much as the words that it changes.
 class TokenizerTrainer {
  public:
   explicit TokenizerTrainer(std::string_view text) {

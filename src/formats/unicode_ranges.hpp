@@ -3,7 +3,8 @@
 #include <array>
 #include <cstdint>
 
-// Written by tools/make_unicode_ranges.py: the code points of some general categories in Unicode 15.1.
+// Written by tools/make_unicode_ranges.py: the code points of some general categories in
+// Unicode 15.1.
 
 namespace weft::unicode {
 

@@ -109,10 +109,12 @@ AdapterInfo describe(const wgpu::Adapter& adapter, std::uint32_t index) {
   caps.f16 = adapter.HasFeature(wgpu::FeatureName::ShaderF16);
   caps.subgroups = adapter.HasFeature(wgpu::FeatureName::Subgroups);
   caps.timestamps = adapter.HasFeature(wgpu::FeatureName::TimestampQuery);
-  caps.traits = traits_for({info.kind, info.vendor, info.architecture, info.name});
+  const AdapterFacts facts{info.kind, info.vendor, info.architecture, info.name};
+  caps.traits = traits_for(facts);
   if (caps.subgroups) {
     caps.subgroup_min = raw.subgroupMinSize;
     caps.subgroup_max = raw.subgroupMaxSize;
+    caps.subgroup_control = adapter.HasFeature(wgpu::FeatureName::SubgroupSizeControl);
   }
   // Whole multiples of 16, since every buffer is one.
   caps.max_buffer = limits.maxBufferSize / 16 * 16;
@@ -128,7 +130,9 @@ AdapterInfo describe(const wgpu::Adapter& adapter, std::uint32_t index) {
       const auto component = matrix_type(config.componentType);
       const auto result = matrix_type(config.resultComponentType);
       if (!component || !result) continue;
-      caps.matrix_configs.push_back({*component, *result, config.M, config.N, config.K});
+      MatrixConfig found{*component, *result, config.M, config.N, config.K};
+      found.subgroup = matrix_subgroup(facts, caps, found);
+      caps.matrix_configs.push_back(found);
     }
   }
   caps.subgroup_matrix = !caps.matrix_configs.empty();
@@ -184,6 +188,12 @@ Result<Candidate> choose(const Discovery& discovery, std::string_view wanted) {
 
 Result<std::vector<AdapterInfo>> list_adapters() {
   if (Status room = check_address_space(space_to_open, "Looking for adapters"); !room) {
+    return std::unexpected(room.error());
+  }
+  if (Status room = check_file_size(file_to_open, "Looking for adapters"); !room) {
+    return std::unexpected(room.error());
+  }
+  if (Status room = check_threads(threads_to_open(), "Looking for adapters"); !room) {
     return std::unexpected(room.error());
   }
   const Result<Discovery> discovery = discover();

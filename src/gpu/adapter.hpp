@@ -23,8 +23,8 @@ struct Discovery {
   std::vector<Candidate> candidates;
 };
 
-/// All adapters that this program can reach: of the machine through Dawn (discover_dawn.cpp), or the one that a browser
-/// gives to a page (discover_page.cpp).
+/// All adapters that this program can reach: of the machine through Dawn (discover_dawn.cpp), or
+/// the one that a browser gives to a page (discover_page.cpp).
 Result<Discovery> discover();
 
 /// What WebGPU says about an adapter.

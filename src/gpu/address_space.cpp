@@ -4,33 +4,97 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <latch>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 namespace weft::gpu {
 namespace {
 
-/// Bytes that are mapped now; 0 where the system does not say.
-std::uint64_t mapped_bytes() {
-  unsigned long long pages = 0;
+struct Used {
+  std::uint64_t mapped = 0;
+  std::uint64_t data = 0;
+};
+
+/// Bytes that are mapped now, and those of them that are the process's own to write; 0 where the
+/// system does not say.
+Used used_bytes() {
+  unsigned long long mapped = 0;
+  unsigned long long data = 0;
   std::FILE* file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr) return 0;
-  const bool read = std::fscanf(file, "%llu", &pages) == 1;
+  if (file == nullptr) return {};
+  const bool read = std::fscanf(file, "%llu %*u %*u %*u %*u %llu", &mapped, &data) == 2;
   std::fclose(file);
-  return read ? pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return read ? Used{mapped * page, data * page} : Used{};
+}
+
+bool is_limited(int resource, rlimit& limit) {
+  return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 }  // namespace
 
 Status check_address_space(std::uint64_t bytes, std::string_view what) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
-  const std::uint64_t mapped = mapped_bytes();
-  const std::uint64_t left = limit.rlim_cur > mapped ? limit.rlim_cur - mapped : 0;
-  if (bytes <= left) return {};
-  return fail(
-      ErrorCode::out_of_memory,
-      "{} needs {} MB of address space, but the process is limited to {} MB (ulimit -v), of "
-      "which {} MB are left.",
-      what, bytes >> 20, limit.rlim_cur >> 20, left >> 20);
+  const auto refused = [&](const rlimit& limit, std::uint64_t needed, std::uint64_t used,
+                           const char* kind, char letter) -> Status {
+    const std::uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+    if (needed <= left) return {};
+    return fail(
+        ErrorCode::out_of_memory,
+        "{} needs {} MB of {}, but the process is limited to {} MB (ulimit -{}), of which {} "
+        "MB are left.",
+        what, needed >> 20, kind, limit.rlim_cur >> 20, letter, left >> 20);
+  };
+  rlimit space{};
+  rlimit data{};
+  const bool by_space = is_limited(RLIMIT_AS, space);
+  const bool by_data = is_limited(RLIMIT_DATA, data);
+  if (!by_space && !by_data) return {};
+  const Used used = used_bytes();
+  if (by_space) {
+    if (Status room = refused(space, bytes, used.mapped, "address space", 'v'); !room) return room;
+  }
+  // About a quarter of what is mapped is memory to write to; the rest are libraries, and files of
+  // the driver.
+  if (by_data) return refused(data, bytes / 4, used.data, "memory", 'd');
+  return {};
 }
+
+Status check_file_size(std::uint64_t bytes, std::string_view what) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur) return {};
+  return fail(ErrorCode::out_of_memory,
+              "{} may take {} KB of a file in memory, but files of this process are limited to {} "
+              "KB (ulimit -f).",
+              what, bytes >> 10, limit.rlim_cur >> 10);
+}
+
+#ifdef __EMSCRIPTEN__
+Status check_threads(std::size_t /*count*/, std::string_view /*what*/) { return {}; }
+#else
+Status check_threads(std::size_t count, std::string_view what) {
+  // Limits can be set in several ways and are shared with other processes, so all of them are
+  // started.
+  std::latch release(1);
+  std::vector<std::jthread> threads;
+  threads.reserve(count);
+  try {
+    while (threads.size() < count) threads.emplace_back([&release] { release.wait(); });
+  } catch (const std::system_error& error) {
+    const std::size_t started = threads.size();
+    release.count_down();
+    return fail(ErrorCode::out_of_memory,
+                "{} needs up to {} threads, but the system lets this process start only {} ({}; "
+                "ulimit -u, or the limit of a container).",
+                what, count, started, error.code().message());
+  }
+  release.count_down();
+  return {};
+}
+#endif
+
+std::size_t threads_to_open() { return 16 + std::thread::hardware_concurrency(); }
 
 }  // namespace weft::gpu

@@ -4,13 +4,15 @@
 #include <array>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "base/math.hpp"
 #include "gpu/pipeline_cache.hpp"
 
 namespace weft::gpu {
 namespace {
 
-// A key is: layout id, parameter buffer id and offset, then (block id, offset, size) for every binding.
+// A key is: layout id, parameter buffer id and offset, then (block id, offset, size) for every
+// binding.
 constexpr std::size_t head_words = 3;
 constexpr std::size_t words_per_binding = 3;
 
@@ -45,12 +47,7 @@ wgpu::BindGroup make_bind_group(const wgpu::Device& device, const KernelState& k
 }
 
 std::size_t BindGroupCache::Hash::operator()(std::span<const std::uint64_t> key) const noexcept {
-  std::uint64_t hash = 0x9e3779b97f4a7c15;
-  for (const std::uint64_t word : key) {
-    hash = (hash ^ word) * 0xff51afd7ed558ccd;
-    hash ^= hash >> 32;
-  }
-  return static_cast<std::size_t>(hash);
+  return static_cast<std::size_t>(hash_bytes(std::as_bytes(key)));
 }
 
 bool BindGroupCache::Equal::operator()(std::span<const std::uint64_t> a,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "base/math.hpp"
@@ -45,19 +46,32 @@ Result<Block> BufferPool::take(std::uint64_t bytes, std::string_view label) {
                 bytes, label.empty() ? "" : " for ", label, limits_.max_buffer, in_use_, pooled_);
   }
   const std::uint64_t wanted = size_class(bytes, limits_.max_buffer);
+  Result<Block> block = try_to_take(wanted, bytes, label);
+  // Whoever was told may have let something go.
+  if (!block && tell(true, bytes)) block = try_to_take(wanted, bytes, label);
+  if (block) tell(false, bytes);
+  return block;
+}
+
+Result<Block> BufferPool::try_to_take(std::uint64_t wanted, std::uint64_t bytes,
+                                      std::string_view label) {
   {
     const std::scoped_lock lock(mutex_);
     const auto found = free_.find(wanted);
     if (found != free_.end()) {
+      // The number of used blocks first: it may need memory.
+      std::uint64_t& used = used_[wanted];
       Block block = std::move(found->second.back());
       found->second.pop_back();
       if (found->second.empty()) free_.erase(found);
       pooled_ -= block.bytes;
       ++reuses_;
-      note_taken(block.bytes);
+      ++used;
+      note_taken(block, bytes);
       return block;
     }
   }
+  if (Status room = make_room(wanted, bytes, label); !room) return std::unexpected(room.error());
   Result<Block> made = create(wanted, bytes, label);
   if (!made) {
     trim();  // What the pool holds may be just what is missing.
@@ -65,9 +79,69 @@ Result<Block> BufferPool::take(std::uint64_t bytes, std::string_view label) {
   }
   if (!made) return made;
   const std::scoped_lock lock(mutex_);
+  ++used_[wanted];
   ++allocations_;
-  note_taken(made->bytes);
+  note_taken(*made, bytes);
   return made;
+}
+
+/// Under a limit, unused buffers make way for new ones.
+Status BufferPool::make_room(std::uint64_t wanted, std::uint64_t bytes, std::string_view label) {
+  const auto beside = [this] {
+    const std::scoped_lock lock(mutex_);
+    return !limit_ || limit_->bytes == 0 ? std::uint64_t{0} : in_use_ + pooled_;
+  };
+  const auto limit = [this] {
+    const std::scoped_lock lock(mutex_);
+    return limit_ && limit_->bytes != 0 ? limit_->bytes : std::numeric_limits<std::uint64_t>::max();
+  }();
+  const auto fits = [&] { return wanted <= limit && beside() <= limit - wanted; };
+  if (fits()) return {};
+  trim();
+  if (fits()) return {};
+  const std::scoped_lock lock(mutex_);
+  return fail(ErrorCode::out_of_memory,
+              "A buffer of {} bytes{}{} does not fit the limit of {} bytes that was set for this "
+              "device ({} bytes are in use).",
+              bytes, label.empty() ? "" : " for ", label, limit, in_use_);
+}
+
+/// Gives notice of a buffer that does not fit, or of one with which much of the limit is in use;
+/// whether somebody was told.
+bool BufferPool::tell(bool full, std::uint64_t bytes) {
+  std::shared_ptr<const MemoryLimit> limit;
+  MemoryEvent event;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!limit_ || !limit_->notice || telling_) return false;
+    if (!full) {
+      const bool near = limit_->bytes > 0 && static_cast<double>(in_use_) >=
+                                                 limit_->near * static_cast<double>(limit_->bytes);
+      const bool news = near && !near_;
+      near_ = near;
+      if (!news) return false;
+    }
+    limit = limit_;
+    event = {
+        .full = full, .in_use = in_use_, .pooled = pooled_, .limit = limit_->bytes, .asked = bytes};
+    telling_ = true;
+  }
+  try {
+    limit->notice(event);
+  } catch (...) {
+    // An allocation is no place for somebody else's errors; what does not fit is reported by
+    // itself.
+  }
+  const std::scoped_lock lock(mutex_);
+  telling_ = false;
+  return true;
+}
+
+void BufferPool::set_limit(MemoryLimit limit) {
+  auto shared = std::make_shared<const MemoryLimit>(std::move(limit));
+  const std::scoped_lock lock(mutex_);
+  limit_ = std::move(shared);
+  near_ = false;
 }
 
 Result<Block> BufferPool::create(std::uint64_t bytes, std::uint64_t asked, std::string_view label) {
@@ -98,8 +172,10 @@ Result<Block> BufferPool::create(std::uint64_t bytes, std::uint64_t asked, std::
   return Block{std::move(*buffer), bytes, next_id()};
 }
 
-void BufferPool::note_taken(std::uint64_t bytes) {
-  in_use_ += bytes;
+void BufferPool::note_taken(Block& block, std::uint64_t asked) {
+  block.asked = asked;
+  asked_ += asked;
+  in_use_ += block.bytes;
   peak_ = std::max(peak_, in_use_);
 }
 
@@ -108,7 +184,9 @@ void BufferPool::give_back(Block block) noexcept {
   try {
     const std::scoped_lock lock(mutex_);
     in_use_ -= block.bytes;
+    asked_ -= block.asked;
     pooled_ += block.bytes;
+    --used_.find(block.bytes)->second;
     block.stamp = ++stamp_;
     free_[block.bytes].push_back(std::move(block));
     while (pooled_ > limits_.pool_limit) doomed.push_back(pop_oldest());
@@ -162,6 +240,19 @@ void BufferPool::fill_in(MemoryStats& stats) const {
   stats.peak = peak_;
   stats.allocations = allocations_;
   stats.reuses = reuses_;
+}
+
+void BufferPool::fill_in(MemoryReport& report) const {
+  const std::scoped_lock lock(mutex_);
+  report.asked = asked_;
+  report.limit = limit_ ? limit_->bytes : 0;
+  std::map<std::uint64_t, MemoryClass> classes;
+  for (const auto& [bytes, count] : used_) classes[bytes].used = count;
+  for (const auto& [bytes, blocks] : free_) classes[bytes].kept = blocks.size();
+  for (auto& [bytes, found] : classes) {
+    found.bytes = bytes;
+    if (found.used + found.kept > 0) report.classes.push_back(found);
+  }
 }
 
 }  // namespace weft::gpu

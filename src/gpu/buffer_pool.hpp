@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/error.hpp"
 #include "gpu/error_sink.hpp"
 #include "gpu/gpu.hpp"
+#include "gpu/memory.hpp"
 #include "gpu/native.hpp"
 
 namespace weft::gpu {
@@ -20,6 +22,7 @@ struct Block {
   wgpu::Buffer buffer;
   std::uint64_t bytes = 0;
   std::uint64_t id = 0;
+  std::uint64_t asked = 0;  ///< Bytes that its present user wanted.
   std::uint64_t stamp = 0;  ///< When it came back to the pool, as a running number.
 };
 
@@ -47,10 +50,17 @@ class BufferPool {
   void trim();
   void fail_next(std::uint32_t count);
   void fill_in(MemoryStats& stats) const;
+  void fill_in(MemoryReport& report) const;
+  /// Allocations past the limit fail, after a notice. It is called without a lock, by the thread
+  /// that allocates.
+  void set_limit(MemoryLimit limit);
 
  private:
+  Result<Block> try_to_take(std::uint64_t wanted, std::uint64_t bytes, std::string_view label);
+  Status make_room(std::uint64_t wanted, std::uint64_t bytes, std::string_view label);
+  bool tell(bool full, std::uint64_t bytes);
   Result<Block> create(std::uint64_t bytes, std::uint64_t asked, std::string_view label);
-  void note_taken(std::uint64_t bytes);
+  void note_taken(Block& block, std::uint64_t asked);
   Block pop_oldest();
   void destroy(std::vector<Block> blocks) noexcept;
 
@@ -61,6 +71,11 @@ class BufferPool {
   const std::function<void(std::uint64_t)> dropped_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::deque<Block>> free_;  ///< By class, oldest first; none is empty.
+  std::map<std::uint64_t, std::uint64_t> used_;      ///< Blocks with a handle, by class.
+  std::shared_ptr<const MemoryLimit> limit_;
+  bool near_ = false;     ///< What is in use was near the limit when it was last looked at.
+  bool telling_ = false;  ///< A notice is being given: what it allocates itself is no news.
+  std::uint64_t asked_ = 0;
   std::uint64_t stamp_ = 0;
   std::uint64_t in_use_ = 0;
   std::uint64_t peak_ = 0;

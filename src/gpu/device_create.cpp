@@ -1,20 +1,23 @@
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <format>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "base/number.hpp"
+#include "device/profiles.hpp"
 #include "gpu/adapter.hpp"
 #include "gpu/address_space.hpp"
 #include "gpu/device_state.hpp"
 #include "gpu/fault.hpp"
 #include "gpu/lifetime.hpp"
 #include "gpu/make_buffer.hpp"
+#include "gpu/probe.hpp"
 #include "gpu/process_end.hpp"
 #include "gpu/tuned.hpp"
 
@@ -39,18 +42,25 @@ Result<Mode> mode_of(const DeviceOptions& options) {
               "WEFT_MODE is \"{}\", but it can be \"fast\" or \"safe\".", name);
 }
 
+/// Whether WEFT_CHECK_INDICES asks for it.
+Result<bool> checks_indices() {
+  const std::string text = environment("WEFT_CHECK_INDICES");
+  if (text.empty() || text == "0") return false;
+  if (text == "1") return true;
+  return fail(ErrorCode::invalid_argument,
+              "WEFT_CHECK_INDICES is \"{}\", but it can be \"0\" or \"1\".", text);
+}
+
 /// Seconds of WEFT_WATCHDOG, or 0.
 Result<double> watchdog_limit() {
   const std::string text = environment("WEFT_WATCHDOG");
   if (text.empty()) return 0;
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0) ||
-      !std::isfinite(seconds)) {
+  const std::optional<double> seconds = parse_number(text);
+  if (!seconds || !(*seconds >= 0) || !std::isfinite(*seconds)) {
     return fail(ErrorCode::invalid_argument,
                 "WEFT_WATCHDOG is \"{}\", but it must be a number of seconds.", text);
   }
-  return seconds;
+  return *seconds;
 }
 
 /// The features to ask for: what the (masked) capabilities say, and what threads need.
@@ -61,7 +71,7 @@ std::vector<wgpu::FeatureName> features_of(const wgpu::Adapter& adapter, const C
   };
   add(caps.f16, wgpu::FeatureName::ShaderF16);
   add(caps.subgroups, wgpu::FeatureName::Subgroups);
-  add(caps.subgroups, wgpu::FeatureName::SubgroupSizeControl);
+  add(caps.subgroup_control, wgpu::FeatureName::SubgroupSizeControl);
   add(caps.subgroup_matrix, wgpu::FeatureName::ChromiumExperimentalSubgroupMatrix);
   add(caps.timestamps, wgpu::FeatureName::TimestampQuery);
   add(true, wgpu::FeatureName::ImplicitDeviceSynchronization);
@@ -144,14 +154,31 @@ Status open(DeviceState& state, const wgpu::Adapter& adapter) {
   return {};
 }
 
+/// Whether to look at what an adapter is good at: nobody knows it, and nothing was found out
+/// before.
+bool wants_probe(const AdapterInfo& info, const std::string& setting, bool known,
+                 const Host& host) {
+  if (!host.blocking || setting == "off") return false;
+  return setting == "probe" || (!known && find_profile({info.kind, info.vendor, info.architecture,
+                                                        info.name}) == nullptr);
+}
+
 }  // namespace
 
 Result<Device> Device::create(const DeviceOptions& options) {
   const Result<Mode> mode = mode_of(options);
   if (!mode) return std::unexpected(mode.error());
+  const Result<bool> checks = checks_indices();
+  if (!checks) return std::unexpected(checks.error());
   const Result<double> watchdog = watchdog_limit();
   if (!watchdog) return std::unexpected(watchdog.error());
   if (Status room = check_address_space(space_to_open, "Opening a device"); !room) {
+    return std::unexpected(room.error());
+  }
+  if (Status room = check_file_size(file_to_open, "Opening a device"); !room) {
+    return std::unexpected(room.error());
+  }
+  if (Status room = check_threads(threads_to_open(), "Opening a device"); !room) {
     return std::unexpected(room.error());
   }
   Result<Discovery> discovery = discover();
@@ -160,12 +187,12 @@ Result<Device> Device::create(const DeviceOptions& options) {
       choose(*discovery, options.adapter.empty() ? environment("WEFT_ADAPTER") : options.adapter);
   if (!candidate) return std::unexpected(candidate.error());
   Caps offered = candidate->info.caps;
-  const auto tuned =
-      load_tuned(candidate->info, environment("WEFT_TUNE"), cache_directory(options.cache_dir));
+  const std::string tune = environment("WEFT_TUNE");
+  const auto tuned = load_tuned(candidate->info, tune, cache_directory(options.cache_dir));
   if (!tuned) return std::unexpected(tuned.error());
   if (*tuned) offered.traits = **tuned;
-  Result<Caps> caps = apply_caps_mask(
-      std::move(offered), options.caps_mask.empty() ? environment("WEFT_CAPS") : options.caps_mask);
+  const std::string mask = options.caps_mask.empty() ? environment("WEFT_CAPS") : options.caps_mask;
+  Result<Caps> caps = apply_caps_mask(offered, mask);
   if (!caps) return std::unexpected(caps.error());
 
   std::shared_ptr<DeviceState> state(new DeviceState, CloseUnlessProcessEnds{});
@@ -174,6 +201,8 @@ Result<Device> Device::create(const DeviceOptions& options) {
   state->watchdog.set_limit(*watchdog);
   state->info = candidate->info;
   state->info.caps = std::move(*caps);
+  state->info.caps.shapes = options.profile;
+  state->info.caps.check_indices = options.check_indices || *checks;
   state->host = discovery->host;
   state->mode = state->host.unchecked ? *mode : Mode::safe;
   state->instance = discovery->instance;
@@ -210,7 +239,20 @@ Result<Device> Device::create(const DeviceOptions& options) {
     state->profiler = std::make_unique<Profiler>(state->instance, state->device, state->staging,
                                                  masked.timestamps);
   }
-  return Unwrap::wrap<Device>(std::move(state));
+  DeviceState& made = *state;
+  Device device = Unwrap::wrap<Device>(std::move(state));
+  if (!options.profile && wants_probe(candidate->info, tune, tuned->has_value(), discovery->host)) {
+    // What cannot be found out stays estimated: it only decides about speed.
+    if (const auto traits = probe(device, offered.traits)) {
+      offered.traits = *traits;
+      if (const auto again = apply_caps_mask(offered, mask)) made.info.caps.traits = again->traits;
+      const auto file = probed_file(candidate->info, cache_directory(options.cache_dir));
+      if (options.disk_cache && !file.empty()) {
+        [[maybe_unused]] const Status kept = store_tuned(candidate->info, *traits, file);
+      }
+    }
+  }
+  return device;
 }
 
 Result<Device> reopen(const Device& device) {
@@ -228,6 +270,7 @@ Result<Device> reopen(const Device& device) {
   fresh.automatic = state.automatic.load();
   fresh.watchdog.set_limit(state.watchdog.limit());
   fresh.restorers = restorers(device);
+  for (auto& [owner, restorer] : fresh.restorers) restorer.changed = false;
   return made;
 }
 
@@ -256,7 +299,15 @@ void add_restorer(const Device& device, const std::weak_ptr<void>& owner,
   DeviceState& state = *Unwrap::state(device);
   const std::scoped_lock lock(state.restorers_mutex);
   if (std::has_single_bit(state.restorers.size())) forget_expired(state.restorers);
-  state.restorers.insert_or_assign(owner, std::move(restore));
+  state.restorers.insert_or_assign(owner, Restorer{std::move(restore)});
+}
+
+void note_change(const Device& device, const std::weak_ptr<void>& owner) {
+  DeviceState& state = *Unwrap::state(device);
+  const std::scoped_lock lock(state.restorers_mutex);
+  if (const auto found = state.restorers.find(owner); found != state.restorers.end()) {
+    found->second.changed = true;
+  }
 }
 
 Restorers restorers(const Device& device) {

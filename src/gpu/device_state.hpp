@@ -46,8 +46,8 @@ struct DeviceState {
   [[nodiscard]] bool forked() const { return errors.forked(); }
   /// Closing would wait for work that may never be done.
   [[nodiscard]] bool stays_open() const { return forked() || watchdog.bit(); }
-  /// Whether one launch must not bind a buffer twice when it writes to it. Without validation that is fine for ranges that are
-  /// apart; but Dawn, once it had to report an error, validates again.
+  /// Whether one launch must not bind a buffer twice when it writes to it. Without validation that
+  /// is fine for ranges that are apart; but Dawn, once it had to report an error, validates again.
   [[nodiscard]] bool checks_aliases() const { return mode == Mode::safe || errors.refused(); }
 
   std::uint64_t id = 0;

@@ -37,8 +37,8 @@ constexpr std::array<char, 8> file_magic{'w', 'e', 'f', 't', 'p', 'c', '0', '2'}
 constexpr std::string_view ending = ".pipeline";
 constexpr std::size_t name_digits = 32;
 
-/// Whether a file is one that this class wrote: 32 hexadecimal digits, ".pipeline", and while it is being written a dot and
-/// more digits. The directory may hold other things.
+/// Whether a file is one that this class wrote: 32 hexadecimal digits, ".pipeline", and while it is
+/// being written a dot and more digits. The directory may hold other things.
 bool is_own(std::string_view name) {
   constexpr std::string_view digits = "0123456789abcdef";
   if (name.size() < name_digits + ending.size()) return false;
@@ -100,8 +100,9 @@ std::uint64_t check_of(std::span<const std::byte> key, std::span<const std::byte
   return hash_bytes(value, hash_bytes(key));
 }
 
-/// Makes the directory for this user alone, or takes one that is there if it is the user's own. False: it cannot be used.
-bool prepare(const fs::path& directory) {
+}  // namespace
+
+bool prepare_directory(const fs::path& directory) {
   fs::path made;
   for (const fs::path& part : directory) {
     made /= part;
@@ -118,14 +119,13 @@ bool prepare(const fs::path& directory) {
   return (status.st_mode & others) == 0 || ::chmod(directory.c_str(), 0700) == 0;
 }
 
-fs::path from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
+namespace {
 
-/// A relative path would mean another folder in every current folder; as the XDG specification says, it counts as unset.
+/// A relative path would mean another folder in every current folder; as the XDG specification
+/// says, it counts as unset.
 fs::path absolute_from_environment(const char* name) {
-  fs::path path = from_environment(name);
+  const char* value = std::getenv(name);
+  fs::path path = value == nullptr ? "" : value;
   return path.is_absolute() ? path : fs::path();
 }
 
@@ -133,7 +133,7 @@ fs::path absolute_from_environment(const char* name) {
 
 fs::path cache_directory(const fs::path& wanted) {
   if (!wanted.empty()) return wanted;
-  if (fs::path path = from_environment("WEFT_CACHE_DIR"); !path.empty()) return path;
+  if (fs::path path = absolute_from_environment("WEFT_CACHE_DIR"); !path.empty()) return path;
   if (fs::path path = absolute_from_environment("XDG_CACHE_HOME"); !path.empty())
     return path / "weft";
   if (fs::path path = absolute_from_environment("HOME"); !path.empty())
@@ -142,7 +142,9 @@ fs::path cache_directory(const fs::path& wanted) {
 }
 
 DiskCache::DiskCache(fs::path directory, std::uint64_t max_bytes)
-    : directory_(std::move(directory)), max_bytes_(max_bytes), usable_(prepare(directory_)) {}
+    : directory_(std::move(directory)),
+      max_bytes_(max_bytes),
+      usable_(prepare_directory(directory_)) {}
 
 fs::path DiskCache::file_of(std::span<const std::byte> key) const {
   return directory_ / formatted("{:016x}{:016x}{}", hash_bytes(key, 1), hash_bytes(key, 2), ending);
@@ -204,8 +206,9 @@ void DiskCache::store(std::span<const std::byte> key, std::span<const std::byte>
       return;
     }
     ++stores_;
-    // What other processes stored meanwhile is not counted; they look at the whole directory too, now and then.
-    // Who only reads never looks: with thousands of files that takes longer than opening a device.
+    // What other processes stored meanwhile is not counted; they look at the whole directory too,
+    // now and then. Who only reads never looks: with thousands of files that takes longer than
+    // opening a device.
     total_ += sizeof head + key.size() + value.size();
     if (!measured_.exchange(true) || total_ > max_bytes_) prune();
   } catch (...) {

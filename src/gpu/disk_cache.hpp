@@ -11,18 +11,23 @@
 namespace weft::gpu {
 
 /// The directory for compiled pipelines: `wanted` if it is given, else $WEFT_CACHE_DIR, else
-/// $XDG_CACHE_HOME/weft, else ~/.cache/weft; empty if none of these is an absolute path: nothing is ever written to
-/// wherever the process happens to be.
+/// $XDG_CACHE_HOME/weft, else ~/.cache/weft; empty if none of these is an absolute path: nothing is
+/// ever written to wherever the process happens to be.
 std::filesystem::path cache_directory(const std::filesystem::path& wanted);
+
+/// Makes a directory for this user alone, or takes one that is there if it is the user's own.
+/// False: it cannot be used.
+bool prepare_directory(const std::filesystem::path& directory);
 
 /// Blobs by key, one file each, shared by all processes of a user. A file holds its whole key, so a
 /// collision of file names, a torn file or a file of something else is a miss and never a wrong
 /// blob. Failing to read or write is a miss too: a cache must not break what it is meant to speed
-/// up. Directory and files belong to the user alone (0700, 0600); links are not followed, and files of others, pipes and the
-/// like are not read.
+/// up. Directory and files belong to the user alone (0700, 0600); links are not followed, and files
+/// of others, pipes and the like are not read.
 class DiskCache {
  public:
-  /// Makes the directory. The files used longest ago are removed when one is stored and they exceed `max_bytes`.
+  /// Makes the directory. The files used longest ago are removed when one is stored and they exceed
+  /// `max_bytes`.
   DiskCache(std::filesystem::path directory, std::uint64_t max_bytes);
 
   /// The bytes of the blob, or 0. They are copied to `value` if it is large enough.

@@ -23,7 +23,8 @@ class ErrorSink {
   void lose(std::string_view reason) noexcept;
   /// Notes that the device refused something, where the caller has the message itself.
   void note_refusal() noexcept { refused_.store(true, std::memory_order_release); }
-  /// The error to return now, if there is one: a lost device and a forked process again and again, any other error once.
+  /// The error to return now, if there is one: a lost device and a forked process again and again,
+  /// any other error once.
   Status take() {
     if (marks_->quiet.load(std::memory_order_acquire)) [[likely]]
       return {};
@@ -32,11 +33,13 @@ class ErrorSink {
   bool lost() const { return lost_.load(std::memory_order_acquire); }
   /// Whether the device has ever reported an error.
   bool refused() const { return refused_.load(std::memory_order_acquire); }
-  /// Whether this is a fork of the process that made the device: threads and locks that the device needs are not there.
+  /// Whether this is a fork of the process that made the device: threads and locks that the device
+  /// needs are not there.
   bool forked() const { return !marks_->here.load(std::memory_order_acquire); }
 
  private:
-  /// In memory that the system clears in the child of a fork, so that one look finds errors and forks alike.
+  /// In memory that the system clears in the child of a fork, so that one look finds errors and
+  /// forks alike.
   struct Marks {
     std::atomic<bool> quiet{true};  ///< No error waits.
     std::atomic<bool> here{true};

@@ -45,6 +45,7 @@ struct DeviceOptions {
   std::filesystem::path cache_dir;  ///< Where compiled pipelines are kept; WEFT_CACHE_DIR.
   bool disk_cache = true;           ///< False: nothing is read from or written to the disk.
   bool profile = false;             ///< Time every dispatch; needs caps().timestamps for GPU times.
+  bool check_indices = false;       ///< What caps().check_indices says; WEFT_CHECK_INDICES.
   std::uint64_t pool_limit = std::uint64_t{1}
                              << 30;  ///< Most bytes of unused buffers kept for reuse.
 };
@@ -185,8 +186,9 @@ class Stream {
   /// Runs a kernel. Binding offsets are multiples of caps().binding_alignment, and sizes are
   /// rounded up to 4 bytes. In safe mode a buffer that one binding writes must not be in another
   /// binding.
+  /// Profiles show the note.
   Status dispatch(const Kernel& kernel, std::span<const Slice> bindings,
-                  std::span<const std::byte> params, Grid grid);
+                  std::span<const std::byte> params, Grid grid, std::string_view note = {});
   /// Copies at any byte offset; the ranges may overlap.
   Status copy(const Slice& from, const Slice& to);
   /// Sets every byte of the range.
@@ -206,8 +208,8 @@ class Stream {
   Result<Recording> end_recording();
   /// Runs a recording `times` times after everything recorded before, and submits.
   Status replay(const Recording& recording, std::uint32_t times = 1);
-  /// Does the host's part of the next replay now, while the device is busy with something else: the replay then only hands
-  /// it over. For recordings that are replayed again and again.
+  /// Does the host's part of the next replay now, while the device is busy with something else: the
+  /// replay then only hands it over. For recordings that are replayed again and again.
   Status encode_ahead(const Recording& recording);
   /// Seconds that `times` replays take on the GPU (on the host's clock where the device has no
   /// timestamps). Waits until they are done.
@@ -296,7 +298,8 @@ class Device {
   std::shared_ptr<DeviceState> state_;
 };
 
-/// Notes the time from its making to its end as something that the host did, on a device that profiles.
+/// Notes the time from its making to its end as something that the host did, on a device that
+/// profiles.
 class HostTime {
  public:
   HostTime(const Device& device, std::string_view label);

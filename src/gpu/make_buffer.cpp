@@ -39,6 +39,9 @@ std::expected<wgpu::Buffer, std::string> make_buffer(const wgpu::Instance& insta
       !room) {
     return std::unexpected(room.error().message);
   }
+  if (Status room = check_file_size(descriptor.size, "A buffer"); !room) {
+    return std::unexpected(room.error().message);
+  }
   if (!blocking) {
     // What goes wrong is reported with the label.
     const std::string label = formatted("{} ({} bytes)", text(descriptor.label), descriptor.size);

@@ -8,8 +8,9 @@
 
 namespace weft::gpu {
 
-/// Makes a buffer, or says why it cannot be made. The reason goes to no other place; `errors` only learns that there was one.
-/// Where the host cannot wait for an answer (see Host::blocking), the device's own error record gets what goes wrong.
+/// Makes a buffer, or says why it cannot be made. The reason goes to no other place; `errors` only
+/// learns that there was one. Where the host cannot wait for an answer (see Host::blocking), the
+/// device's own error record gets what goes wrong.
 std::expected<wgpu::Buffer, std::string> make_buffer(const wgpu::Instance& instance,
                                                      const wgpu::Device& device, bool blocking,
                                                      wgpu::BufferDescriptor descriptor,

@@ -29,7 +29,8 @@ std::string content_key(const KernelDesc& desc) {
   return key;
 }
 
-/// Asks for the compiler's errors of a module, one per line with their position; none leave `errors` empty.
+/// Asks for the compiler's errors of a module, one per line with their position; none leave
+/// `errors` empty.
 wgpu::Future ask_for_errors(const wgpu::ShaderModule& module, std::shared_ptr<std::string> errors) {
   return module.GetCompilationInfo(
       wgpu::CallbackMode::WaitAnyOnly,
@@ -123,8 +124,9 @@ std::shared_ptr<const LayoutState> PipelineCache::layout(const KernelDesc& desc)
   made->bindings = desc.bindings;
   made->params_bytes = desc.params_bytes;
   made->params_size = round_up<std::uint32_t>(desc.params_bytes, 16);
-  // Mesa's software adapter copies the whole descriptor set into fresh pages of memory for every dispatch with a dynamic
-  // offset, which takes as long as a small dispatch; elsewhere one bind group for all offsets is cheaper.
+  // Mesa's software adapter copies the whole descriptor set into fresh pages of memory for every
+  // dispatch with a dynamic offset, which takes as long as a small dispatch; elsewhere one bind
+  // group for all offsets is cheaper.
   made->dynamic_params = desc.params_bytes > 0 && !context_.software;
   std::vector<wgpu::BindGroupLayoutEntry> entries;
   for (const Access access : desc.bindings) {

@@ -25,7 +25,8 @@ struct LayoutState {
   std::vector<Access> bindings;
   std::uint32_t params_bytes = 0;  ///< As declared.
   std::uint32_t params_size = 0;   ///< As bound: rounded up to 16.
-  /// The offset of the parameters is set with the bind group (on software adapters it is part of it).
+  /// The offset of the parameters is set with the bind group (on software adapters it is part of
+  /// it).
   bool dynamic_params = false;
 };
 
@@ -39,7 +40,8 @@ struct KernelState {
 
 /// Kernels by content: the key is the whole text, layout and constants, so that two kernels can
 /// never be mistaken for each other. Whoever asks first compiles; the others wait for the same
-/// result. Of more than 4,096 those that were not asked for the longest are forgotten (who uses one keeps it).
+/// result. Of more than 4,096 those that were not asked for the longest are forgotten (who uses one
+/// keeps it).
 class PipelineCache {
  public:
   struct Context {

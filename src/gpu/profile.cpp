@@ -66,8 +66,11 @@ nlohmann::json name_event(std::string_view what, int process, std::uint64_t thre
 }
 
 nlohmann::json span_event(const ProfileEvent& event, int process) {
-  return {{"ph", "X"},           {"name", event.label},     {"pid", process},
-          {"tid", event.thread}, {"ts", event.start * 1e6}, {"dur", event.seconds * 1e6}};
+  nlohmann::json out{
+      {"ph", "X"},           {"name", event.label},     {"pid", process},
+      {"tid", event.thread}, {"ts", event.start * 1e6}, {"dur", event.seconds * 1e6}};
+  if (!event.note.empty()) out["args"] = {{"shapes", event.note}};
+  return out;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct ProfileEvent {
   double start = 0;          ///< Seconds since the device was created.
   double seconds = 0;        ///< How long it took.
   std::uint64_t thread = 0;  ///< For host events: a small number per thread.
+  std::string note{};        ///< For dispatches: what was said about this one, such as its shapes.
 };
 
 /// What a profiled device has done.

@@ -70,7 +70,7 @@ void Profiler::host(std::string_view label, Clock::time_point start) {
   const auto [thread, added] =
       threads_.try_emplace(std::this_thread::get_id(), threads_.size() + 1);
   host_.push_back(
-      {std::string(label), seconds(start), seconds(end) - seconds(start), thread->second});
+      {std::string(label), seconds(start), seconds(end) - seconds(start), thread->second, {}});
 }
 
 Profiler::Batch Profiler::begin_batch() {
@@ -127,7 +127,8 @@ Result<Profile> Profiler::take(ErrorSink& errors) {
       const double start = static_cast<double>(ticks[2 * i]) * 1e-9;
       const double end = static_cast<double>(ticks[2 * i + 1]) * 1e-9;
       if (i == 0) shift = std::max(shift, seconds(waiting.batch.submitted) - start);
-      profile.gpu.push_back({waiting.batch.labels[i], start, std::max(end - start, 0.0), 0});
+      profile.gpu.push_back({waiting.batch.labels[i], start, std::max(end - start, 0.0), 0,
+                             std::move(waiting.batch.notes[i])});
     }
   }
   for (ProfileEvent& event : profile.gpu) event.start += shift;

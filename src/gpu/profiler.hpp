@@ -31,6 +31,7 @@ class Profiler {
   struct Batch {
     wgpu::QuerySet queries;
     std::vector<std::string> labels;
+    std::vector<std::string> notes;  ///< As many.
     Clock::time_point submitted;
   };
   /// The most dispatches that fit one batch.

@@ -11,10 +11,11 @@
 namespace weft::gpu {
 namespace {
 
-// Dispatches per submission of a replay: few at first, so that the device starts while the rest is being encoded (it
-// needs longer for them than the host), then enough to hide what a submission costs, and never so many that a
-// watchdog would see one. Measured on an H200 with 248 small dispatches, whose first result came after 1.86 ms with 64
-// of them in the first submission, and after 1.67 ms with 16.
+// Dispatches per submission of a replay: few at first, so that the device starts while the rest is
+// being encoded (it needs longer for them than the host), then enough to hide what a submission
+// costs, and never so many that a watchdog would see one. Measured on an H200 with 248 small
+// dispatches, whose first result came after 1.86 ms with 64 of them in the first submission, and
+// after 1.67 ms with 16.
 constexpr std::size_t first_replay_batch = 16;
 constexpr std::size_t largest_replay_batch = 1024;
 
@@ -172,7 +173,7 @@ Status StreamState::encode_ahead(RecordingState& recording) {
 Status StreamState::replay_profiled(const RecordingState& recording, std::uint32_t times) {
   for (std::uint32_t i = 0; i < times; ++i) {
     for (std::size_t at = 0; at < recording.replay.size(); ++at) {
-      open_pass(recording.steps[at].kernel->label);
+      open_pass(recording.steps[at].kernel->label, recording.steps[at].note);
       encode_step(pass_, recording.replay[at], true);
       if (Status status = count_command(); !status) return status;
     }
@@ -183,7 +184,7 @@ Status StreamState::replay_profiled(const RecordingState& recording, std::uint32
 Status StreamState::replay_watched(const RecordingState& recording, std::uint32_t times) {
   for (std::uint32_t i = 0; i < times; ++i) {
     for (std::size_t at = 0; at < recording.replay.size(); ++at) {
-      open_pass(recording.steps[at].kernel->label);
+      open_pass(recording.steps[at].kernel->label, recording.steps[at].note);
       encode_step(pass_, recording.replay[at], true);
       last_ = formatted("The kernel \"{}\"", recording.steps[at].kernel->label);
       if (Status status = submit(); !status) return status;

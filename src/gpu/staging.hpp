@@ -23,7 +23,8 @@ class StagingPool {
               std::uint64_t limit);
 
   Result<wgpu::Buffer> take(std::uint64_t bytes);
-  /// `buffer` must be unmapped. One that could not be mapped is not kept: it would fail the next reader too.
+  /// `buffer` must be unmapped. One that could not be mapped is not kept: it would fail the next
+  /// reader too.
   void give_back(wgpu::Buffer buffer, bool good) noexcept;
   void trim();
   std::uint64_t bytes() const;
@@ -51,8 +52,9 @@ class MappedRead {
   ~MappedRead();
 
   bool ready();
-  /// Asks again and again whether the bytes are there, for so long at most: a thread that sleeps in the driver wakes up
-  /// late (tens of microseconds on an H200, of a token that takes a millisecond).
+  /// Asks again and again whether the bytes are there, for so long at most: a thread that sleeps in
+  /// the driver wakes up late (tens of microseconds on an H200, of a token that takes a
+  /// millisecond).
   void poll(std::chrono::microseconds most);
   /// Waits; the error if the bytes could not be had (`errors` says why where the device was lost).
   Status wait(Watchdog& watchdog, ErrorSink& errors);

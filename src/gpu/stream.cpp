@@ -119,17 +119,18 @@ Status StreamState::check(const KernelState& kernel, std::span<const Slice> bind
 
 Status StreamState::dispatch(const std::shared_ptr<const KernelState>& kernel,
                              std::span<const Slice> bindings, std::span<const std::byte> params,
-                             Grid grid) {
+                             Grid grid, std::string_view note) {
   if (Status status = device->errors.take(); !status) return status;
   if (!kernel) return fail(ErrorCode::invalid_argument, "The dispatch has no kernel.");
   if (Status status = check(*kernel, bindings, params, grid); !status) return status;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return {};
-  if (!draft) return encode(*kernel, bindings, params, grid);
+  if (!draft) return encode(*kernel, bindings, params, grid, note);
 
   Step& step = draft->steps.emplace_back();
   step.kernel = kernel;
   step.bindings.assign(bindings.begin(), bindings.end());
   step.grid = grid;
+  step.note = note;
   if (kernel->layout->params_bytes > 0) {
     const std::size_t offset =
         round_up<std::size_t>(draft->params.size(), device->uniform_alignment);
@@ -141,7 +142,7 @@ Status StreamState::dispatch(const std::shared_ptr<const KernelState>& kernel,
 }
 
 Status StreamState::encode(const KernelState& kernel, std::span<const Slice> bindings,
-                           std::span<const std::byte> params, Grid grid) {
+                           std::span<const std::byte> params, Grid grid, std::string_view note) {
   const std::uint32_t params_size = kernel.layout->params_size;
   std::size_t offset = round_up<std::size_t>(params_.size(), device->uniform_alignment);
   if (commands_ >= most_commands || offset + params_size > params_page_bytes) {
@@ -165,7 +166,7 @@ Status StreamState::encode(const KernelState& kernel, std::span<const Slice> bin
   ranges.clear();
   for (const Slice& slice : bindings) retain(slice.buffer);
 
-  open_pass(kernel.label);
+  open_pass(kernel.label, note);
   if (pipeline_ != &kernel) {
     pass_.SetPipeline(kernel.pipeline);
     pipeline_ = &kernel;
@@ -192,7 +193,7 @@ void StreamState::open_encoder() {
   if (encoder_ == nullptr) encoder_ = device->device.CreateCommandEncoder();
 }
 
-void StreamState::open_pass(const std::string& label) {
+void StreamState::open_pass(const std::string& label, std::string_view note) {
   open_encoder();
   Profiler* profiler = device->profiler.get();
   if (profiler == nullptr || !profiler->timestamps()) {
@@ -210,6 +211,7 @@ void StreamState::open_pass(const std::string& label) {
   descriptor.timestampWrites = &writes;
   pass_ = encoder_.BeginComputePass(&descriptor);
   batch_->labels.push_back(label);
+  batch_->notes.emplace_back(note);
 }
 
 void StreamState::close_pass() {
@@ -287,8 +289,8 @@ Stream& Stream::operator=(Stream&&) noexcept = default;
 Stream::~Stream() = default;
 
 Status Stream::dispatch(const Kernel& kernel, std::span<const Slice> bindings,
-                        std::span<const std::byte> params, Grid grid) {
-  return state_->dispatch(Unwrap::state(kernel), bindings, params, grid);
+                        std::span<const std::byte> params, Grid grid, std::string_view note) {
+  return state_->dispatch(Unwrap::state(kernel), bindings, params, grid, note);
 }
 
 Status Stream::copy(const Slice& from, const Slice& to) {

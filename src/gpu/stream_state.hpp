@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/device_state.hpp"
@@ -21,6 +22,7 @@ struct Step {
   std::vector<Slice> bindings;
   std::uint32_t params_offset = 0;
   Grid grid;
+  std::string note{};
 };
 
 /// What begin_recording() collects.
@@ -60,7 +62,7 @@ struct StreamState {
   ~StreamState();
 
   Status dispatch(const std::shared_ptr<const KernelState>& kernel, std::span<const Slice> bindings,
-                  std::span<const std::byte> params, Grid grid);
+                  std::span<const std::byte> params, Grid grid, std::string_view note = {});
   Status submit();
   Status wait();
   /// The encoder with no pass open, for copies.
@@ -80,9 +82,9 @@ struct StreamState {
   Status check(const KernelState& kernel, std::span<const Slice> bindings,
                std::span<const std::byte> params, Grid grid) const;
   Status encode(const KernelState& kernel, std::span<const Slice> bindings,
-                std::span<const std::byte> params, Grid grid);
+                std::span<const std::byte> params, Grid grid, std::string_view note);
   void open_encoder();
-  void open_pass(const std::string& label);
+  void open_pass(const std::string& label, std::string_view note);
   void close_pass();
   Status replay_profiled(const RecordingState& recording, std::uint32_t times);
   Status replay_watched(const RecordingState& recording, std::uint32_t times);

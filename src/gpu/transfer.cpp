@@ -19,7 +19,8 @@ namespace {
 constexpr std::uint64_t chunk_bytes = std::uint64_t{32} << 20;
 // Chunks under way at a time: one is copied by the host while the device works on the other.
 constexpr std::size_t chunks_in_flight = 2;
-// How long a thread asks for bytes before it sleeps, on devices that do not need the thread's core themselves.
+// How long a thread asks for bytes before it sleeps, on devices that do not need the thread's core
+// themselves.
 constexpr std::chrono::microseconds polling{2000};
 
 /// A chunk of a read-back: the words that hold the wanted bytes.
@@ -141,7 +142,8 @@ Status Device::write(const Slice& to, std::span<const std::byte> bytes) {
   const std::uint64_t middle_begin = std::min(round_up<std::uint64_t>(to.offset, 4), end);
   const std::uint64_t middle_end = std::max(round_down<std::uint64_t>(end, 4), middle_begin);
   const std::uint64_t tail = end - middle_end;
-  // The bytes between the end of a buffer and its capacity are nobody's, so the last word of a buffer is written whole.
+  // The bytes between the end of a buffer and its capacity are nobody's, so the last word of a
+  // buffer is written whole.
   const bool last_word = tail > 0 && end == to.buffer.size() && middle_end % 4 == 0;
   if (middle_begin != to.offset || (tail > 0 && !last_word)) {
     StreamState stream(state_);

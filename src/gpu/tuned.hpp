@@ -8,16 +8,20 @@
 
 namespace weft::gpu {
 
-/// What `weft tune` has found out about devices: a file for each device, driver and version of Weft, which holds their names and
-/// the traits. A file that cannot be read, or that is about something else, is as good as none.
+/// What is found out about devices, by `weft tune` and by a short look at unknown ones (probe.hpp):
+/// a file for each device, driver and version of Weft, which holds their names and the traits. A
+/// file that cannot be read, or that is about something else, is as good as none.
 
 /// Where the traits of an adapter are kept; empty where nothing is kept on disk.
 std::filesystem::path tuned_file(const AdapterInfo& info, const std::filesystem::path& cache);
+/// The same for what a probe found, which counts where nothing was tuned.
+std::filesystem::path probed_file(const AdapterInfo& info, const std::filesystem::path& cache);
 
 Status store_tuned(const AdapterInfo& info, const Traits& traits,
                    const std::filesystem::path& file);
 
-/// The traits that an adapter has been tuned to, if any. `setting` is WEFT_TUNE: empty, "off", or the file to read, which
+/// The traits that an adapter has been tuned to, or that a probe found, if any. `setting` is
+/// WEFT_TUNE: empty, "off", "probe", with which nothing is read either, or the file to read, which
 /// must be there and right then, whatever device it was made on.
 Result<std::optional<Traits>> load_tuned(const AdapterInfo& info, const std::string& setting,
                                          const std::filesystem::path& cache);

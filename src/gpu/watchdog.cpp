@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "gpu/process_end.hpp"
 
 namespace weft::gpu {
 namespace {
@@ -62,6 +63,7 @@ Status Watchdog::wait(const wgpu::Instance& instance, wgpu::Future future, std::
     }
     if (const auto reason = overdue(instance)) {
       bit_.store(true, std::memory_order_release);
+      end_at_once();
       errors.lose(*reason);
       return errors.take();
     }

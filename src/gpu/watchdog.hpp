@@ -1,6 +1,7 @@
 #pragma once
 
-// Internal to src/gpu: work that takes too long is an error that names it, where someone asked for that.
+// Internal to src/gpu: work that takes too long is an error that names it, where someone asked for
+// that.
 
 #include <atomic>
 #include <chrono>
@@ -15,19 +16,22 @@
 
 namespace weft::gpu {
 
-/// Knows what a device was given to do, in order, and when. Off until it is given a limit. Thread-safe.
+/// Knows what a device was given to do, in order, and when. Off until it is given a limit.
+/// Thread-safe.
 class Watchdog {
  public:
   /// The longest that one piece of work may take; 0: as long as it likes.
   void set_limit(double seconds) { limit_.store(seconds, std::memory_order_release); }
   [[nodiscard]] double limit() const { return limit_.load(std::memory_order_acquire); }
   [[nodiscard]] bool on() const { return limit() > 0; }
-  /// Whether work went past its limit: the device may never be done with it, so that it cannot be closed.
+  /// Whether work went past its limit: the device may never be done with it, so that it cannot be
+  /// closed.
   [[nodiscard]] bool bit() const { return bit_.load(std::memory_order_acquire); }
 
   /// Notes what was just handed to the queue.
   void submitted(const wgpu::Instance& instance, const wgpu::Queue& queue, std::string label);
-  /// Waits for a future. Where work is past its limit, the device counts as lost from then on, which is the error.
+  /// Waits for a future. Where work is past its limit, the device counts as lost from then on,
+  /// which is the error.
   Status wait(const wgpu::Instance& instance, wgpu::Future future, std::string_view what,
               ErrorSink& errors);
 

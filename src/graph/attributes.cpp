@@ -79,6 +79,13 @@ struct Describe {
     if (a.allow_f16) text += " as f16";
     return text;
   }
+  std::string operator()(const ProductsAttributes& a) const {
+    std::string text = formatted("{}", a.parts);
+    if (a.function != "none") text += " " + with_scalars(a.function, a.scalars);
+    if (a.allow_q8) text += " of x in 8 bits";
+    if (a.exact) text += " exact";
+    return text;
+  }
   std::string operator()(const ShapeAttributes& a) const { return list(a.shape); }
   std::string operator()(const PermuteAttributes& a) const { return list(a.order); }
   std::string operator()(const RandomAttributes& a) const {

@@ -26,8 +26,8 @@
 
 namespace weft::graph {
 
-// What an operation is told besides its inputs. Equal attributes and inputs mean equal results. Those of plain numbers and
-// extents are described in description/graph.toml.
+// What an operation is told besides its inputs. Equal attributes and inputs mean equal results.
+// Those of plain numbers and extents are described in description/graph.toml.
 
 /// An elementwise function; a source (no inputs) says its type and shape.
 struct MapAttributes {
@@ -64,6 +64,7 @@ struct NormAttributes {
   ops::norm::Kind kind = ops::norm::Kind::layer;
   float eps = 1e-5F;
   std::uint64_t groups = 1;
+  bool packs = false;  ///< Of residual_norm: the result also comes in the form of `pack`.
   bool operator==(const NormAttributes&) const = default;
 };
 
@@ -75,6 +76,19 @@ struct MatmulAttributes {
   std::string activation = "none";
   std::array<double, 4> scalars{};
   bool operator==(const MatmulAttributes&) const = default;
+};
+
+/// Products of one x with one to three quantized weights: one with a bias and a unary function
+/// behind it, two of a gated unit, or several side by side.
+struct ProductsAttributes {
+  std::uint32_t parts = 1;
+  std::string function = "none";
+  std::array<double, 4> scalars{};
+  bool gated = false;
+  bool packs = false;  ///< Of gated units: the result also comes in the form of `pack`.
+  bool allow_q8 = false;
+  bool exact = false;
+  bool operator==(const ProductsAttributes&) const = default;
 };
 
 /// A shape: of a reshape or a broadcast.
@@ -122,8 +136,9 @@ struct RopeAttributes {
   bool operator==(const RopeAttributes&) const = default;
 };
 
-/// A convolution, or a derivative of one. The result has the extents `spatial` behind its first two, or without any those
-/// that follow from the padding: `high` elements behind the image (of a transposed one: more elements of the result).
+/// A convolution, or a derivative of one. The result has the extents `spatial` behind its first
+/// two, or without any those that follow from the padding: `high` elements behind the image (of a
+/// transposed one: more elements of the result).
 struct ConvAttributes {
   std::vector<ops::unfold::Axis> axes;
   std::vector<std::uint64_t> high;
@@ -134,8 +149,8 @@ struct ConvAttributes {
   bool operator==(const ConvAttributes&) const = default;
 };
 
-/// Windows of an image: a pool (`function`), what goes back through one, and windows written out (both have `spatial`
-/// where it does not follow from the padding).
+/// Windows of an image: a pool (`function`), what goes back through one, and windows written out
+/// (both have `spatial` where it does not follow from the padding).
 struct WindowAttributes {
   ops::pool::Function function = ops::pool::Function::max;
   std::vector<std::uint64_t> kernel;
@@ -200,8 +215,8 @@ struct FusedAttributes {
   bool operator==(const FusedAttributes&) const = default;
 };
 
-/// A reduction, a softmax or a norm of a chain of elementwise functions. The inputs of the chain come first, then weight
-/// and bias of a norm.
+/// A reduction, a softmax or a norm of a chain of elementwise functions. The inputs of the chain
+/// come first, then weight and bias of a norm.
 struct FusedTailAttributes {
   std::vector<ops::fused::Step> steps;
   std::uint32_t inputs = 0;  ///< Of the chain.
@@ -212,11 +227,11 @@ struct FusedTailAttributes {
 
 using Attributes =
     WithDescribed<std::variant, std::monostate, MapAttributes, ReduceAttributes, CumsumAttributes,
-                  SoftmaxAttributes, NormAttributes, MatmulAttributes, ShapeAttributes,
-                  PermuteAttributes, AdamAttributes, RopeAttributes, FusedAttributes,
-                  FusedTailAttributes, CheckpointAttributes, ConvAttributes, WindowAttributes,
-                  ResizeAttributes, BorderAttributes, CrossEntropyAttributes, RecurrenceAttributes,
-                  RouterAttributes, RandomAttributes>;
+                  SoftmaxAttributes, NormAttributes, MatmulAttributes, ProductsAttributes,
+                  ShapeAttributes, PermuteAttributes, AdamAttributes, RopeAttributes,
+                  FusedAttributes, FusedTailAttributes, CheckpointAttributes, ConvAttributes,
+                  WindowAttributes, ResizeAttributes, BorderAttributes, CrossEntropyAttributes,
+                  RecurrenceAttributes, RouterAttributes, RandomAttributes>;
 
 /// "gelu", "sum axes 2", "[3,4]": for dumps and messages.
 std::string describe(const Attributes& attributes);

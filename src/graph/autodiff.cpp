@@ -9,6 +9,7 @@
 
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
+#include "graph/sum_parts.hpp"
 
 namespace weft {
 namespace graph {
@@ -38,7 +39,25 @@ namespace {
 
 using Key = std::pair<const Node*, std::uint32_t>;
 
-/// The nodes that lead from `targets` to `y`, newest first. With `stop` none that lie before a target.
+/// An error where a node was computed from what a derivative is wanted by, and does not know any
+/// more how.
+void check_origins(const Node& node, const std::unordered_set<const Node*>& wanted) {
+  if (!node.inputs.empty()) return;  // it knows
+  for (const std::weak_ptr<Node>& origin : node.origins) {
+    const std::shared_ptr<Node> target = origin.lock();
+    if (!target || !wanted.contains(target.get())) continue;
+    throw Error(ErrorCode::invalid_argument,
+                formatted("A tensor {}, made by {}, was computed already, and only tensors that "
+                          "come from variables remember how: the derivative by {}, made by {}, is "
+                          "lost. Take it before values are read, or make that tensor a variable().",
+                          describe(node.types.front()), describe_place(node.rule->name, node.where),
+                          describe(target->types.front()),
+                          describe_place(target->rule->name, target->where)));
+  }
+}
+
+/// The nodes that lead from `targets` to `y`, newest first. With `stop` none that lie before a
+/// target.
 std::vector<Node*> path(const Value& y, const std::vector<Value>& targets, bool stop) {
   std::unordered_set<const Node*> wanted;
   for (const Value& target : targets) wanted.insert(target.node.get());
@@ -59,6 +78,7 @@ std::vector<Node*> path(const Value& y, const std::vector<Value>& targets, bool 
                     "update, or detach() it if none shall flow there.",
                     describe(node->types.front()), describe_place(node->rule->name, node->where)));
     }
+    if (!wanted.contains(node)) check_origins(*node, wanted);
     for (const Value& input : node->inputs) {
       if (input && seen.try_emplace(input.node.get(), true).second) {
         pending.push_back(input.node.get());
@@ -81,21 +101,24 @@ std::vector<Node*> path(const Value& y, const std::vector<Value>& targets, bool 
   return out;
 }
 
-void add_to(std::map<Key, Tensor>& sums, const Value& value, const Tensor& part) {
-  if (!part) return;
-  const auto [found, is_new] = sums.try_emplace({value.node.get(), value.output}, part);
-  if (!is_new) found->second = found->second + part;
+/// The parts of each derivative, from every node that reads the tensor.
+using Parts = std::map<Key, std::vector<Tensor>>;
+
+/// A derivative of which all parts are there; none where it has no parts. It becomes its only part.
+Tensor total(Parts& sums, const Key& key) {
+  const auto found = sums.find(key);
+  if (found == sums.end()) return {};
+  found->second = {sum_parts(std::move(found->second))};
+  return found->second.front();
 }
 
-void backward(Node& node, const std::unordered_set<const Node*>& on_path,
-              std::map<Key, Tensor>& sums) {
+void backward(Node& node, const std::unordered_set<const Node*>& on_path, Parts& sums) {
   GradientArgs args{.attributes = node.attributes};
   const std::shared_ptr<Node> handle = node.shared_from_this();
   bool any = false;
   for (std::uint32_t i = 0; i < node.types.size(); ++i) {
     args.outputs.push_back(Access::tensor({handle, i}));
-    const auto found = sums.find({&node, i});
-    args.dy.push_back(found == sums.end() ? Tensor() : found->second);
+    args.dy.push_back(total(sums, {&node, i}));
     any = any || args.dy.back();
   }
   bool reads = false;
@@ -120,7 +143,7 @@ void backward(Node& node, const std::unordered_set<const Node*>& on_path,
                             describe_place(node.rule->name, node.where), i, name(parts[i].dtype()),
                             ops::describe(parts[i].shape()), describe(node.inputs[i].type())));
     }
-    add_to(sums, node.inputs[i], parts[i]);
+    sums[{node.inputs[i].node.get(), node.inputs[i].output}].push_back(parts[i]);
   }
 }
 
@@ -142,16 +165,15 @@ std::vector<Tensor> derive(const Tensor& y, const Tensor& weights, const std::ve
     if (independent) stops.insert(target.node.get());
   }
   // Newest first; the nodes stay alive through `y`.
-  std::map<Key, Tensor> sums;
-  sums.emplace(Key{top.node.get(), top.output}, weights.to(y.dtype()));
+  Parts sums;
+  sums[{top.node.get(), top.output}].push_back(weights.to(y.dtype()));
   for (Node* node : nodes) {
     if (!stops.contains(node)) backward(*node, on_path, sums);
   }
   std::vector<Tensor> out;
   for (const Value& target : targets) {
-    const auto found = sums.find({target.node.get(), target.output});
-    out.push_back(found != sums.end() ? found->second
-                                      : full_like(y, target.type().shape, target.type().dtype));
+    const Tensor sum = total(sums, {target.node.get(), target.output});
+    out.push_back(sum ? sum : full_like(y, target.type().shape, target.type().dtype));
   }
   return out;
 }
@@ -171,7 +193,8 @@ std::vector<Tensor> total_derivatives(const Tensor& y, const Tensor& weights,
 std::vector<Tensor> derivatives_through(
     const GradientArgs& g,
     const std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>& f) {
-  // Each input is looked at through a node of its own, so that one tensor in two places counts once in each.
+  // Each input is looked at through a node of its own, so that one tensor in two places counts once
+  // in each.
   std::vector<Tensor> inputs = g.inputs;
   std::vector<Tensor> by;
   std::vector<std::size_t> places;

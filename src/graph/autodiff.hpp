@@ -17,21 +17,24 @@ namespace weft::graph {
 std::vector<Tensor> total_derivatives(const Tensor& y, const Tensor& weights,
                                       const std::vector<Tensor>& by);
 
-/// As grad(), but tensors in `by` count as independent of each other: nothing flows through one to another.
+/// As grad(), but tensors in `by` count as independent of each other: nothing flows through one to
+/// another.
 std::vector<Tensor> partial_derivatives(const Tensor& y, const Tensor& weights,
                                         const std::vector<Tensor>& by);
 
-/// The derivatives of an operation that other operations can express: `f` gives its outputs (those that a derivative is
-/// asked of) from its inputs. What is returned is an expression that can be differentiated again.
+/// The derivatives of an operation that other operations can express: `f` gives its outputs (those
+/// that a derivative is asked of) from its inputs. What is returned is an expression that can be
+/// differentiated again.
 std::vector<Tensor> derivatives_through(
     const GradientArgs& g,
     const std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>& f);
 
-/// The sum of `x` over the dimensions that a tensor of `shape` was repeated along to get the shape of `x`.
+/// The sum of `x` over the dimensions that a tensor of `shape` was repeated along to get the shape
+/// of `x`.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 
-/// The sum of `x` over the places that show one element of a tensor of `shape`, which was repeated as a whole along each
-/// dimension to get the shape of `x`.
+/// The sum of `x` over the places that show one element of a tensor of `shape`, which was repeated
+/// as a whole along each dimension to get the shape of `x`.
 Tensor tile_sum(const Tensor& x, const Shape& shape);
 
 /// A tensor of zeros (or another value) on the device of another tensor.
@@ -43,8 +46,8 @@ Tensor constant_like(const Tensor& like, const Shape& shape, const std::vector<T
   return like.device().tensor(shape, values);
 }
 
-/// The slopes by which a mask is multiplied, one for each head: with `max_bias` above 0 as the kernels of softmax and
-/// attention have them, else 1.
+/// The slopes by which a mask is multiplied, one for each head: with `max_bias` above 0 as the
+/// kernels of softmax and attention have them, else 1.
 std::vector<float> alibi_slopes(std::uint64_t heads, float max_bias);
 
 /// The product of some extents.

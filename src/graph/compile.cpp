@@ -7,6 +7,7 @@
 
 #include "base/format.hpp"
 #include "gpu/lifetime.hpp"
+#include "graph/adopt.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/graph.hpp"
 #include "graph/kinds.hpp"
@@ -84,7 +85,16 @@ Graph trace(const Function& function, const std::shared_ptr<DeviceData>& device,
     values.push_back(own ? value
                          : Access::value(make(kinds::copy, {}, {tensor}, value.node->where)));
   }
-  return collect(values, checked(outputs.updates), stand_ins);
+  const auto updates = checked(outputs.updates);
+  Graph graph = collect(values, updates, stand_ins);
+  // A recording knows where variables lie, and with them views of them that were computed before.
+  bool moved = false;
+  for (const Operation& operation : graph.operations) {
+    if (!operation.variable) continue;
+    moved = moved || operation.variable->shares;
+    make_private(*operation.variable);
+  }
+  return moved ? collect(values, updates, stand_ins) : graph;
 }
 
 }  // namespace
@@ -136,8 +146,11 @@ std::shared_ptr<Variant> build(const CompiledData& compiled,
       compiled.options.on_pass({std::string(name), to_text(now), to_dot(now)});
   };
   report("trace", graph);
+  Caps caps = device->device.caps();
+  caps.check_indices = caps.check_indices || compiled.options.check_indices;
+  if (caps.check_indices) device->checks = true;
   unwrap(run_passes(graph, *device, compiled.options.without, report));
-  const Program program = unwrap(lower(graph, device->device.caps(), {.own_outputs = true}));
+  const Program program = unwrap(lower(graph, caps, {.own_outputs = true}));
   const Placed placed = unwrap(place(program, device->device));
   variant->one_buffer = placed.one_buffer;
   variant->opened = gpu::identity(device->device);
@@ -155,7 +168,7 @@ std::shared_ptr<Variant> build(const CompiledData& compiled,
                                                                     block.bytes};
   }
   for (const ops::View& view : program.outputs) {
-    variant->outputs.emplace_back(placed.slices[static_cast<std::size_t>(view.slot)].buffer, view);
+    variant->outputs.emplace_back(placed.slices[view.slot.number()].buffer, view);
   }
   for (const GraphUpdate& update : graph.updates) {
     variant->updated.push_back(graph.at(update.variable).variable);
@@ -176,7 +189,10 @@ std::vector<Tensor> replay(const Variant& variant, const std::vector<Tensor>& in
   for (const auto& [buffer, view] : variant.outputs) {
     copies.push_back(unwrap(device.device.allocate(view.bytes().size())));
   }
-  for (const auto& node : variant.updated) finish_readers(*node);
+  for (const auto& node : variant.updated) {
+    finish_readers(*node);
+    note_change(node);
+  }
   gpu::Stream stream = device.device.stream();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const gpu::Slice& to = variant.input_slices[i];
@@ -220,7 +236,8 @@ std::vector<Tensor> call(CompiledData& data, const std::shared_ptr<DeviceData>& 
                          const std::vector<Tensor>& inputs, const std::vector<graph::Type>& types,
                          bool& changes) {
   auto& variants = data.variants;
-  // What was recorded for a device that was lost since, or while it took any binding and does not any more, is recorded anew.
+  // What was recorded for a device that was lost since, or while it took any binding and does not
+  // any more, is recorded anew.
   std::erase_if(variants, [&](const auto& variant) {
     return variant->device == device &&
            (variant->opened != gpu::identity(device->device) ||
@@ -232,7 +249,8 @@ std::vector<Tensor> call(CompiledData& data, const std::shared_ptr<DeviceData>& 
   if (found != variants.end()) {
     std::rotate(found, found + 1, variants.end());
   } else {
-    // Memory of the one that was not used for the longest time goes first, so that the new one can have it.
+    // Memory of the one that was not used for the longest time goes first, so that the new one can
+    // have it.
     const std::size_t most = std::max<std::size_t>(data.options.most_variants, 1);
     while (variants.size() >= most) variants.erase(variants.begin());
     const Building now(data.building);
@@ -332,7 +350,10 @@ void apply(const std::vector<Update>& updates) {
     values.push_back(value);
   }
   graph::evaluate(values);
-  for (const auto& [variable, value] : pairs) graph::finish_readers(*variable.node);
+  for (const auto& [variable, value] : pairs) {
+    graph::finish_readers(*variable.node);
+    graph::note_change(variable.node);
+  }
   // Values that look at a variable's memory are copied out before any variable changes.
   std::vector<Tensor> safe;
   for (const graph::Value& value : values) {
@@ -341,16 +362,21 @@ void apply(const std::vector<Update>& updates) {
                        ? graph::make(graph::kinds::copy, {}, {tensor}, value.node->where)
                        : tensor);
   }
-  gpu::Stream stream = device->device.stream();
   std::vector<graph::Storage> sources;
   for (const Tensor& tensor : safe) sources.push_back(graph::dense_storage_of(tensor));
+  gpu::Stream stream = device->device.stream();
+  bool copied = false;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const graph::Storage& to = pairs[i].first.node->storage.front();
+    Node& variable = *pairs[i].first.node;
+    if (graph::adopt(variable, Access::value(safe[i]))) continue;
+    graph::unshare(variable);
+    const graph::Storage& to = variable.storage.front();
     const std::uint64_t bytes = to.view.bytes().size();
     if (bytes == 0) continue;
     unwrap(stream.copy({sources[i].buffer, sources[i].view.offset, bytes}, {to.buffer, 0, bytes}));
+    copied = true;
   }
-  unwrap(stream.submit());
+  if (copied) unwrap(stream.submit());
 }
 
 }  // namespace weft

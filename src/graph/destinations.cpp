@@ -22,7 +22,8 @@ Edge below_views(const Graph& graph, Edge edge) {
   return edge;
 }
 
-/// Whether a result must lie in memory that outlives the run, because it, or a view of it, is asked for.
+/// Whether a result must lie in memory that outlives the run, because it, or a view of it, is asked
+/// for.
 bool outlives(const Graph& graph, Edge edge) {
   const auto same = [&](Edge other) { return below_views(graph, other) == edge; };
   return std::ranges::any_of(graph.outputs, same) ||

@@ -13,8 +13,8 @@ struct Destination {
   std::uint64_t element = 0;  ///< First element of the place.
 };
 
-/// The results that can be computed right where a concatenation wants them, which then has nothing to copy: parts that
-/// lie in one piece of it and are not needed elsewhere after the run.
+/// The results that can be computed right where a concatenation wants them, which then has nothing
+/// to copy: parts that lie in one piece of it and are not needed elsewhere after the run.
 std::map<Edge, Destination> find_destinations(const Graph& graph);
 
 }  // namespace weft::graph

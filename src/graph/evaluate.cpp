@@ -1,7 +1,7 @@
 #include "graph/evaluate.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "graph/graph.hpp"
 #include "graph/kinds.hpp"
@@ -12,49 +12,79 @@
 namespace weft::graph {
 namespace {
 
-/// The nodes below some values that have no elements yet, each with the number of times that others of them read it.
-std::unordered_map<Node*, long> pending_below(std::span<const Value> values) {
-  std::unordered_map<Node*, long> reads;
-  std::vector<Node*> pending;
-  for (const Value& value : values) {
-    renew(*value.node);
-    if (!value.node->computed() && reads.try_emplace(value.node.get(), 0).second) {
-      pending.push_back(value.node.get());
-    }
-  }
-  while (!pending.empty()) {
-    Node* node = pending.back();
-    pending.pop_back();
-    for (const Value& input : node->inputs) {
-      if (input) renew(*input.node);
-      if (!input || input.node->computed()) continue;
-      const auto [found, is_new] = reads.try_emplace(input.node.get(), 0);
-      ++found->second;
-      if (is_new) pending.push_back(input.node.get());
-    }
-  }
-  return reads;
-}
-
-/// Shared handles of the nodes in `reads` that have an owner besides each other. Their results stay.
-std::vector<std::shared_ptr<Node>> owned(const std::unordered_map<Node*, long>& reads) {
+/// Shared handles of the nodes of an expression that have an owner besides each other. Their
+/// results stay.
+std::vector<std::shared_ptr<Node>> owned(const std::vector<Node*>& nodes) {
   std::vector<std::shared_ptr<Node>> out;
-  for (const auto& [node, count] : reads) {
+  for (Node* const node : nodes) {
+    if (node->computed()) continue;
     std::shared_ptr<Node> handle = node->shared_from_this();
-    if (handle.use_count() > count + 1) out.push_back(std::move(handle));
+    if (handle.use_count() > static_cast<long>(node->reads) + 1) out.push_back(std::move(handle));
   }
-  // In the order in which they were made, so that the same program gives the same plan.
-  std::ranges::sort(out, {}, [](const auto& node) { return node->number; });
   return out;
 }
 
-/// The leaves' buffers in a plan's external blocks, for as long as it runs: a plan that is remembered keeps nothing alive.
+/// Whether a derivative can go through a node: it has floats, and nothing stops it.
+bool passes_gradients(const Node& node) {
+  return node.rule != &kinds::detach &&
+         std::ranges::any_of(node.types, [](const Type& type) { return is_float(type.dtype); });
+}
+
+/// The tensors that somebody has a handle of, or was given, and that a node was computed from.
+std::vector<std::weak_ptr<Node>> origins_of(const Node& node,
+                                            const std::unordered_set<const Node*>& handled) {
+  std::vector<std::weak_ptr<Node>> out;
+  std::unordered_set<const Node*> seen;
+  const auto add = [&](const std::shared_ptr<Node>& found) {
+    if (found && passes_gradients(*found)) out.push_back(found);
+  };
+  std::vector<const Node*> pending;
+  if (passes_gradients(node)) pending.push_back(&node);
+  while (!pending.empty()) {
+    const Node& reader = *pending.back();
+    pending.pop_back();
+    for (const Value& input : reader.inputs) {
+      if (!input || !seen.insert(input.node.get()).second || !passes_gradients(*input.node)) {
+        continue;
+      }
+      if (!input.node->computed()) pending.push_back(input.node.get());
+      if (input.node->computed() || handled.contains(input.node.get())) add(input.node);
+      for (const std::weak_ptr<Node>& before : input.node->origins) {
+        std::shared_ptr<Node> known = before.lock();
+        if (known && seen.insert(known.get()).second) add(known);
+      }
+    }
+  }
+  return out;
+}
+
+/// For nodes that are about to let go of their inputs.
+void note_origins(const std::vector<std::shared_ptr<Node>>& kept) {
+  std::unordered_set<const Node*> handled;
+  for (const auto& node : kept) handled.insert(node.get());
+  for (const auto& node : kept) {
+    if (!node->tracked) node->origins = origins_of(*node, handled);
+  }
+}
+
+/// A view that forgets what it looks at: the variable below it keeps its memory from now on.
+void fix_base(const Node& view) {
+  const Node* node = &view;
+  while (node->rule->view != nullptr && !node->inputs.empty()) {
+    Node* const below = node->inputs.front().node.get();
+    below->fixed = true;
+    node = below;
+  }
+}
+
+/// The leaves' buffers in a plan's external blocks, for as long as it runs: a plan that is
+/// remembered keeps nothing alive.
 class Lent {
  public:
-  Lent(Prepared& prepared, const Graph& graph) : prepared_(prepared) {
+  Lent(Prepared& prepared, const std::vector<Node*>& nodes) : prepared_(prepared) {
     for (const Prepared::Source& from : prepared.sources) {
       prepared.program.blocks[from.block].buffer =
-          graph.operations[from.operation].storage[from.output].buffer;
+          nodes[from.operation]->storage[from.output].buffer;
     }
   }
   Lent(const Lent&) = delete;
@@ -70,33 +100,38 @@ class Lent {
 };
 
 void evaluate_once(std::span<const Value> values, const std::shared_ptr<DeviceData>& device) {
-  const auto reads = pending_below(values);
-  if (reads.empty()) return;
-  const std::vector<std::shared_ptr<Node>> kept = owned(reads);
+  const std::vector<Node*> nodes = below(values);
+  const std::vector<std::shared_ptr<Node>> kept = owned(nodes);
+  if (kept.empty()) return;
   std::vector<Value> outputs;
   for (const auto& node : kept) {
     for (std::uint32_t i = 0; i < node->types.size(); ++i) outputs.push_back({node, i});
   }
-  const Graph graph = collect(outputs, {}, {});
   if (!device->plans) device->plans = std::make_shared<PlanCache>();
-  const std::shared_ptr<Prepared> prepared = unwrap(device->plans->find(graph, *device));
+  const std::shared_ptr<Prepared> prepared = unwrap(device->plans->find(nodes, outputs, *device));
   const Program& program = prepared->program;
-  const Lent lent(*prepared, graph);
+  const Lent lent(*prepared, nodes);
   const Placed placed = unwrap(place(program, prepared->layout, device->device));
   gpu::Stream stream = device->device.stream();
   unwrap(device->executor.run(stream, program.dispatches, prepared->kernels, placed.slices));
   unwrap(stream.submit());
+  note_origins(kept);
   std::size_t next = 0;
   for (const auto& node : kept) {
     std::vector<Storage> storage;
     for (std::size_t i = 0; i < node->types.size(); ++i) {
       ops::View view = program.outputs[next++];
-      const gpu::Slice& slice = placed.slices[static_cast<std::size_t>(view.slot)];
-      view.slot = -1;
+      const gpu::Slice& slice = placed.slices[view.slot.number()];
+      // A result that turned out to be a leaf has no memory of its own to give away.
+      const bool own = program.blocks[view.slot.number()].place == Block::Place::output;
+      node->fixed = node->fixed || !own;
+      view.slot = {};
       storage.push_back({slice.buffer, view});
     }
     node->storage = std::move(storage);
-    if (!node->tracked) node->inputs.clear();
+    if (node->tracked) continue;
+    if (node->aliases_variable) fix_base(*node);
+    node->inputs.clear();
   }
 }
 
@@ -112,11 +147,6 @@ void evaluate(std::span<const Value> values) {
     if (!recovered_from(*device, error)) throw;
     evaluate_once(values, device);
   }
-}
-
-bool is_traced(const Value& value) {
-  return std::ranges::any_of(pending_below({&value, 1}),
-                             [](const auto& below) { return below.first->rule == &kinds::input; });
 }
 
 }  // namespace weft::graph

@@ -6,15 +6,13 @@
 
 namespace weft::graph {
 
-/// Computes values (and whatever else was computed on the way and has a handle); throws what goes wrong.
+/// Computes values (and whatever else was computed on the way and has a handle); throws what goes
+/// wrong.
 void evaluate(std::span<const Value> values);
 
-/// Whether a value is of the trace of a compiled function: it will never have elements.
-bool is_traced(const Value& value);
-
-/// Before the values of a variable are replaced: computes the tensors that the program has handles of and that were written
-/// with the present ones. What is alive only because gradients of computed tensors might need it is let go; those tensors
-/// have no history from then on.
+/// Before the values of a variable are replaced: computes the tensors that the program has handles
+/// of and that were written with the present ones. What is alive only because gradients of computed
+/// tensors might need it is let go; those tensors have no history from then on.
 void finish_readers(Node& variable);
 
 }  // namespace weft::graph

@@ -5,14 +5,15 @@
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/report.hpp"
 #include "ops/tables.hpp"
 
 namespace weft::graph {
 
 namespace {
 
-/// Names of kernels that are remembered. More are forgotten all at once: the device still has those that were used last, so that
-/// it costs a look at their text.
+/// Names of kernels that are remembered. More are forgotten all at once: the device still has those
+/// that were used last, so that it costs a look at their text.
 constexpr std::size_t most_kernels = 4096;
 
 /// A compiler's message speaks of generated lines; people read the templates.
@@ -70,20 +71,42 @@ Result<gpu::Kernel> Executor::kernel(const ops::KernelSpec& spec) {
   return kernels_.try_emplace(std::move(key), std::move(entry)).first->second.kernel;
 }
 
-Result<gpu::Buffer> Executor::table(int slot) {
+Result<gpu::Buffer> Executor::global(ops::Slot slot) {
   const std::lock_guard lock(mutex_);
-  const auto found = tables_.find(slot);
-  if (found != tables_.end()) return found->second;
-  const std::span<const std::uint32_t> words = ops::table_words(slot);
+  const auto found = globals_.find(slot);
+  if (found != globals_.end()) return found->second;
+  constexpr ops::Report nothing{};
+  const std::span<const std::uint32_t> words = slot == ops::Slot::report()
+                                                   ? std::span<const std::uint32_t>(nothing)
+                                                   : ops::table_words(slot);
   if (words.empty()) {
-    return fail(ErrorCode::invalid_argument, "There is no table of constants with number {}.",
-                slot);
+    return fail(ErrorCode::invalid_argument, "There are no constants in {}.", ops::describe(slot));
   }
   auto buffer = device_.allocate(words.size_bytes(), "table");
   if (!buffer) return wrap(buffer.error(), "allocating a table of constants");
   if (const Status ok = device_.write(gpu::whole(*buffer), std::as_bytes(words)); !ok)
     return std::unexpected(ok.error());
-  return tables_.emplace(slot, std::move(*buffer)).first->second;
+  return globals_.emplace(slot, std::move(*buffer)).first->second;
+}
+
+Status Executor::take_report() {
+  gpu::Buffer buffer;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = globals_.find(ops::Slot::report());
+    if (found == globals_.end()) return {};
+    buffer = found->second;
+  }
+  ops::Report report{};
+  if (const Status ok = device_.read(gpu::whole(buffer), std::as_writable_bytes(std::span(report)));
+      !ok)
+    return ok;
+  const std::string text = ops::describe(report);
+  if (text.empty()) return {};
+  report = {};
+  if (const Status ok = device_.write(gpu::whole(buffer), std::as_bytes(std::span(report))); !ok)
+    return ok;
+  return fail(ErrorCode::invalid_argument, "{}", text);
 }
 
 Result<std::vector<gpu::Kernel>> Executor::kernels(std::span<const ops::Dispatch> dispatches) {
@@ -130,38 +153,39 @@ Status Executor::prepare(std::span<const ops::Dispatch> dispatches) {
 }
 
 Status Executor::launch(gpu::Stream& stream, const gpu::Kernel& kernel,
-                        const ops::Dispatch& dispatch, std::span<const gpu::Slice> slots,
-                        int first_scratch) {
+                        const ops::Dispatch& dispatch, std::span<const gpu::Slice> parts,
+                        std::size_t first_scratch) {
   std::vector<gpu::Slice> bindings;
   bindings.reserve(dispatch.ranges.size());
   for (const ops::BoundRange& range : dispatch.ranges) {
-    if (range.slot <= ops::first_table_slot) {
-      auto constants = table(range.slot);
+    const ops::Slot slot = range.slot;
+    if (slot.kind() == ops::Slot::Kind::table || slot.kind() == ops::Slot::Kind::report) {
+      auto constants = global(slot);
       if (!constants) return std::unexpected(constants.error());
       bindings.push_back({std::move(*constants), range.offset, range.size});
       continue;
     }
-    const bool scratch = range.slot >= ops::first_scratch_slot;
-    const int number = scratch ? range.slot - ops::first_scratch_slot + first_scratch : range.slot;
-    const auto index = static_cast<std::size_t>(number);
-    if (number < 0 || index >= slots.size() || !slots[index].buffer) {
-      return fail(ErrorCode::invalid_argument,
-                  "Kernel {} uses buffer {}, but only {} buffers were given.",
-                  dispatch.kernel.label, number, slots.size());
+    const bool scratch = slot.kind() == ops::Slot::Kind::scratch;
+    const std::size_t at = scratch ? first_scratch + slot.number() : slot.number();
+    const bool known = scratch || slot.kind() == ops::Slot::Kind::caller;
+    if (!known || at >= parts.size() || !parts[at].buffer) {
+      return fail(ErrorCode::invalid_argument, "Kernel {} uses {}, but only {} buffers were given.",
+                  dispatch.kernel.label, ops::describe(slot), parts.size());
     }
-    const gpu::Slice& slot = slots[index];
-    if (slot.offset + range.offset + range.size > slot.buffer.capacity()) {
+    const gpu::Slice& part = parts[at];
+    if (part.offset + range.offset + range.size > part.buffer.capacity()) {
       return fail(ErrorCode::invalid_argument,
-                  "Kernel {} touches bytes {} to {} of buffer {}, which has {} bytes.",
-                  dispatch.kernel.label, range.offset, range.offset + range.size, number,
-                  slot.size);
+                  "Kernel {} touches bytes {} to {} of {}, which has {} bytes.",
+                  dispatch.kernel.label, range.offset, range.offset + range.size,
+                  ops::describe(slot), part.size);
     }
-    bindings.push_back({slot.buffer, slot.offset + range.offset, range.size});
+    bindings.push_back({part.buffer, part.offset + range.offset, range.size});
   }
   std::vector<std::uint32_t> params = dispatch.params;
   params.resize(round_up<std::size_t>(params.size(), 4));
   const gpu::Grid grid{dispatch.grid.x, dispatch.grid.y, dispatch.grid.z};
-  if (const Status ok = stream.dispatch(kernel, bindings, std::as_bytes(std::span(params)), grid);
+  if (const Status ok = stream.dispatch(kernel, bindings, std::as_bytes(std::span(params)), grid,
+                                        dispatch.shapes);
       !ok) {
     return wrap(ok.error(), formatted("launching {}", dispatch.kernel.label));
   }
@@ -169,30 +193,30 @@ Status Executor::launch(gpu::Stream& stream, const gpu::Kernel& kernel,
 }
 
 Status Executor::run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatches,
-                     std::span<const gpu::Slice> slots) {
+                     std::span<const gpu::Slice> parts) {
   for (const ops::Dispatch& dispatch : dispatches) {
     const auto compiled = kernel(dispatch.kernel);
     if (!compiled) return std::unexpected(compiled.error());
-    const Status ok = launch(stream, *compiled, dispatch, slots, ops::first_scratch_slot);
+    const Status ok = launch(stream, *compiled, dispatch, parts, parts.size());
     if (!ok) return ok;
   }
   return {};
 }
 
 Status Executor::run(gpu::Stream& stream, std::span<const ops::Dispatch> dispatches,
-                     std::span<const gpu::Kernel> kernels, std::span<const gpu::Slice> slots) {
+                     std::span<const gpu::Kernel> kernels, std::span<const gpu::Slice> parts) {
   for (std::size_t i = 0; i < dispatches.size(); ++i) {
-    const Status ok = launch(stream, kernels[i], dispatches[i], slots, ops::first_scratch_slot);
+    const Status ok = launch(stream, kernels[i], dispatches[i], parts, parts.size());
     if (!ok) return ok;
   }
   return {};
 }
 
 Result<std::vector<gpu::Slice>> Executor::with_scratch(const ops::Plan& plan,
-                                                       std::span<const gpu::Buffer> slots) {
+                                                       std::span<const gpu::Buffer> buffers) {
   std::vector<gpu::Slice> slices;
-  slices.reserve(slots.size() + plan.scratch.size());
-  for (const gpu::Buffer& buffer : slots) slices.push_back({buffer, 0, buffer.capacity()});
+  slices.reserve(buffers.size() + plan.scratch.size());
+  for (const gpu::Buffer& buffer : buffers) slices.push_back({buffer, 0, buffer.capacity()});
   for (const std::uint64_t bytes : plan.scratch) {
     auto buffer = device_.allocate(bytes, "scratch");
     if (!buffer) return wrap(buffer.error(), "allocating scratch");
@@ -202,29 +226,28 @@ Result<std::vector<gpu::Slice>> Executor::with_scratch(const ops::Plan& plan,
 }
 
 Status Executor::run(gpu::Stream& stream, const ops::Plan& plan,
-                     std::span<const gpu::Buffer> slots) {
-  const auto slices = with_scratch(plan, slots);
+                     std::span<const gpu::Buffer> buffers) {
+  const auto slices = with_scratch(plan, buffers);
   if (!slices) return std::unexpected(slices.error());
   for (const ops::Dispatch& dispatch : plan.dispatches) {
     const auto compiled = kernel(dispatch.kernel);
     if (!compiled) return std::unexpected(compiled.error());
-    const Status ok = launch(stream, *compiled, dispatch, *slices, static_cast<int>(slots.size()));
+    const Status ok = launch(stream, *compiled, dispatch, *slices, buffers.size());
     if (!ok) return ok;
   }
   return {};
 }
 
 Result<gpu::Recording> Executor::record(gpu::Stream& stream, const ops::Plan& plan,
-                                        std::span<const gpu::Buffer> slots) {
+                                        std::span<const gpu::Buffer> buffers) {
   const auto compiled = kernels(plan.dispatches);
   if (!compiled) return std::unexpected(compiled.error());
-  const auto slices = with_scratch(plan, slots);
+  const auto slices = with_scratch(plan, buffers);
   if (!slices) return std::unexpected(slices.error());
   if (const Status ok = stream.begin_recording(); !ok) return std::unexpected(ok.error());
   Status ran;
   for (std::size_t i = 0; i < plan.dispatches.size() && ran; ++i) {
-    ran =
-        launch(stream, (*compiled)[i], plan.dispatches[i], *slices, static_cast<int>(slots.size()));
+    ran = launch(stream, (*compiled)[i], plan.dispatches[i], *slices, buffers.size());
   }
   auto recording = stream.end_recording();  // In any case: the stream must not stay recording.
   if (!ran) return std::unexpected(ran.error());

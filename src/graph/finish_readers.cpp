@@ -63,7 +63,7 @@ void finish_readers(Node& variable) {
   Readers readers = find_readers(variable);
   std::vector<Value> wanted;
   for (const auto& node : readers.pending) {
-    if (has_handle(readers, node) && !is_traced({node})) wanted.push_back({node});
+    if (has_handle(readers, node) && !node->traced) wanted.push_back({node});
   }
   evaluate(wanted);
   std::unordered_set<const Node*> pending;

@@ -1,39 +1,41 @@
 #include "graph/graph.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
 #include "graph/recover.hpp"
 
 namespace weft::graph {
-namespace {
-
-/// All nodes below some values that have no elements yet, and the leaves that they read, oldest first.
-std::vector<std::shared_ptr<Node>> reachable(std::span<const Value> roots) {
-  std::unordered_map<const Node*, bool> seen;
-  std::vector<std::shared_ptr<Node>> found;
-  std::vector<std::shared_ptr<Node>> pending;
-  const auto visit = [&](const std::shared_ptr<Node>& node) {
-    if (node && seen.try_emplace(node.get(), true).second) {
-      renew(*node);
-      found.push_back(node);
-      pending.push_back(node);
+std::vector<Node*> below(std::span<const Value> values) {
+  std::vector<Node*> found;
+  if (values.empty()) return found;
+  DeviceData* const device = values.front().node->device.get();
+  const std::uint64_t walk = ++device->walks;
+  const auto visit = [&](Node& node) {
+    if (node.device.get() != device) {
+      throw Error(ErrorCode::invalid_argument,
+                  "Tensors that are computed together lie on different devices.");
     }
+    if (node.walk == walk) return;
+    node.walk = walk;
+    node.reads = 0;
+    renew(node);
+    found.push_back(&node);
   };
-  for (const Value& root : roots) visit(root.node);
-  while (!pending.empty()) {
-    const std::shared_ptr<Node> node = std::move(pending.back());
-    pending.pop_back();
-    if (node->computed()) continue;
-    for (const Value& input : node->inputs) visit(input.node);
+  for (const Value& value : values) visit(*value.node);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i]->computed()) continue;
+    for (const Value& input : found[i]->inputs) {
+      if (!input) continue;
+      visit(*input.node);
+      ++input.node->reads;
+    }
   }
-  std::ranges::sort(found, {}, [](const auto& node) { return node->number; });
+  std::ranges::sort(found, {}, &Node::number);
+  for (std::size_t i = 0; i < found.size(); ++i) found[i]->place = static_cast<std::uint32_t>(i);
   return found;
 }
-
-}  // namespace
 
 Graph collect(std::span<const Value> outputs, std::span<const std::pair<Value, Value>> updates,
               std::span<const Value> inputs) {
@@ -43,26 +45,25 @@ Graph collect(std::span<const Value> outputs, std::span<const std::pair<Value, V
     roots.push_back(value);
   }
   Graph graph;
-  std::unordered_map<const Node*, int> numbers;
   const auto edge = [&](const Value& value) {
-    return value ? Edge{numbers.at(value.node.get()), value.output} : Edge{};
+    return value ? Edge{static_cast<int>(value.node->place), value.output} : Edge{};
   };
-  for (const auto& node : reachable(roots)) {
-    numbers.emplace(node.get(), static_cast<int>(graph.operations.size()));
+  for (Node* const node : below(roots)) {
     Operation operation;
     operation.types = node->types;
     operation.where = node->where;
     if (node->computed()) {
       operation.rule = node->rule == &kinds::variable ? node->rule : &kinds::value;
       operation.storage = node->storage;
-      if (node->rule == &kinds::variable) operation.variable = node;
+      if (node->rule == &kinds::variable) operation.variable = node->shared_from_this();
       graph.operations.push_back(std::move(operation));
       continue;
     }
     operation.rule = node->rule;
     operation.attributes = node->attributes;
     if (node->rule == &kinds::input) {
-      const auto found = std::ranges::find(inputs, node, &Value::node);
+      const auto found =
+          std::ranges::find(inputs, node, [](const Value& input) { return input.node.get(); });
       if (found == inputs.end()) {
         throw Error(ErrorCode::invalid_argument,
                     formatted("A tensor {} that stands for an input of a compiled function has "
@@ -76,7 +77,7 @@ Graph collect(std::span<const Value> outputs, std::span<const std::pair<Value, V
   }
   for (const Value& output : outputs) graph.outputs.push_back(edge(output));
   for (const auto& [variable, value] : updates) {
-    graph.updates.push_back({numbers.at(variable.node.get()), edge(value)});
+    graph.updates.push_back({static_cast<int>(variable.node->place), edge(value)});
   }
   return graph;
 }

@@ -19,7 +19,8 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
-/// One operation of a Graph. Leaves have their elements in `storage`, or are the input with number `input`.
+/// One operation of a Graph. Leaves have their elements in `storage`, or are the input with number
+/// `input`.
 struct Operation {
   const Rule* rule = nullptr;
   Attributes attributes;
@@ -38,7 +39,8 @@ struct GraphUpdate {
   Edge value;
 };
 
-/// A list of operations, each after those that it reads: what passes work on, and what is lowered to launches.
+/// A list of operations, each after those that it reads: what passes work on, and what is lowered
+/// to launches.
 struct Graph {
   std::vector<Operation> operations;
   std::vector<Edge> outputs;
@@ -53,8 +55,13 @@ struct Graph {
   }
 };
 
-/// The nodes that values and updates are computed from, in the order in which they were made. Nodes that have their
-/// elements already become leaves. `inputs` are the stand-ins for inputs, in order.
+/// All nodes below some values that have no elements yet, and the leaves that they read, oldest
+/// first. Each has its place in the list, and how often others of it read it, until the next call;
+/// the caller holds the device's lock.
+std::vector<Node*> below(std::span<const Value> values);
+
+/// The nodes that values and updates are computed from, in the order in which they were made. Nodes
+/// that have their elements already become leaves. `inputs` are the stand-ins for inputs, in order.
 Graph collect(std::span<const Value> outputs, std::span<const std::pair<Value, Value>> updates,
               std::span<const Value> inputs);
 

@@ -7,8 +7,8 @@
 
 namespace weft::graph::kinds {
 
-// Every kind of operation is declared in describe/kinds.hpp, which is written from description/*.toml; src/graph/kinds/ has one
-// file per family.
+// Every kind of operation is declared in describe/kinds.hpp, which is written from
+// description/*.toml; src/graph/kinds/ has one file per family.
 
 /// All of them, for tests and documents.
 std::span<const Rule* const> all();

@@ -34,7 +34,8 @@ class Aliases {
     }
     for (const Edge& output : graph.outputs) note_read(base(output), at_the_end);
     for (const GraphUpdate& update : graph.updates) {
-      // The memory of a value that is computed may become the variable's; that is decided by homes_of.
+      // The memory of a value that is computed may become the variable's; that is decided by
+      // homes_of.
       const bool computed = graph.at(update.value.node).rule->lower != nullptr;
       if (!computed) note_read(base(update.value), at_the_end);
     }
@@ -69,8 +70,8 @@ bool may_replace(const Operation& operation, std::size_t output, std::size_t inp
   });
 }
 
-/// The updates whose value can be computed right in the variable's memory: nobody reads the old values afterwards, and
-/// the operation itself reads them, if at all, element by element.
+/// The updates whose value can be computed right in the variable's memory: nobody reads the old
+/// values afterwards, and the operation itself reads them, if at all, element by element.
 std::map<Edge, int> homes_of(const Graph& graph, const Aliases& aliases) {
   std::map<Edge, int> uses;
   for (const GraphUpdate& update : graph.updates) ++uses[update.value];
@@ -103,7 +104,11 @@ class Lowering {
         aliases_(graph),
         homes_(homes_of(graph, aliases_)),
         destinations_(find_destinations(graph)) {
-    for (const Edge& output : graph.outputs) kept_.insert(aliases_.base(output));
+    for (Edge edge : graph.outputs) {
+      while (kept_.insert(edge).second && graph.at(edge.node).rule->view != nullptr) {
+        edge = graph.at(edge.node).inputs.front();
+      }
+    }
   }
 
   Result<Program> run() {
@@ -125,14 +130,12 @@ class Lowering {
   }
 
  private:
-  int add_block(Block block) {
+  ops::Slot add_block(Block block) {
     program_.blocks.push_back(std::move(block));
-    return static_cast<int>(program_.blocks.size()) - 1;
+    return ops::Slot(program_.blocks.size() - 1);
   }
 
-  Block& block(const ops::View& view) {
-    return program_.blocks[static_cast<std::size_t>(view.slot)];
-  }
+  Block& block(const ops::View& view) { return program_.blocks[view.slot.number()]; }
 
   ops::View new_dense(const Type& type, Block::Place place = Block::Place::arena) {
     ops::View view = ops::View::dense(type.dtype, type.shape);
@@ -167,14 +170,14 @@ class Lowering {
     for (const Edge& input : operation.inputs) {
       inputs.push_back(input.given() ? view_of(input) : ops::View{});
     }
-    if (operation.rule->view != nullptr) return lower_view(operation, inputs.front(), mine);
+    if (operation.rule->view != nullptr) return lower_view(number, operation, inputs.front(), mine);
     return lower_kernel(number, operation, inputs, mine);
   }
 
-  int external_block(const gpu::Buffer& buffer) {
+  ops::Slot external_block(const gpu::Buffer& buffer) {
     const auto found = externals_.find(buffer.id());
     if (found != externals_.end()) return found->second;
-    const int made =
+    const ops::Slot made =
         add_block({.place = Block::Place::external, .bytes = buffer.size(), .buffer = buffer});
     externals_.emplace(buffer.id(), made);
     return made;
@@ -184,12 +187,13 @@ class Lowering {
     return views_[static_cast<std::size_t>(edge.node)][edge.output];
   }
 
-  Status lower_view(const Operation& operation, const ops::View& input,
+  Status lower_view(int number, const Operation& operation, const ops::View& input,
                     std::vector<ops::View>& mine) {
     auto view = operation.rule->view(input, operation.attributes);
     if (!view) {
       const ops::View dense =
-          new_dense({input.dtype, {input.extents().begin(), input.extents().end()}});
+          new_dense({input.dtype, {input.extents().begin(), input.extents().end()}},
+                    kept_.contains({number, 0}) ? Block::Place::output : Block::Place::arena);
       if (const Status ok = fits_a_buffer(dense); !ok) return ok;
       if (const Status ok = copy(input, dense); !ok) return ok;
       view = operation.rule->view(dense, operation.attributes);
@@ -234,7 +238,8 @@ class Lowering {
     return made;
   }
 
-  /// Where a concatenation wants a result, unless the operation reads memory of the same concatenation.
+  /// Where a concatenation wants a result, unless the operation reads memory of the same
+  /// concatenation.
   std::optional<ops::View> destination(Edge edge, const Type& type,
                                        std::span<const ops::View> inputs) {
     const auto found = destinations_.find(edge);
@@ -277,14 +282,14 @@ class Lowering {
       if (const Status ok = copy(inputs[pair.input], mine[pair.output]); !ok) return ok;
     }
     // Plans number the buffers of one operation; blocks are numbered over the whole program.
-    std::vector<int> slots;
+    std::vector<ops::Slot> slots;
     const auto local = [&](std::span<const ops::View> views) {
       std::vector<ops::View> out(views.begin(), views.end());
       for (ops::View& view : out) {
         if (!view.given()) continue;
         auto found = std::ranges::find(slots, view.slot);
         if (found == slots.end()) found = slots.insert(found, view.slot);
-        view.slot = static_cast<int>(found - slots.begin());
+        view.slot = ops::Slot(static_cast<std::size_t>(found - slots.begin()));
       }
       return out;
     };
@@ -296,17 +301,16 @@ class Lowering {
         slots);
   }
 
-  Status append(Result<ops::Plan> plan, std::span<const int> slots) {
+  Status append(Result<ops::Plan> plan, std::span<const ops::Slot> slots) {
     if (!plan) return std::unexpected(plan.error());
-    std::vector<int> scratch;
+    std::vector<ops::Slot> scratch;
     for (const std::uint64_t bytes : plan->scratch) scratch.push_back(add_block({.bytes = bytes}));
     for (ops::Dispatch& dispatch : plan->dispatches) {
       for (ops::BoundRange& range : dispatch.ranges) {
-        if (range.slot <= ops::first_table_slot) continue;  // the same in every program
-        const bool is_scratch = range.slot >= ops::first_scratch_slot;
-        const auto index = static_cast<std::size_t>(
-            is_scratch ? range.slot - ops::first_scratch_slot : range.slot);
-        range.slot = is_scratch ? scratch.at(index) : slots[index];
+        if (is_global(range.slot)) continue;
+        const bool is_scratch = range.slot.kind() == ops::Slot::Kind::scratch;
+        range.slot =
+            (is_scratch ? std::span<const ops::Slot>(scratch) : slots)[range.slot.number()];
       }
       program_.dispatches.push_back(std::move(dispatch));
     }
@@ -315,15 +319,16 @@ class Lowering {
 
   Status copy(ops::View from, ops::View to) {
     const std::array slots{from.slot, to.slot};
-    from.slot = 0;
-    to.slot = slots[0] == slots[1] ? 0 : 1;
+    from.slot = ops::Slot(0);
+    to.slot = ops::Slot(slots[0] == slots[1] ? 0 : 1);
     if (is_quantized(to.dtype)) {
       return append(ops::quant::plan(ops::quant::CopyArgs{.x = from, .y = to}, caps_), slots);
     }
     return append(ops::map::plan({.function = "copy", .inputs = {from}, .y = to}, caps_), slots);
   }
 
-  /// Values that could not be computed in their variable's memory are copied there, after all of them are safe.
+  /// Values that could not be computed in their variable's memory are copied there, after all of
+  /// them are safe.
   Status finish_updates() {
     std::vector<std::pair<ops::View, ops::View>> moves;
     for (const GraphUpdate& update : graph_.updates) {
@@ -365,11 +370,11 @@ class Lowering {
   std::map<Edge, int> homes_;  // value of an update → operation of the variable
   std::map<Edge, Destination> destinations_;
   std::map<int, ops::View>
-      concats_;           // operation → its result, where parts of it were computed already
-  std::set<int> shared_;  // blocks of these
-  std::set<Edge> kept_;   // bases of outputs
-  std::set<int> taken_;   // blocks that the present operation writes
-  std::map<std::uint64_t, int> externals_;
+      concats_;                 // operation → its result, where parts of it were computed already
+  std::set<ops::Slot> shared_;  // blocks of these
+  std::set<Edge> kept_;         // outputs, and what they are views of
+  std::set<ops::Slot> taken_;   // blocks that the present operation writes
+  std::map<std::uint64_t, ops::Slot> externals_;
   std::vector<std::vector<ops::View>> views_;
   Program program_;
 };

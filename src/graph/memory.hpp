@@ -21,8 +21,8 @@ struct Arena {
       0;  ///< Most bytes that are needed at the same time: no plan can do with less.
 };
 
-/// Places pieces so that no two that are needed at the same time overlap: the largest first, each at the lowest place
-/// where it fits. Offsets are multiples of `alignment`.
+/// Places pieces so that no two that are needed at the same time overlap: the largest first, each
+/// at the lowest place where it fits. Offsets are multiples of `alignment`.
 Arena plan_memory(std::span<const Lifetime> pieces, std::uint64_t alignment);
 
 }  // namespace weft::graph

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 
 #include "base/format.hpp"
+#include "base/math.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
 #include "graph/recover.hpp"
@@ -166,6 +168,7 @@ std::shared_ptr<Node> make_node(const Rule& rule, Attributes attributes,
             {ErrorCode::invalid_argument, "The tensors of one operation lie on different devices."},
             title_of(rule, node->attributes), where);
       }
+      node->traced = node->traced || value.node->traced;
       node->tracked = node->tracked || (value.node->tracked && rule.gradient != nullptr);
       if (rule.view != nullptr && node->inputs.empty()) {
         node->aliases_variable = value.node->aliases_variable;
@@ -204,6 +207,7 @@ std::shared_ptr<Node> bare_leaf(const Rule& rule, const std::shared_ptr<DeviceDa
   node->number = device->nodes.fetch_add(1);
   node->device = device;
   node->tracked = node->aliases_variable = &rule == &kinds::variable;
+  node->traced = &rule == &kinds::input;
   return node;
 }
 
@@ -211,7 +215,7 @@ std::shared_ptr<Node> bare_leaf(const Rule& rule, const std::shared_ptr<DeviceDa
 
 Tensor make_leaf(const Rule& rule, const std::shared_ptr<DeviceData>& device, gpu::Buffer buffer,
                  ops::View view) {
-  view.slot = -1;  // numbered anew for every program
+  view.slot = {};  // numbered anew for every program
   auto node =
       bare_leaf(rule, device, {view.dtype, Shape(view.extents().begin(), view.extents().end())});
   node->storage.push_back({std::move(buffer), view});
@@ -222,21 +226,37 @@ Tensor make_input(const std::shared_ptr<DeviceData>& device, const Type& type) {
   return Access::tensor({bare_leaf(kinds::input, device, type)});
 }
 
-Tensor new_tensor(const std::shared_ptr<DeviceData>& device, DType dtype, const Shape& shape) {
-  if (shape.size() > ops::max_rank) {
-    throw Error(ErrorCode::invalid_argument,
-                formatted("A tensor has at most {} dimensions; {} were asked for.", ops::max_rank,
-                          shape.size()));
+std::vector<Tensor> new_tensors(const std::shared_ptr<DeviceData>& device, DType dtype,
+                                std::span<const Shape> shapes) {
+  // Whole blocks lie between any two of them, and bindings can start at each.
+  const std::uint64_t step = std::lcm<std::uint64_t>(256, block_bytes(dtype));
+  std::vector<ops::View> views;
+  std::uint64_t bytes = 0;
+  for (const Shape& shape : shapes) {
+    if (shape.size() > ops::max_rank) {
+      throw Error(ErrorCode::invalid_argument,
+                  formatted("A tensor has at most {} dimensions; {} were asked for.", ops::max_rank,
+                            shape.size()));
+    }
+    ops::View& view = views.emplace_back(ops::View::dense(dtype, shape));
+    unwrap(ops::validate(view, "new tensor", ops::Types::quantized_too));
+    const std::uint64_t first = round_up(bytes, step);
+    bytes = first + view.bytes().size();
+    view.offset = first;
   }
-  const ops::View view = ops::View::dense(dtype, shape);
-  unwrap(ops::validate(view, "new tensor", ops::Types::quantized_too));
   const std::lock_guard lock(device->mutex);
-  const std::uint64_t bytes = view.bytes().size();
   Result<gpu::Buffer> buffer = device->device.allocate(bytes);
   if (!buffer && recovered_from(*device, Error(buffer.error().code, buffer.error().message))) {
     buffer = device->device.allocate(bytes);
   }
-  return make_leaf(kinds::value, device, unwrap(std::move(buffer)), view);
+  const gpu::Buffer memory = unwrap(std::move(buffer));
+  std::vector<Tensor> out;
+  for (const ops::View& view : views) out.push_back(make_leaf(kinds::value, device, memory, view));
+  return out;
+}
+
+Tensor new_tensor(const std::shared_ptr<DeviceData>& device, DType dtype, const Shape& shape) {
+  return new_tensors(device, dtype, {&shape, 1}).front();
 }
 
 Storage storage_of(const Tensor& tensor) {
@@ -255,6 +275,12 @@ Storage dense_storage_of(const Tensor& tensor) {
   return storage_of(make(kinds::copy, {}, {tensor}, value.node->where));
 }
 
+void take_report(DeviceData& device) {
+  if (!device.checks) return;
+  const std::lock_guard lock(device.mutex);
+  unwrap(device.executor.take_report());
+}
+
 namespace {
 
 void read_once(const Tensor& tensor, std::span<std::byte> bytes) {
@@ -266,6 +292,7 @@ void read_once(const Tensor& tensor, std::span<std::byte> bytes) {
   if (!node->aliases_variable) lock.unlock();
   if (bytes.empty()) return;  // a view without elements may start behind the end of its buffer
   unwrap(device.read({dense.buffer, dense.view.offset, bytes.size()}, bytes));
+  take_report(*node->device);
 }
 
 }  // namespace

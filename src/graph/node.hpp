@@ -23,12 +23,16 @@ class PlanCache;
 
 /// What a Device handle points to.
 struct DeviceData {
-  explicit DeviceData(gpu::Device opened) : device(std::move(opened)), executor(device) {}
+  explicit DeviceData(gpu::Device opened)
+      : device(std::move(opened)), executor(device), checks(device.caps().check_indices) {}
   gpu::Device device;
   graph::Executor executor;
-  /// Held by whoever looks at what changes about nodes (values, inputs, readers) or queues changes of variables.
+  /// Held by whoever looks at what changes about nodes (values, inputs, readers) or queues changes
+  /// of variables.
   std::recursive_mutex mutex;
   std::atomic<std::uint64_t> nodes = 0;
+  std::uint64_t walks = 0;                  ///< Over nodes, so far; see Node::walk.
+  std::atomic<bool> checks;                 ///< Some launches report indices that are out of range.
   std::shared_ptr<graph::PlanCache> plans;  ///< Made at the first use.
 };
 
@@ -50,8 +54,8 @@ struct Storage {
 
 }  // namespace graph
 
-/// One operation and its results: what Tensor handles point to. Everything but `storage`, `inputs` (dropped when they
-/// are not needed any more) and `readers` stays as it was made.
+/// One operation and its results: what Tensor handles point to. Everything but `storage`, `inputs`
+/// (dropped when they are not needed any more) and `readers` stays as it was made.
 struct Node : std::enable_shared_from_this<Node> {
   const graph::Rule* rule = nullptr;
   graph::Attributes attributes;
@@ -64,9 +68,20 @@ struct Node : std::enable_shared_from_this<Node> {
   bool tracked = false;  ///< A variable or computed from one: keeps its inputs, for gradients.
   bool without_history = false;   ///< Its inputs were let go: gradients cannot be taken any more.
   bool aliases_variable = false;  ///< A variable or a view of one.
+  bool traced = false;            ///< An input of a compiled function, or computed from one.
+  bool shares = false;            ///< A tensor and a variable that have one memory; see adopt.hpp.
+  bool fixed = false;  ///< A variable whose memory others know by heart: updates are copied to it.
   std::vector<graph::Storage> storage;  ///< Per output; empty until computed.
-  std::vector<std::weak_ptr<Node>>
-      readers;  ///< Who must run before the values change, by an update or a kernel of the user's own.
+  /// What it was computed from, where it has let go of its inputs: a gradient by one of these would
+  /// be wrong.
+  std::vector<std::weak_ptr<Node>> origins;
+  std::vector<std::weak_ptr<Node>> readers;  ///< Who must run before the values change, by an
+                                             ///< update or a kernel of the user's own.
+
+  // What a walk over nodes notes; guarded by the device's mutex, as what follows from it.
+  std::uint64_t walk = 0;   ///< The last walk that came here.
+  std::uint32_t place = 0;  ///< In its list of nodes.
+  std::uint32_t reads = 0;  ///< How often others of the list read this one.
 
   Node() = default;
   Node(const Node&) = delete;
@@ -125,7 +140,10 @@ Tensor make_leaf(const Rule& rule, const std::shared_ptr<DeviceData>& device, gp
 /// A leaf without elements, which stands for an input.
 Tensor make_input(const std::shared_ptr<DeviceData>& device, const Type& type);
 
-/// A dense leaf whose elements are not set.
+/// Dense leaves in one buffer, whose elements are not set.
+std::vector<Tensor> new_tensors(const std::shared_ptr<DeviceData>& device, DType dtype,
+                                std::span<const Shape> shapes);
+/// One of them.
 Tensor new_tensor(const std::shared_ptr<DeviceData>& device, DType dtype, const Shape& shape);
 
 /// The tensor's elements, computed if need be.
@@ -136,6 +154,10 @@ Storage dense_storage_of(const Tensor& tensor);
 
 /// Computes the tensor if need be and copies its elements, in row-major order, to the host.
 void read_elements(const Tensor& tensor, std::span<std::byte> bytes);
+
+/// Throws what launches that check indices have reported; to be called when the device has been
+/// waited for.
+void take_report(DeviceData& device);
 
 /// "matmul at model.cpp:12", or "matmul" where the place is not known.
 std::string describe_place(std::string_view what, const Where& where);

@@ -21,8 +21,8 @@ struct Pass {
 /// Every pass, in the order in which they run.
 std::span<const Pass> all_passes();
 
-/// The passes that are left out of `all_passes`: names separated by commas, "all", or the same with a minus in front of
-/// each name. An unknown name is an error that lists the known ones.
+/// The passes that are left out of `all_passes`: names separated by commas, "all", or the same with
+/// a minus in front of each name. An unknown name is an error that lists the known ones.
 Result<std::vector<std::string_view>> parse_passes(std::string_view without);
 
 /// Runs all passes but those in `without` and in WEFT_PASSES. `after` is called with each name.
@@ -36,7 +36,11 @@ Status share(Graph& graph, DeviceData& device);
 Status views(Graph& graph, DeviceData& device);
 Status attend(Graph& graph, DeviceData& device);
 Status retype(Graph& graph, DeviceData& device);
+Status join(Graph& graph, DeviceData& device);
 Status epilogue(Graph& graph, DeviceData& device);
+Status residual(Graph& graph, DeviceData& device);
+Status pack(Graph& graph, DeviceData& device);
+Status cache(Graph& graph, DeviceData& device);
 Status fuse(Graph& graph, DeviceData& device);
 Status drop(Graph& graph, DeviceData& device);
 
@@ -48,7 +52,8 @@ std::vector<int> count_readers(const Graph& graph);
 /// Makes everything that reads `from` read `to` instead.
 void redirect(Graph& graph, Edge from, Edge to);
 
-/// Removes the operations that nothing reads, and puts the others in an order in which each comes after its inputs.
+/// Removes the operations that nothing reads, and puts the others in an order in which each comes
+/// after its inputs.
 void compact(Graph& graph);
 
 }  // namespace weft::graph

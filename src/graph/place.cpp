@@ -12,8 +12,8 @@ std::vector<Lifetime> lifetimes_of(const Program& program) {
   for (std::size_t i = 0; i < program.dispatches.size(); ++i) {
     const int now = static_cast<int>(i);
     for (const ops::BoundRange& range : program.dispatches[i].ranges) {
-      if (range.slot <= ops::first_table_slot) continue;
-      const auto block = static_cast<std::size_t>(range.slot);
+      if (is_global(range.slot)) continue;
+      const std::size_t block = range.slot.number();
       if (program.blocks[block].place != Block::Place::arena) continue;
       Lifetime& life = out[block];
       if (life.last < life.first) life.first = now;

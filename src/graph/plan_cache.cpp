@@ -8,63 +8,62 @@
 #include <string_view>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "gpu/lifetime.hpp"
+#include "graph/kinds.hpp"
 #include "graph/passes.hpp"
 
 namespace weft::graph {
 namespace {
 
-/// More launches than this are forgotten, all at once: programs whose shapes never repeat gain nothing from being remembered.
+/// More launches than this are forgotten, all at once: programs whose shapes never repeat gain
+/// nothing from being remembered.
 constexpr std::size_t most_launches = 20000;
 
-/// A hash that grows number by number.
-class Hash {
- public:
-  void add(std::uint64_t number) {
-    state_ = (state_ ^ number) * 0x9E3779B97F4A7C15U;
-    state_ ^= state_ >> 29U;
-  }
-  void add(const Shape& shape) {
-    add(shape.size());
-    for (const std::uint64_t extent : shape) add(extent);
-  }
-  [[nodiscard]] std::uint64_t value() const { return state_; }
+/// What a node is in the graph of an expression: one that has its elements is a leaf.
+const Rule* rule_of(const Node& node) {
+  return node.computed() && node.rule != &kinds::variable ? &kinds::value : node.rule;
+}
 
- private:
-  std::uint64_t state_ = 0;
-};
+Edge edge_of(const Value& value) {
+  return value ? Edge{static_cast<int>(value.node->place), value.output} : Edge{};
+}
 
-/// Equal for equal graphs. Of the attributes, only what tells common expressions apart: the rest is compared.
-std::uint64_t hash_of(const Graph& graph) {
+void add(Hash& hash, Edge edge) {
+  hash.add((static_cast<std::uint64_t>(edge.node + 1) << 8U) + edge.output);
+}
+
+/// Equal for equal expressions. Of the attributes, only what tells common ones apart: the rest is
+/// compared.
+std::uint64_t hash_of(std::span<Node* const> nodes, std::span<const Value> outputs) {
   Hash hash;
-  for (const Operation& operation : graph.operations) {
-    hash.add(std::bit_cast<std::uintptr_t>(operation.rule));
-    hash.add(operation.attributes.index());
-    if (const auto* map = std::get_if<MapAttributes>(&operation.attributes)) {
-      hash.add(std::hash<std::string_view>{}(map->function));
-      for (const double scalar : map->scalars) hash.add(std::bit_cast<std::uint64_t>(scalar));
-    }
-    for (const Edge& input : operation.inputs) {
-      hash.add((static_cast<std::uint64_t>(input.node + 1) << 8U) + input.output);
-    }
-    for (const Type& type : operation.types) {
+  for (const Node* const node : nodes) {
+    hash.add(std::bit_cast<std::uintptr_t>(rule_of(*node)));
+    for (const Type& type : node->types) {
       hash.add(static_cast<std::uint64_t>(type.dtype));
       hash.add(type.shape);
     }
-    for (const Storage& storage : operation.storage) hash.add(storage.view.offset);
+    if (node->computed()) {
+      for (const Storage& storage : node->storage) hash.add(storage.view.offset);
+      continue;
+    }
+    hash.add(node->attributes.index());
+    if (const auto* map = std::get_if<MapAttributes>(&node->attributes)) {
+      hash.add(std::hash<std::string_view>{}(map->function));
+      for (const double scalar : map->scalars) hash.add(std::bit_cast<std::uint64_t>(scalar));
+    }
+    for (const Value& input : node->inputs) add(hash, edge_of(input));
   }
-  for (const Edge& output : graph.outputs) {
-    hash.add((static_cast<std::uint64_t>(output.node + 1) << 8U) + output.output);
-  }
+  for (const Value& output : outputs) add(hash, edge_of(output));
   return hash.value();
 }
 
 /// For each result of each leaf, the number of the first one in the same buffer.
-std::vector<std::size_t> sharing_of(const Graph& graph) {
+std::vector<std::size_t> sharing_of(std::span<Node* const> nodes) {
   std::vector<std::size_t> out;
   std::unordered_map<std::uint64_t, std::size_t> first;
-  for (const Operation& operation : graph.operations) {
-    for (const Storage& storage : operation.storage) {
+  for (const Node* const node : nodes) {
+    for (const Storage& storage : node->storage) {
       out.push_back(first.try_emplace(storage.buffer.id(), out.size()).first->second);
     }
   }
@@ -81,26 +80,28 @@ bool same(const Attributes& a, const Attributes& b) {
   return a.index() == b.index() && (std::holds_alternative<CheckpointAttributes>(a) || a == b);
 }
 
-bool same(const Operation& a, const Operation& b) {
-  return a.rule == b.rule && a.inputs == b.inputs && a.types == b.types &&
-         same(a.attributes, b.attributes) &&
-         std::ranges::equal(a.storage, b.storage, [](const Storage& x, const Storage& y) {
-           return same_view(x.view, y.view);
-         });
+bool same(const Operation& operation, const Node& node) {
+  if (operation.rule != rule_of(node) || operation.types != node.types) return false;
+  const auto same_place = [](const Storage& x, const Storage& y) {
+    return same_view(x.view, y.view);
+  };
+  if (node.computed()) return std::ranges::equal(operation.storage, node.storage, same_place);
+  return same(operation.attributes, node.attributes) &&
+         std::ranges::equal(operation.inputs, node.inputs, {}, {}, edge_of);
 }
 
-bool same(const Graph& a, const Graph& b) {
-  return a.outputs == b.outputs &&
-         std::ranges::equal(a.operations, b.operations,
-                            [](const Operation& x, const Operation& y) { return same(x, y); });
+bool same(const Graph& graph, std::span<Node* const> nodes, std::span<const Value> outputs) {
+  return std::ranges::equal(graph.outputs, outputs, {}, {}, edge_of) &&
+         std::ranges::equal(graph.operations, nodes,
+                            [](const Operation& x, const Node* y) { return same(x, *y); });
 }
 
 std::size_t distinct(const std::vector<Edge>& edges) {
   return std::set<Edge>(edges.begin(), edges.end()).size();
 }
 
-/// All passes but the one that computes constants, since the leaves have other elements the next time. Tensors that the
-/// program has two handles of stay two tensors.
+/// All passes but the one that computes constants, since the leaves have other elements the next
+/// time. Tensors that the program has two handles of stay two tensors.
 Result<Graph> optimized(const Graph& graph, DeviceData& device) {
   for (const std::string_view without : {"fold", "fold,share"}) {
     Graph out = graph;
@@ -112,7 +113,8 @@ Result<Graph> optimized(const Graph& graph, DeviceData& device) {
   return graph;
 }
 
-Result<std::shared_ptr<Prepared>> prepare(const Graph& graph, DeviceData& device) {
+Result<std::shared_ptr<Prepared>> prepare(const Graph& graph, std::vector<std::size_t> sharing,
+                                          DeviceData& device) {
   const auto better = optimized(graph, device);
   if (!better) return std::unexpected(better.error());
   auto program = lower(*better, device.device.caps(), {});
@@ -121,7 +123,7 @@ Result<std::shared_ptr<Prepared>> prepare(const Graph& graph, DeviceData& device
   if (!kernels) return std::unexpected(kernels.error());
 
   auto out = std::make_shared<Prepared>();
-  out->sharing = sharing_of(graph);
+  out->sharing = std::move(sharing);
   out->pattern = graph;
   out->layout = lay_out(*program, device.device.caps());
   out->kernels = std::move(*kernels);
@@ -151,22 +153,25 @@ Result<std::shared_ptr<Prepared>> prepare(const Graph& graph, DeviceData& device
 
 }  // namespace
 
-Result<std::shared_ptr<Prepared>> PlanCache::find(const Graph& graph, DeviceData& device) {
+Result<std::shared_ptr<Prepared>> PlanCache::find(std::span<Node* const> nodes,
+                                                  std::span<const Value> outputs,
+                                                  DeviceData& device) {
   const std::uint64_t opened = gpu::identity(device.device);
   if (opened != std::exchange(opened_, opened) || launches_ > most_launches) {
     plans_.clear();
     launches_ = 0;
   }
-  const std::uint64_t hash = hash_of(graph);
+  const std::uint64_t hash = hash_of(nodes, outputs);
+  std::vector<std::size_t> sharing = sharing_of(nodes);
   const auto [first, last] = plans_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
-    if (same(at->second->pattern, graph) && at->second->sharing == sharing_of(graph)) {
+    if (at->second->sharing == sharing && same(at->second->pattern, nodes, outputs)) {
       ++counts_.found;
       counts_.launches += at->second->kernels.size();
       return at->second;
     }
   }
-  auto made = prepare(graph, device);
+  auto made = prepare(collect(outputs, {}, {}), std::move(sharing), device);
   if (!made) return made;
   ++counts_.made;
   counts_.launches += (*made)->kernels.size();

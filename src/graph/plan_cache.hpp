@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -29,12 +30,15 @@ struct Prepared {
   std::vector<Source> sources;
 };
 
-/// The plans of expressions that were computed before: the same operations on tensors of the same types find theirs, so that
-/// loops are planned, optimized and compiled once. One per device; whoever uses it holds the device's lock.
+/// The plans of expressions that were computed before: the same operations on tensors of the same
+/// types find theirs, so that loops are planned, optimized and compiled once. One per device;
+/// whoever uses it holds the device's lock.
 class PlanCache {
  public:
-  /// The plan of a graph, made if there is none yet.
-  Result<std::shared_ptr<Prepared>> find(const Graph& graph, DeviceData& device);
+  /// The plan of the outputs of an expression, whose nodes are as below() lists them; it is made if
+  /// there is none yet.
+  Result<std::shared_ptr<Prepared>> find(std::span<Node* const> nodes,
+                                         std::span<const Value> outputs, DeviceData& device);
 
   /// What find() did so far.
   struct Counts {

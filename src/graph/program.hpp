@@ -28,6 +28,11 @@ struct Block {
   int input = -1;
 };
 
+/// Whether a slot means the same buffer in every program: it is none of the program's blocks.
+inline bool is_global(ops::Slot slot) {
+  return slot.kind() == ops::Slot::Kind::table || slot.kind() == ops::Slot::Kind::report;
+}
+
 /// A graph as launches. The slots of their ranges are numbers of blocks.
 struct Program {
   std::vector<Block> blocks;
@@ -57,13 +62,13 @@ struct Placed {
   std::vector<gpu::Slice> slices;
   std::uint64_t arena_bytes = 0;
   std::uint64_t bound_bytes = 0;
-  bool one_buffer =
-      false;  ///< What lives between operations shares a buffer, which launches bind more than once.
+  bool one_buffer = false;  ///< What lives between operations shares a buffer, which launches bind
+                            ///< more than once.
 };
 
-/// Allocates the memory of a program: one arena for what lives between operations, buffers for inputs and outputs.
-/// In safe mode, where one buffer cannot be read and written by one launch (and after the device has refused something,
-/// because then it is the same), every block is a buffer.
+/// Allocates the memory of a program: one arena for what lives between operations, buffers for
+/// inputs and outputs. In safe mode, where one buffer cannot be read and written by one launch (and
+/// after the device has refused something, because then it is the same), every block is a buffer.
 Result<Placed> place(const Program& program, const Layout& layout, gpu::Device device);
 inline Result<Placed> place(const Program& program, const gpu::Device& device) {
   return place(program, lay_out(program, device.caps()), device);

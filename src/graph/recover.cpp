@@ -1,6 +1,8 @@
 #include "graph/recover.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -13,8 +15,9 @@ namespace weft {
 namespace graph {
 namespace {
 
-/// Whether a node's elements follow from what it still knows. Inputs are dropped when a node has been computed, unless gradients
-/// may need them; but what those were computed from are variables, which may have changed since.
+/// Whether a node's elements follow from what it still knows. Inputs are dropped when a node has
+/// been computed, unless gradients may need them; but what those were computed from are variables,
+/// which may have changed since.
 bool can_be_computed(const Node& node) {
   if (node.rule->view != nullptr && !node.inputs.empty()) return true;
   if (node.rule->lower == nullptr || node.tracked) return false;
@@ -35,7 +38,7 @@ void put(Node& node, std::span<const std::byte> bytes) {
   gpu::Device& device = node.device->device;
   gpu::Buffer buffer = unwrap(device.allocate(view.bytes().size()));
   unwrap(device.write(gpu::whole(buffer), bytes));
-  view.slot = -1;
+  view.slot = {};
   node.storage.assign(1, {std::move(buffer), view});
 }
 
@@ -63,17 +66,41 @@ void recover(DeviceData& data) {
     std::destroy_at(&data.executor);
     std::construct_at(&data.executor, data.device);
   }
-  for (const auto& [weak, restore] : gpu::restorers(data.device)) {
-    if (const std::shared_ptr<void> owner = weak.lock()) restore(owner);
+  // One tensor that cannot come back does not keep the others from it.
+  std::exception_ptr first;
+  for (const auto& [weak, restorer] : gpu::restorers(data.device)) {
+    const std::shared_ptr<void> owner = weak.lock();
+    if (!owner) continue;
+    try {
+      restorer.restore(owner);
+    } catch (...) {
+      if (!first) first = std::current_exception();
+      if (gpu::is_lost(data.device)) break;
+    }
   }
+  if (first) std::rethrow_exception(first);
 }
 
 bool recovered_from(DeviceData& device, const Error& error) {
   if (error.code() != ErrorCode::device_lost) return false;
   const std::lock_guard lock(device.mutex);
   if (!gpu::recovers_automatically(device.device) || !gpu::is_lost(device.device)) return false;
+  const auto changed = std::ranges::count_if(gpu::restorers(device.device),
+                                             [](const auto& each) { return each.second.changed; });
   recover(device);
+  if (changed > 0) {  // or whoever asked would go on with old values
+    throw Error(ErrorCode::device_lost,
+                formatted("The device was lost and was recovered. Variables and what kernels wrote "
+                          "({} in all) have the values that they were kept with.",
+                          changed));
+  }
   return true;
+}
+
+void note_change(const std::shared_ptr<Node>& node) {
+  if (gpu::recovers_automatically(node->device->device)) {
+    gpu::note_change(node->device->device, node);
+  }
 }
 
 void keep_bytes(const std::shared_ptr<Node>& node,

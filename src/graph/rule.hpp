@@ -15,7 +15,8 @@
 
 namespace weft::graph {
 
-/// What is known of a tensor before it is computed. An optional input that was left out is not `given`.
+/// What is known of a tensor before it is computed. An optional input that was left out is not
+/// `given`.
 struct Type {
   DType dtype = DType::f32;
   Shape shape;
@@ -35,7 +36,8 @@ struct Signature {
   std::span<const Type> inputs;
 };
 
-/// What a lowering works on: views of the inputs (not given where an input was left out) and of the outputs.
+/// What a lowering works on: views of the inputs (not given where an input was left out) and of the
+/// outputs.
 struct LowerArgs {
   const Attributes& attributes;
   std::span<const ops::View> inputs;
@@ -43,8 +45,8 @@ struct LowerArgs {
   const Caps& caps;
 };
 
-/// What a gradient works on. `dy` has a tensor per output, empty where the output does not influence the loss;
-/// `wanted` says for which inputs a derivative is needed.
+/// What a gradient works on. `dy` has a tensor per output, empty where the output does not
+/// influence the loss; `wanted` says for which inputs a derivative is needed.
 struct GradientArgs {
   const Attributes& attributes;
   std::vector<Tensor> inputs;
@@ -53,8 +55,8 @@ struct GradientArgs {
   std::vector<bool> wanted;
 };
 
-/// Which input an output may be written over: the kernel reads each element before it writes the same one, through the
-/// same view.
+/// Which input an output may be written over: the kernel reads each element before it writes the
+/// same one, through the same view.
 struct InPlace {
   std::uint32_t output = 0;
   std::uint32_t input = 0;
@@ -65,15 +67,18 @@ struct Rule {
   std::string_view name;
   /// The types of the outputs, or why the inputs do not fit.
   Result<std::vector<Type>> (*infer)(const Signature&) = nullptr;
-  /// For operations that only look at their input in another way; a failure means that a copy is needed first.
+  /// For operations that only look at their input in another way; a failure means that a copy is
+  /// needed first.
   Result<ops::View> (*view)(const ops::View& input, const Attributes&) = nullptr;
   /// The launches.
   Result<ops::Plan> (*lower)(const LowerArgs&) = nullptr;
-  /// One derivative per input, empty where there is none; null: no gradient flows through the operation.
+  /// One derivative per input, empty where there is none; null: no gradient flows through the
+  /// operation.
   std::vector<Tensor> (*gradient)(const GradientArgs&) = nullptr;
   /// Where results may replace inputs.
   std::span<const InPlace> in_place{};
-  /// Whether the in-place outputs must start with the content of their inputs (which is copied there if need be).
+  /// Whether the in-place outputs must start with the content of their inputs (which is copied
+  /// there if need be).
   bool accumulates = false;
 };
 

@@ -45,8 +45,8 @@ void Conversations::turn_to(std::span<const llama_token> prompt) {
   const auto best = std::ranges::max_element(all_, {}, shared);
   const std::size_t same = shared(*best);
   const auto from = static_cast<std::size_t>(best - all_.begin());
-  // What only differs at its end goes on: an answer that was cut, or whose last letters are other tokens now. What differs before
-  // that is another one with the same beginning.
+  // What only differs at its end goes on: an answer that was cut, or whose last letters are other
+  // tokens now. What differs before that is another one with the same beginning.
   const std::size_t cut = best->past.size() - same;
   if (same > 0 && (cut <= few_tokens || 8 * cut <= best->past.size())) {
     current_ = from;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -39,13 +40,12 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// The folder of the file that this code was loaded from. Not that of /proc/self/exe, which in a bundle is the loader.
-/// Empty where it cannot be told.
+/// The folder of the file that this code was loaded from. Not that of /proc/self/exe, which in a
+/// bundle is the loader. Empty where it cannot be told.
 fs::path program_folder() {
   const auto here = reinterpret_cast<std::uintptr_t>(&program_folder);
   std::ifstream maps("/proc/self/maps");
-  for (std::string line;
-       std::getline(maps, line);) {  // "start-end perms offset device inode   path"
+  for (std::string line; std::getline(maps, line);) {  // "start-end perms offset device inode path"
     std::uintptr_t start = 0;
     std::uintptr_t end = 0;
     const char* last = line.data() + line.size();
@@ -59,12 +59,20 @@ fs::path program_folder() {
   return {};
 }
 
-/// Empty where nothing names one; relative paths count as nothing, so that the current folder is never searched.
+/// Empty where nothing names one; relative paths count as nothing, so that the current folder is
+/// never searched.
 fs::path user_cache() {
   fs::path cache = variable("XDG_CACHE_HOME");
   if (cache.is_absolute()) return cache;
   const fs::path home = variable("HOME");
   return home.is_absolute() ? home / ".cache" : fs::path();
+}
+
+/// llama.cpp ends the process where a model asks for what it never thought of. It can only end, but
+/// with a sentence and a status in place of a signal.
+[[noreturn]] void end_with_sentence(const char* message) {
+  std::fprintf(stderr, "weft: llama.cpp cannot go on with this model: %s\n", message);
+  std::_Exit(EXIT_FAILURE);
 }
 
 Result<fs::path> first_that_exists(const std::vector<fs::path>& candidates, std::string_view what) {
@@ -151,6 +159,7 @@ Result<std::shared_ptr<const LlamaApi>> load_llama(const Libraries& libraries) {
     return fail(ErrorCode::not_found, "The library {} has no function {}; it is another release.",
                 (libraries.folder / llama_library).string(), missing);
   }
+  api->ggml_set_abort_callback(end_with_sentence);
   return std::shared_ptr<const LlamaApi>(std::move(api));
 }
 

@@ -8,7 +8,8 @@
 
 #include "base/error.hpp"
 
-/// Text generation through llama.cpp, whose libraries are loaded at run time: programs work without them.
+/// Text generation through llama.cpp, whose libraries are loaded at run time: programs work without
+/// them.
 namespace weft::llm {
 
 /// The functions of llama.cpp that are used here.
@@ -25,8 +26,8 @@ struct Libraries {
   std::filesystem::path plugin;    ///< libggml-weft.so.
 };
 
-/// Looks for the libraries in WEFT_LLAMA_LIB, beside the program and in the user's cache folder, and for the plug-in in
-/// WEFT_GGML_PLUGIN and beside the program.
+/// Looks for the libraries in WEFT_LLAMA_LIB, beside the program and in the user's cache folder,
+/// and for the plug-in in WEFT_GGML_PLUGIN and beside the program.
 Result<Libraries> find_libraries();
 
 /// The plug-in with ggml's RPC backend, which lies beside Weft's.

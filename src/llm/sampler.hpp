@@ -16,13 +16,15 @@ class Sampler {
   static Result<Sampler> make(std::shared_ptr<const LlamaApi> api, const llama_model* model,
                               const SamplingOptions& options);
 
-  /// Lets the graph of a context choose, where the options say so; this sampler must live until it lets go of the context.
+  /// Lets the graph of a context choose, where the options say so; this sampler must live until it
+  /// lets go of the context.
   Status attach(llama_context* context);
   void detach();
 
   /// Forgets what was chosen and takes the tokens of a prompt as seen.
   void start(std::span<const llama_token> prompt);
-  /// The next token after the last one that the context has computed; LLAMA_TOKEN_NULL where its graph chose none.
+  /// The next token after the last one that the context has computed; LLAMA_TOKEN_NULL where its
+  /// graph chose none.
   llama_token next(llama_context* context);
 
  private:
@@ -35,8 +37,8 @@ class Sampler {
 
   std::shared_ptr<const LlamaApi> api_;
   Handle chain_;
-  Handle
-      grammar_;  ///< Null without one. Not in the chain, because a prompt does not have to follow it.
+  Handle grammar_;  ///< Null without one. Not in the chain, because a prompt does not have to
+                    ///< follow it.
   std::vector<llama_token_data> candidates_;
   bool on_device_ = false;
   llama_context* attached_ = nullptr;

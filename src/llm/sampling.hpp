@@ -38,8 +38,8 @@ struct SamplingOptions {
   std::vector<std::pair<std::int32_t, float>>
       logit_bias;           ///< Token, and what is added to its logit.
   bool ignore_end = false;  ///< The model's end of text is never chosen.
-  bool on_device =
-      false;  ///< The graph of the model chooses: of the above only temperature, top_k, top_p, min_p and the seed.
+  bool on_device = false;   ///< The graph of the model chooses: of the above only temperature,
+                            ///< top_k, top_p, min_p and the seed.
 };
 
 }  // namespace weft::llm

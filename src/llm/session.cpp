@@ -133,6 +133,7 @@ Status Session::State::compute(std::span<const llama_token> tokens, const std::a
     Status done = decode(tokens, stop);
     // Reading the logits returns nothing, so that a loss may show only here.
     api->llama_synchronize(context);
+    if (done && stop) return {};  // llama.cpp calls that an error too
     if (done && log->has_error()) {
       done = failure(ErrorCode::internal, "Computing the next token failed");
     }

@@ -101,8 +101,8 @@ struct Session::State {
   Status make_context(const ModelOptions& options, bool on_device);
   [[nodiscard]] Result<std::vector<llama_token>> tokenize(std::string_view text) const;
   Status decode(std::span<const llama_token> tokens, const std::atomic<bool>& stop);
-  /// Computes tokens that follow in the current conversation, and waits for that. Where a device is lost on the way, it computes
-  /// the whole conversation on the one that takes its place.
+  /// Computes tokens that follow in the current conversation, and waits for that. Where a device is
+  /// lost on the way, it computes the whole conversation on the one that takes its place.
   Status compute(std::span<const llama_token> tokens, const std::atomic<bool>& stop);
   /// Whether a device was lost since the last call.
   bool lost_device();

@@ -62,7 +62,8 @@ void save_checkpoint(const std::filesystem::path& path, const Progress& progress
 
 namespace {
 
-/// A checkpoint that is what was saved: the training would go on with a damaged one as if nothing had happened.
+/// A checkpoint that is what was saved: the training would go on with a damaged one as if nothing
+/// had happened.
 gguf::File open_checked(const std::filesystem::path& path) {
   gguf::File file = value_or_throw(gguf::File::open(path));
   if (const Status whole = gguf::check_hashes(file); !whole) {

@@ -21,8 +21,8 @@ struct Progress {
   std::vector<Point> validation;
 };
 
-/// Writes a checkpoint atomically: a GGUF file with the progress, the tokenizer, all state of the trainer, and hashes of
-/// all that. Loading one whose hashes differ is an error.
+/// Writes a checkpoint atomically: a GGUF file with the progress, the tokenizer, all state of the
+/// trainer, and hashes of all that. Loading one whose hashes differ is an error.
 void save_checkpoint(const std::filesystem::path& path, const Progress& progress,
                      const Tokenizer& tokenizer, const Trainer& trainer);
 

@@ -123,7 +123,8 @@ std::string draw_curve(std::string_view title, std::span<const Point> training,
       "<text x=\"{}\" y=\"22\" font-size=\"15\">{}</text>\n",
       width, height, left, escape(title));
   out += grid(axes);
-  // A smoothed line only where there is something to smooth: in a short run it would hide the losses themselves.
+  // A smoothed line only where there is something to smooth: in a short run it would hide the
+  // losses themselves.
   constexpr std::size_t smooth_points = 120;
   const bool smooth = training.size() >= 4 * smooth_points;
   out += path(

@@ -14,7 +14,8 @@ struct Point {
   bool operator==(const Point&) const = default;
 };
 
-/// Loss curves as an SVG picture: the training loss of every step, its running mean, and the validation loss.
+/// Loss curves as an SVG picture: the training loss of every step, its running mean, and the
+/// validation loss.
 std::string draw_curve(std::string_view title, std::span<const Point> training,
                        std::span<const Point> validation);
 

@@ -15,7 +15,8 @@ Windows::Windows(std::span<const std::uint32_t> tokens, std::uint64_t context, s
                 formatted("{} tokens do not fill a window of {} and the label of its end.",
                           tokens.size(), context));
   }
-  // Every pass starts at another token below `context`; with one window less each of them has as many windows.
+  // Every pass starts at another token below `context`; with one window less each of them has as
+  // many windows.
   per_epoch_ = (tokens.size() - 1) / context;
   if (per_epoch_ > 1) --per_epoch_;
 }

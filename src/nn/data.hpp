@@ -6,14 +6,16 @@
 
 namespace weft::nn {
 
-/// Inputs and labels of some sequences, one after the other; the label of a position is the token that follows it.
+/// Inputs and labels of some sequences, one after the other; the label of a position is the token
+/// that follows it.
 struct Batch {
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> labels;
 };
 
-/// Tokens cut into windows of `context`, in an order that is shuffled anew in every pass over the data. What window
-/// number i holds depends only on the seed and i, so that a training can go on anywhere.
+/// Tokens cut into windows of `context`, in an order that is shuffled anew in every pass over the
+/// data. What window number i holds depends only on the seed and i, so that a training can go on
+/// anywhere.
 class Windows {
  public:
   /// The tokens must outlive the object. Throws weft::Error where they do not fill a single window.

@@ -27,7 +27,8 @@ std::vector<std::byte> halves_of(std::span<const float> values) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Rows of q and k in the order of files, where the two elements that rotate together are neighbours.
+/// Rows of q and k in the order of files, where the two elements that rotate together are
+/// neighbours.
 std::vector<float> interleave_halves(std::span<const float> rows, std::uint64_t head_width,
                                      std::uint64_t columns) {
   std::vector<float> out(rows.size());

@@ -18,11 +18,12 @@ struct ModelValues {
   std::vector<float> vectors;
 };
 
-/// How matrices are stored: "f32", "f16" or "q8_0" (matrices whose rows are not whole blocks: f16). Vectors are f32.
+/// How matrices are stored: "f32", "f16" or "q8_0" (matrices whose rows are not whole blocks: f16).
+/// Vectors are f32.
 bool is_export_type(std::string_view type);
 
-/// Writes a model as a GGUF file of the architecture "llama", which llama.cpp runs as it is. `notes` are further texts
-/// of its metadata, for example {"general.description", …}.
+/// Writes a model as a GGUF file of the architecture "llama", which llama.cpp runs as it is.
+/// `notes` are further texts of its metadata, for example {"general.description", …}.
 void export_gguf(const std::filesystem::path& path, const Llama& model, const ModelValues& values,
                  const Tokenizer& tokenizer, std::string_view type, const std::string& name,
                  const std::vector<std::pair<std::string, std::string>>& notes = {});

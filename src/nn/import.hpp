@@ -17,8 +17,9 @@ struct Imported {
   std::string name;
 };
 
-/// Reads a GGUF file of the architecture "llama" whose tensors are f32, f16 or q8_0 and whose tokenizer is Weft's: what
-/// `weft train` writes. Throws weft::Error, with what is different, for all others.
+/// Reads a GGUF file of the architecture "llama" whose tensors are f32, f16 or q8_0 and whose
+/// tokenizer is Weft's: what `weft train` writes. Throws weft::Error, with what is different, for
+/// all others.
 Imported import_gguf(const std::filesystem::path& path);
 
 }  // namespace weft::nn

@@ -8,7 +8,8 @@
 
 namespace weft::nn {
 
-/// x · weightᵀ (+ bias) for rows x [N, in] and a weight [out, in]; the result has the type of x unless another is named.
+/// x · weightᵀ (+ bias) for rows x [N, in] and a weight [out, in]; the result has the type of x
+/// unless another is named.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               std::optional<DType> dtype = {});
 
@@ -22,8 +23,9 @@ struct HeadOptions {
   float rope_base = 0;       ///< With a value > 0 queries and keys turn with their position.
 };
 
-/// Attention of sequences to themselves: q [batch × T, heads × size], k and v [batch × T, kv_heads × size] → the shape of
-/// q. A mask [1 or batch, 1 or heads, T, T] is added to the products; it may be left empty.
+/// Attention of sequences to themselves: q [batch × T, heads × size], k and v [batch × T, kv_heads
+/// × size] → the shape of q. A mask [1 or batch, 1 or heads, T, T] is added to the products; it may
+/// be left empty.
 Tensor self_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::uint64_t batch,
                       const HeadOptions& options, const Tensor& mask = {});
 

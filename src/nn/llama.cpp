@@ -65,7 +65,8 @@ Llama::Llama(const LlamaConfig& config) : config_(config) {
   const std::uint64_t width = config.width;
   const std::uint64_t kv_width = config.kv_heads * config.head_width();
   constexpr float deviation = 0.02F;
-  // Each layer adds two terms to the sum that runs through the model; together they shall not grow with the depth.
+  // Each layer adds two terms to the sum that runs through the model; together they shall not grow
+  // with the depth.
   const float residual = deviation / std::sqrt(2.0F * static_cast<float>(config.layers));
   const auto matrix = [&](const std::string& name, std::uint64_t rows, std::uint64_t columns,
                           float spread) {

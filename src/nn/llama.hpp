@@ -12,7 +12,8 @@
 
 namespace weft::nn {
 
-/// The sizes of a decoder-only transformer: RMS norms, rotary positions, grouped-query attention, gated MLPs.
+/// The sizes of a decoder-only transformer: RMS norms, rotary positions, grouped-query attention,
+/// gated MLPs.
 struct LlamaConfig {
   std::uint64_t vocabulary = 4096;
   std::uint64_t layers = 4;
@@ -29,8 +30,8 @@ struct LlamaConfig {
   bool operator==(const LlamaConfig&) const = default;
 };
 
-/// What is left out at random while a model learns: elements of what layers add, each with probability `rate`. The
-/// choice follows from `seed`, two u32.
+/// What is left out at random while a model learns: elements of what layers add, each with
+/// probability `rate`. The choice follows from `seed`, two u32.
 struct DropoutInput {
   float rate = 0;
   Tensor seed;
@@ -46,23 +47,25 @@ struct ForwardOptions {
 /// Says in a sentence what cannot work about the sizes.
 Status check(const LlamaConfig& config);
 
-/// The model: which parameters it has, and what it computes from them. Parameters have the names and shapes that GGUF
-/// files give them, but heads of q and k rotate halves (see rope()).
+/// The model: which parameters it has, and what it computes from them. Parameters have the names
+/// and shapes that GGUF files give them, but heads of q and k rotate halves (see rope()).
 class Llama {
  public:
   /// Throws weft::Error where check() fails.
   explicit Llama(const LlamaConfig& config);
 
   [[nodiscard]] const LlamaConfig& config() const { return config_; }
-  /// Matrices are trained with weight decay and may be computed with in 16 bits; vectors (of norms) are not.
+  /// Matrices are trained with weight decay and may be computed with in 16 bits; vectors (of norms)
+  /// are not.
   [[nodiscard]] const ParameterGroup& matrices() const { return matrices_; }
   [[nodiscard]] const ParameterGroup& vectors() const { return vectors_; }
   [[nodiscard]] std::uint64_t parameter_count() const {
     return matrices_.count() + vectors_.count();
   }
 
-  /// Logits [batch × T, vocabulary] of i32 tokens [batch, T]. `matrices` and `vectors` are views in the order of the
-  /// groups; products are computed in the type of the matrices, sums along the layers in f32.
+  /// Logits [batch × T, vocabulary] of i32 tokens [batch, T]. `matrices` and `vectors` are views in
+  /// the order of the groups; products are computed in the type of the matrices, sums along the
+  /// layers in f32.
   [[nodiscard]] Tensor forward(const Tensor& tokens, const std::vector<Tensor>& matrices,
                                const std::vector<Tensor>& vectors,
                                const ForwardOptions& options = {}) const;

@@ -20,8 +20,9 @@ struct ParameterInfo {
   std::uint64_t count = 0;
 };
 
-/// A list of parameters that lie one after the other in one array: an optimizer step, a cast or a sum over processes
-/// is then one operation on one array. Each starts at a multiple of 128 elements, so that views of it are aligned.
+/// A list of parameters that lie one after the other in one array: an optimizer step, a cast or a
+/// sum over processes is then one operation on one array. Each starts at a multiple of 128
+/// elements, so that views of it are aligned.
 class ParameterGroup {
  public:
   /// Adds a parameter and returns its number.

@@ -7,8 +7,9 @@
 
 namespace weft::nn {
 
-/// A small reproducible random generator (splitmix64). Streams with different names are independent of each other, so
-/// that what one part draws does not depend on how much another part drew before it.
+/// A small reproducible random generator (splitmix64). Streams with different names are independent
+/// of each other, so that what one part draws does not depend on how much another part drew before
+/// it.
 class Random {
  public:
   explicit Random(std::uint64_t seed, std::string_view stream = {}, std::uint64_t index = 0)
@@ -28,7 +29,8 @@ class Random {
     z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31U);
   }
-  /// A whole number below `limit`, which is not 0; the bias of the remainder is below 2⁻³² for limits below 2³².
+  /// A whole number below `limit`, which is not 0; the bias of the remainder is below 2⁻³² for
+  /// limits below 2³².
   std::uint64_t below(std::uint64_t limit) { return next() % limit; }
   /// Uniform in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11U) * 0x1p-53; }

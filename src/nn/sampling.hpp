@@ -11,8 +11,8 @@
 
 namespace weft::nn {
 
-/// Draws a token: of the `top` most likely ones, with probabilities from logits / temperature. A temperature of 0 takes
-/// the most likely one.
+/// Draws a token: of the `top` most likely ones, with probabilities from logits / temperature. A
+/// temperature of 0 takes the most likely one.
 inline std::uint32_t sample(std::span<const float> logits, double temperature, std::size_t top,
                             Random& random) {
   std::vector<std::uint32_t> order(logits.size());

@@ -9,7 +9,8 @@
 
 namespace weft::nn {
 
-/// The state of a trainer in the host's memory: what a training goes on from when its device is lost.
+/// The state of a trainer in the host's memory: what a training goes on from when its device is
+/// lost.
 using Snapshot = std::vector<std::pair<std::string, std::vector<float>>>;
 
 /// Reads the state; waits for the device.

@@ -24,9 +24,11 @@ Trainer::Trainer(const Device& device, const TrainerConfig& config)
   matrices_ = make(model_.matrices());
   vectors_ = make(model_.vectors());
   if (config.dtype != DType::f32) working_ = variable(matrices_.to(config.dtype));
-  optimizer_ = std::make_shared<const Optimizer>(
-      config.optimizer, std::vector<Trained>{{matrices_, config.decay, working_}, {vectors_}});
-  if (config.dtype == DType::f16) scale_.emplace(device_, 0x1p16);
+  std::vector<optim::Group> groups{{.parameters = {{"matrices", matrices_}}},
+                                   {.parameters = {{"vectors", vectors_}}, .weight_decay = 0}};
+  if (working_) groups[0].working = {working_};
+  optimizer_ = std::make_shared<const optim::AdamW>(std::move(groups), config.optimizer);
+  if (config.dtype == DType::f16) scale_.emplace(device_);
   if (in_parts()) {
     matrix_sum_ = variable(device_.full({model_.matrices().size()}, 0));
     vector_sum_ = variable(device_.full({model_.vectors().size()}, 0));
@@ -63,7 +65,7 @@ std::vector<Update> Trainer::learn(const Tensor& matrices, const Tensor& vectors
       clip_by_global_norm({matrices, vectors}, static_cast<float>(config_.clip), too_large);
   std::vector<Update> updates = optimizer_->step({matrices, vectors}, rate, clip.scale);
   if (scale_) {
-    std::ranges::copy(scale_->update(is_finite(clip.scale)), std::back_inserter(updates));
+    std::ranges::copy(scale_->step(clip.scale), std::back_inserter(updates));
   }
   return updates;
 }
@@ -161,8 +163,10 @@ std::vector<float> Trainer::next_logits(std::span<const std::uint32_t> tokens) c
 
 std::vector<std::pair<std::string, Tensor>> Trainer::state() const {
   std::vector<std::pair<std::string, Tensor>> all{{"matrices", matrices_}, {"vectors", vectors_}};
-  std::ranges::copy(optimizer_->state(), std::back_inserter(all));
-  if (scale_) std::ranges::copy(scale_->state(), std::back_inserter(all));
+  for (const Named& each : optimizer_->state())
+    all.emplace_back("optimizer." + each.name, each.tensor);
+  if (!scale_) return all;
+  for (const Named& each : scale_->state()) all.emplace_back("scale." + each.name, each.tensor);
   return all;
 }
 

@@ -11,9 +11,9 @@
 
 #include "nn/data.hpp"
 #include "nn/llama.hpp"
-#include "nn/optimizer.hpp"
 #include "weft/compile.hpp"
 #include "weft/device.hpp"
+#include "weft/optim.hpp"
 
 namespace weft::nn {
 
@@ -23,20 +23,20 @@ struct TrainerConfig {
   std::uint64_t batch = 16;      ///< Sequences that are computed at once.
   std::uint64_t accumulate = 1;  ///< Batches whose gradients are summed up for one step.
   DType dtype = DType::f32;      ///< Of matrix products; parameters are f32 in any case.
-  OptimizerOptions optimizer;
-  double decay = 0.1;      ///< Weight decay of the matrices.
+  optim::AdamOptions optimizer{.beta2 = 0.95, .weight_decay = 0.1};  ///< Only matrices decay.
   double clip = 1;         ///< Largest norm of the gradients.
   bool recompute = false;  ///< Less memory for more time: layers are computed again for gradients.
   double dropout = 0;  ///< Probability that an element of what a layer adds is left out of a step.
   std::uint64_t seed = 1;
-  /// Trainers in other processes that learn together with this one: each takes batches of its own, and
-  /// `sum_over_replicas` replaces values by their sums over all of them.
+  /// Trainers in other processes that learn together with this one: each takes batches of its own,
+  /// and `sum_over_replicas` replaces values by their sums over all of them.
   std::uint64_t replicas = 1;
   std::uint64_t rank = 0;  ///< Number of this one.
   std::function<void(std::span<float>)> sum_over_replicas;
 };
 
-/// A model in training: its parameters and what the optimizer remembers, and compiled steps over them.
+/// A model in training: its parameters and what the optimizer remembers, and compiled steps over
+/// them.
 class Trainer {
  public:
   Trainer(const Device& device, const TrainerConfig& config);
@@ -44,18 +44,21 @@ class Trainer {
   [[nodiscard]] const Llama& model() const { return model_; }
   [[nodiscard]] const TrainerConfig& config() const { return config_; }
 
-  /// One step with the learning rate `rate` on `accumulate` batches of `batch` sequences each. Returns the mean loss
-  /// of the batches as a tensor with one element, which the caller may read later. What is dropped follows from `number`
-  /// (of the step), the seed and the rank among the replicas.
+  /// One step with the learning rate `rate` on `accumulate` batches of `batch` sequences each.
+  /// Returns the mean loss of the batches as a tensor with one element, which the caller may read
+  /// later. What is dropped follows from `number` (of the step), the seed and the rank among the
+  /// replicas.
   Tensor step(std::span<const Batch> batches, double rate, std::uint64_t number = 0);
   /// The loss of a batch of `batch` sequences, without learning from it.
   [[nodiscard]] float loss(const Batch& batch) const;
-  /// The logits for the token that follows `tokens` (at least one; of more than the context the last count).
+  /// The logits for the token that follows `tokens` (at least one; of more than the context the
+  /// last count).
   [[nodiscard]] std::vector<float> next_logits(std::span<const std::uint32_t> tokens) const;
 
   /// Everything that a checkpoint must keep, by name. All of it is f32.
   [[nodiscard]] std::vector<std::pair<std::string, Tensor>> state() const;
-  /// Sets a tensor of state(); throws weft::Error where the count of values is not that of the tensor.
+  /// Sets a tensor of state(); throws weft::Error where the count of values is not that of the
+  /// tensor.
   void restore(const std::string& name, std::span<const float> values);
 
   /// What compiling the step came to; nothing before the first step.
@@ -93,8 +96,8 @@ class Trainer {
   Tensor matrices_;
   Tensor vectors_;
   Tensor working_;  ///< The matrices in 16 bits, where products are computed in these.
-  std::shared_ptr<const Optimizer> optimizer_;
-  std::optional<LossScale> scale_;  ///< f16 only.
+  std::shared_ptr<const optim::AdamW> optimizer_;
+  std::optional<optim::LossScale> scale_;  ///< f16 only.
   Tensor
       matrix_sum_;  ///< Gradients summed up so far, where a step takes several batches (in_parts).
   Tensor vector_sum_;

@@ -19,11 +19,17 @@ T load(const std::byte* at) {
   return value;
 }
 
-/// Calls `each` with the elements, as they are for integers and as double for floats.
+/// Calls `each` with the elements, as they are for integers and as double for floats. What is read
+/// here is used with the places of a shape, so an array that has no numbers must not pass for an
+/// empty one.
 template <class Each>
 void walk(const Array& a, Each each) {
+  if (!has_numbers(a.type)) {
+    throw Error(ErrorCode::invalid_argument,
+                formatted("{}{} has no numbers.", name(a.type), text_of(a.shape)));
+  }
   const std::size_t step = size_of(a.type);
-  const std::size_t count = step == 0 ? 0 : a.bytes.size() / step;
+  const std::size_t count = a.bytes.size() / step;
   for (std::size_t i = 0; i < count; ++i) {
     const std::byte* at = a.bytes.data() + i * step;
     switch (a.type) {
@@ -95,6 +101,15 @@ void put_float(Type type, std::byte* at, double v, bool saturate) {
 }
 
 Array made(Type type, Shape shape, std::size_t count) {
+  if (!has_numbers(type)) {
+    throw Error(ErrorCode::unsupported, formatted("Numbers cannot be elements of {}.", name(type)));
+  }
+  std::uint64_t wanted = 1;
+  for (const std::uint64_t extent : shape) wanted *= extent;
+  if (wanted != count) {
+    throw Error(ErrorCode::invalid_argument,
+                formatted("{} elements do not fill {}.", count, text_of(shape)));
+  }
   const auto owner = std::make_shared<std::vector<std::byte>>(count * size_of(type));
   Array out{.type = type, .shape = std::move(shape), .bytes = *owner, .keep = owner, .strings = {}};
   return out;
@@ -153,6 +168,12 @@ std::size_t size_of(Type type) {
     case Type::bf16: return 2;
     default: return 1;
   }
+}
+
+bool has_numbers(Type type) {
+  const auto number = static_cast<unsigned>(type);
+  return number != 0 && number <= last_type && type != Type::string && type != Type::c64 &&
+         type != Type::c128;
 }
 
 bool is_float(Type type) {

@@ -16,8 +16,8 @@
 
 namespace weft::onnx {
 
-/// Elements in the host's memory, of any type of ONNX: what is known before anything runs. Types of less than a byte have a byte for each
-/// element here.
+/// Elements in the host's memory, of any type of ONNX: what is known before anything runs. Types of
+/// less than a byte have a byte for each element here.
 struct Array {
   Type type = Type::f32;
   Shape shape;
@@ -26,18 +26,22 @@ struct Array {
   std::vector<std::string> strings;  ///< The elements of Type::string.
 
   [[nodiscard]] std::uint64_t size() const;
-  /// The elements as whole numbers; floats lose their fraction. u64 past the range of i64 keep their bits.
+  /// The elements as whole numbers; an error where they are none. Floats lose their fraction. u64
+  /// past the range of i64 keep their bits.
   [[nodiscard]] std::vector<std::int64_t> ints() const;
-  /// The elements as numbers.
+  /// The elements as numbers; an error where they are none.
   [[nodiscard]] std::vector<double> doubles() const;
 };
 
 /// Bytes of an element, as an Array has them.
 std::size_t size_of(Type type);
+/// Whether elements are numbers: neither strings nor complex, and of a type that there is.
+[[nodiscard]] bool has_numbers(Type type);
 [[nodiscard]] bool is_float(Type type);
 [[nodiscard]] bool is_integer(Type type);
 
-/// Arrays of numbers, rounded to the type; integers keep their lowest bits.
+/// Arrays of as many numbers as the shape has elements, rounded to the type; integers keep their
+/// lowest bits.
 Array array_of(Type type, Shape shape, std::span<const std::int64_t> values);
 Array array_of(Type type, Shape shape, std::span<const double> values);
 /// The same values as another type, as Cast does it. Not from or to strings.
@@ -57,7 +61,8 @@ struct ExternalFile {
 };
 using OpenExternal = std::function<Result<ExternalFile>(const std::string& location)>;
 
-/// The elements of a tensor of a file. Sizes are held against the bytes that are there. `keep` owns the file's bytes.
+/// The elements of a tensor of a file. Sizes are held against the bytes that are there. `keep` owns
+/// the file's bytes.
 Result<Array> array_from(const TensorProto& tensor, const std::shared_ptr<const void>& keep,
                          const OpenExternal& open = {});
 

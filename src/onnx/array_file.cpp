@@ -10,6 +10,8 @@
 namespace weft::onnx {
 namespace {
 
+constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
+
 /// Elements of less than a byte in one byte each.
 Array widened(const Array& packed, Type type, std::uint64_t count) {
   const unsigned bits = type == Type::u2 || type == Type::i2 ? 2 : 4;
@@ -74,13 +76,19 @@ Result<Array> array_from(const TensorProto& tensor, const std::shared_ptr<const 
   };
   Array out{.type = tensor.type, .shape = {}, .bytes = {}, .keep = keep, .strings = {}};
   std::uint64_t count = 1;
+  bool is_empty = false;  // The other extents count all the same: results are made of them.
   for (const std::int64_t extent : tensor.dims) {
     if (extent < 0) return bad(formatted("an extent is {}.", extent));
     out.shape.push_back(static_cast<std::uint64_t>(extent));
-    if (extent != 0 && count > (std::uint64_t{1} << 60) / static_cast<std::uint64_t>(extent))
-      return bad("it has more elements than can be counted.");
-    count *= static_cast<std::uint64_t>(extent);
+    if (extent == 0) {
+      is_empty = true;
+    } else if (count > most_elements / static_cast<std::uint64_t>(extent)) {
+      return bad(formatted("it has more than {} elements.", most_elements));
+    } else {
+      count *= static_cast<std::uint64_t>(extent);
+    }
   }
+  if (is_empty) count = 0;
   if (tensor.type == Type::string) {
     if (tensor.strings.size() != count)
       return bad(formatted("{} has {} elements; there are {} strings.", text_of(out.shape), count,
@@ -89,7 +97,8 @@ Result<Array> array_from(const TensorProto& tensor, const std::shared_ptr<const 
     return out;
   }
   const auto number = static_cast<unsigned>(tensor.type);
-  if (number == 0 || number > 26) return bad(formatted("element type {} is not known.", number));
+  if (number == 0 || number > last_type)
+    return bad(formatted("element type {} is not known.", number));
   const std::uint64_t each = size_of(tensor.type);
   std::uint64_t needed = count * each;
   if (is_narrow(tensor.type))

@@ -75,6 +75,12 @@ double Call::f(std::string_view name, double otherwise) const {
   const Attribute* found = attribute(name);
   return found == nullptr ? otherwise : static_cast<double>(found->f);
 }
+Type Call::type(std::string_view name, Type otherwise) const {
+  const std::int64_t number = i(name, static_cast<std::int64_t>(otherwise));
+  if (number < 0 || number > static_cast<std::int64_t>(last_type))
+    wrong(formatted("There is no element type {} ({}).", number, name));
+  return static_cast<Type>(number);
+}
 std::string Call::s(std::string_view name, std::string_view otherwise) const {
   const Attribute* found = attribute(name);
   return found == nullptr ? std::string(otherwise) : found->s;

@@ -18,7 +18,8 @@ using Op = Values (*)(Call& call);
 /// Operations by name; those of other domains as "com.microsoft.Attention".
 using Table = std::map<std::string, Op, std::less<>>;
 
-/// Thrown where the elements of a value are needed that have none yet, because the graph is being traced.
+/// Thrown where the elements of a value are needed that have none yet, because the graph is being
+/// traced.
 struct NeedsElements : Error {
   NeedsElements(std::vector<std::uint32_t> which, const std::string& message)
       : Error(ErrorCode::invalid_argument, message), sources(std::move(which)) {}
@@ -36,8 +37,16 @@ struct Context {
   std::map<std::string, std::int64_t> opsets;
   std::uint64_t drawn = 0;  ///< Random numbers asked for so far.
   int depth = 0;            ///< Functions and graphs inside of each other.
+  std::uint64_t nodes = 0;  ///< Nodes run so far, those of loops and functions included.
+  /// The most of them: a loop may have no end, and functions that call others twice are 2^depth
+  /// calls.
+  std::uint64_t most_nodes = 1 << 21;
+  bool shapes_only = false;  ///< Nothing is computed: results of branches whose condition is not
+                             ///< known matter by their shapes.
 
   Value constant(const TensorProto& tensor);
+  /// Starts counting for a run.
+  void begin() { drawn = nodes = 0; }
 };
 
 /// Values by name, with those of the graph around it.
@@ -85,6 +94,8 @@ class Call {
   [[nodiscard]] const Attribute* attribute(std::string_view name) const;
   [[nodiscard]] std::int64_t i(std::string_view name, std::int64_t otherwise) const;
   [[nodiscard]] double f(std::string_view name, double otherwise) const;
+  /// An element type by its number; an error where there is no such type.
+  [[nodiscard]] Type type(std::string_view name, Type otherwise) const;
   [[nodiscard]] std::string s(std::string_view name, std::string_view otherwise) const;
   [[nodiscard]] std::vector<std::int64_t> is(std::string_view name,
                                              std::vector<std::int64_t> otherwise = {}) const;
@@ -92,7 +103,8 @@ class Call {
                                        std::vector<double> otherwise = {}) const;
   [[nodiscard]] const GraphProto& graph(std::string_view name) const;
 
-  /// Whole numbers that are an attribute before some version and an input from then on; nothing where they are left out.
+  /// Whole numbers that are an attribute before some version and an input from then on; nothing
+  /// where they are left out.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> ints_of(std::size_t input,
                                                                  std::string_view name) const;
 

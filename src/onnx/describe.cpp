@@ -47,11 +47,13 @@ std::string Model::to_json() const {
   };
   const RunReport last = report();
   return formatted(
-      "{{\"inputs\":{},\"outputs\":{},\"opsets\":{},\"operations\":{},\"unsupported\":{},"
+      "{{\"inputs\":{},\"outputs\":{},\"shapes\":{},\"opsets\":{},\"operations\":{},"
+      "\"unsupported\":{},"
       "\"replayed\":{},\"why\":{},\"dispatches\":{}}}",
-      listed(inputs(), port_text), listed(outputs(), port_text), listed(opsets(), entry, '{', '}'),
-      listed(operations(), entry, '{', '}'), listed(unsupported(), json_text), last.replayed,
-      json_text(last.why), last.dispatches);
+      listed(inputs(), port_text), listed(outputs(), port_text),
+      listed(shapes(), [](const auto& one) { return port_text(one.second); }),
+      listed(opsets(), entry, '{', '}'), listed(operations(), entry, '{', '}'),
+      listed(unsupported(), json_text), last.replayed, json_text(last.why), last.dispatches);
 }
 
 }  // namespace weft::onnx

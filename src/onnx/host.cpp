@@ -14,6 +14,7 @@ const HostTable& host_table() {
     HostTable out;
     add_host_elementwise(out);
     add_host_shape(out);
+    add_host_doubles(out);
     return out;
   }();
   return all;
@@ -59,13 +60,22 @@ Shape broadcast_shapes(const std::vector<Shape>& shapes) {
 bool too_large(const Shape& shape) {
   std::uint64_t count = 1;
   for (const std::uint64_t extent : shape) {
-    if (extent != 0 && count > most_made / extent) return true;
+    if (extent == 0) continue;  // Steps over the other axes are taken all the same.
+    if (count > most_made / extent) return true;
     count *= extent;
   }
   return false;
 }
 
 std::vector<std::uint64_t> broadcast_places(const Shape& from, const Shape& to) {
+  bool fits = from.size() <= to.size();
+  for (std::size_t i = 0; fits && i < from.size(); ++i) {
+    fits = from[i] == 1 || from[i] == to[to.size() - from.size() + i];
+  }
+  if (!fits) {
+    throw Error(ErrorCode::invalid_argument,
+                formatted("{} does not broadcast to {}.", text_of(from), text_of(to)));
+  }
   std::vector<std::uint64_t> steps(to.size(), 0);
   std::uint64_t step = 1;
   for (std::size_t i = from.size(); i-- > 0;) {
@@ -98,6 +108,30 @@ Array picked(const Array& from, Shape shape, const std::vector<std::uint64_t>& p
   const auto owner = std::make_shared<std::vector<std::byte>>(places.size() * each);
   for (std::size_t i = 0; i < places.size(); ++i)
     std::memcpy(owner->data() + i * each, from.bytes.subspan(places[i] * each, each).data(), each);
+  out.bytes = *owner;
+  out.keep = owner;
+  return out;
+}
+
+Array cut(const Array& from, std::size_t axis, std::uint64_t first, std::uint64_t count) {
+  Array out{.type = from.type, .shape = from.shape, .bytes = {}, .keep = {}, .strings = {}};
+  out.shape[axis] = count;
+  std::uint64_t outer = 1;
+  std::uint64_t inner = 1;
+  for (std::size_t d = 0; d < axis; ++d) outer *= from.shape[d];
+  for (std::size_t d = axis + 1; d < from.shape.size(); ++d) inner *= from.shape[d];
+  const std::size_t each = size_of(from.type);
+  const auto owner = std::make_shared<std::vector<std::byte>>();
+  for (std::uint64_t row = 0; row < outer && inner * count != 0; ++row) {
+    const std::uint64_t start = (row * from.shape[axis] + first) * inner;
+    if (from.type == Type::string) {
+      for (std::uint64_t i = 0; i < count * inner; ++i)
+        out.strings.push_back(from.strings.at(start + i));
+    } else {
+      const auto part = from.bytes.subspan(start * each, count * inner * each);
+      owner->insert(owner->end(), part.begin(), part.end());
+    }
+  }
   out.bytes = *owner;
   out.keep = owner;
   return out;

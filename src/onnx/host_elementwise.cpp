@@ -13,12 +13,19 @@ using U = std::uint64_t;
 
 I wrapped(U value) { return std::bit_cast<I>(value); }
 
+/// An error where two inputs are not of one type.
+void check_types(const Call& c, std::size_t a, std::size_t b) {
+  if (c.in(a).type() != c.in(b).type())
+    c.wrong(formatted("{} and {} are not of one type.", describe(c.in(a)), describe(c.in(b))));
+}
+
 /// f of broadcast elements, as whole numbers or as doubles.
 template <class Whole, class Real>
 Values binary(Call& c, Whole whole, Real real) {
   Array sum = c.host(0);
   for (std::size_t i = 1; i < c.inputs.size(); ++i) {
     const Array& b = c.host(i);
+    if (c.node.op != "Pow") check_types(c, 0, i);
     const Shape shape = broadcast_shapes({sum.shape, b.shape});
     if (too_large(shape)) return {};
     const auto from_a = broadcast_places(sum.shape, shape);
@@ -47,6 +54,7 @@ template <class Whole, class Real>
 Values compare(Call& c, Whole whole, Real real) {
   const Array& a = c.host(0);
   const Array& b = c.host(1);
+  check_types(c, 0, 1);
   const Shape shape = broadcast_shapes({a.shape, b.shape});
   if (too_large(shape)) return {};
   const auto from_a = broadcast_places(a.shape, shape);
@@ -119,6 +127,7 @@ Values where_op(Call& c) {
   const Array& condition = c.host(0);
   const Array& a = c.host(1);
   const Array& b = c.host(2);
+  check_types(c, 1, 2);
   const Shape shape = broadcast_shapes({condition.shape, a.shape, b.shape});
   if (too_large(shape)) return {};
   const Array x = picked(a, shape, broadcast_places(a.shape, shape));
@@ -143,10 +152,8 @@ Values where_op(Call& c) {
 }
 
 Values cast(Call& c) {
-  const auto to = c.node.op == "CastLike" ? c.in(1).type() : static_cast<Type>(c.i("to", 1));
-  if (c.host(0).type == Type::string || to == Type::string || size_of(to) == 0 || to == Type::c64 ||
-      to == Type::c128)
-    return {};
+  const Type to = c.node.op == "CastLike" ? c.in(1).type() : c.type("to", Type::f32);
+  if (!has_numbers(c.host(0).type) || !has_numbers(to)) return {};
   return {converted(c.host(0), to, c.i("saturate", 1) != 0)};
 }
 

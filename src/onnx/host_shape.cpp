@@ -119,6 +119,7 @@ Values tile(Call& c) {
   if (times.size() != x.shape.size())
     c.wrong(formatted("There are {} repeats for {} dimensions.", times.size(), x.shape.size()));
   Shape shape = shape_from(c, times);
+  if (too_large(shape) || too_large(x.shape)) return {};
   for (std::size_t d = 0; d < shape.size(); ++d) shape[d] *= x.shape[d];
   if (too_large(shape)) return {};
   for (std::size_t d = 0; d < times.size(); ++d) {
@@ -131,9 +132,11 @@ Values tile(Call& c) {
   return {moved(x, places)};
 }
 
-/// Sums and the like of small arrays.
-template <class Step>
-Values reduce(Call& c, double start, Step step) {
+double same(double value) { return value; }
+
+/// Sums and the like of small arrays; `end` makes the result of what was gathered.
+template <class Step, class End = double (*)(double)>
+Values reduce(Call& c, double start, Step step, End end = same) {
   const Array& x = c.host(0);
   if (!is_integer(x.type) && !is_float(x.type)) return {};
   const auto named = c.ints_of(1, "axes");
@@ -144,6 +147,7 @@ Values reduce(Call& c, double start, Step step) {
   }
   Shape kept;
   for (std::size_t d = 0; d < x.shape.size(); ++d) kept.push_back(gone[d] ? 1 : x.shape[d]);
+  if (too_large(kept)) return {};
   const auto places = broadcast_places(kept, x.shape);
   Shape shape;
   const bool keep_dims = c.i("keepdims", 1) != 0;
@@ -156,12 +160,27 @@ Values reduce(Call& c, double start, Step step) {
   if (c.node.op == "ReduceMean") {
     for (double& v : out) v /= static_cast<double>(values.size()) / static_cast<double>(out.size());
   }
+  for (double& v : out) v = end(v);
   if (is_integer(x.type)) {  // exact as long as doubles are
     for (const double v : out) {
       if (std::fabs(v) > 9e15) return {};
     }
   }
   return {array_of(x.type, shape, out)};
+}
+
+/// The same of doubles only: the device computes others.
+template <class Step, class End = double (*)(double)>
+Values reduce_doubles(Call& c, Step step, End end = same) {
+  return c.in(0).type() == Type::f64 ? reduce(c, 0, step, end) : Values();
+}
+
+/// log(exp a + exp b), without overflow.
+double log_add(double a, double b) {
+  const double most = std::max(a, b);
+  if (std::isnan(a) || std::isnan(b) || !std::isfinite(most))
+    return std::isnan(a) || std::isnan(b) ? a + b : most;
+  return most + std::log(std::exp(a - most) + std::exp(b - most));
 }
 
 }  // namespace
@@ -185,6 +204,24 @@ void add_host_shape(HostTable& table) {
   table["ReduceMin"] = +[](Call& c) {
     return reduce(c, std::numeric_limits<double>::infinity(),
                   [](double a, double b) { return std::isnan(b) || b < a ? b : a; });
+  };
+  table["ReduceL1"] = +[](Call& c) {
+    return reduce_doubles(c, [](double a, double b) { return a + std::fabs(b); });
+  };
+  table["ReduceL2"] = +[](Call& c) {
+    return reduce_doubles(
+        c, [](double a, double b) { return a + b * b; }, [](double v) { return std::sqrt(v); });
+  };
+  table["ReduceSumSquare"] =
+      +[](Call& c) { return reduce_doubles(c, [](double a, double b) { return a + b * b; }); };
+  table["ReduceLogSum"] = +[](Call& c) {
+    return reduce_doubles(
+        c, [](double a, double b) { return a + b; }, [](double v) { return std::log(v); });
+  };
+  table["ReduceLogSumExp"] = +[](Call& c) {
+    return c.in(0).type() == Type::f64
+               ? reduce(c, -std::numeric_limits<double>::infinity(), log_add)
+               : Values();
   };
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "formats/mapped_file.hpp"
+#include "onnx/shapes.hpp"
 #include "weft/compile.hpp"
 
 namespace weft::onnx {
@@ -108,7 +109,8 @@ Model opened(const Device& device, std::span<const std::byte> bytes,
   return put_together(device, std::move(*proto), std::move(keep), std::move(open));
 }
 
-/// Values for the inputs, in their order; an error where one is missing, unknown or of another type or shape.
+/// Values for the inputs, in their order; an error where one is missing, unknown or of another type
+/// or shape.
 Values ordered(const ModelData& data, const std::map<std::string, Value>& given) {
   for (const auto& [name, value] : given) {
     if (std::ranges::none_of(data.inputs, [&](const Port& port) { return port.name == name; })) {
@@ -156,7 +158,8 @@ Values ordered(const ModelData& data, const std::map<std::string, Value>& given)
   return out;
 }
 
-/// What distinguishes calls besides the shapes of what is given: which inputs are there, and elements that count like shapes.
+/// What distinguishes calls besides the shapes of what is given: which inputs are there, and
+/// elements that count like shapes.
 std::string key_of(const ModelData& data, const Values& inputs) {
   std::string key;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -178,7 +181,7 @@ Outputs traced(ModelData& data, const Values& known, const std::vector<std::size
     value.set_sources({static_cast<std::uint32_t>(places[k])});
     inputs[places[k]] = value;
   }
-  data.context.drawn = 0;
+  data.context.begin();
   const Values results = run_graph(data.context, data.proto.graph, nullptr, inputs);
   std::vector<Tensor> out;
   for (const Value& value : results) out.push_back(value.on(data.context.device));
@@ -248,19 +251,21 @@ std::map<std::string, Value> ModelAccess::run(const Model& model,
                                               const std::map<std::string, Value>& inputs) {
   ModelData& data = *model.data_;
   const std::lock_guard lock(data.mutex);
+  data.context.begin();
   const Values results = run_graph(data.context, data.proto.graph, nullptr, ordered(data, inputs));
   std::map<std::string, Value> out;
   for (std::size_t i = 0; i < results.size(); ++i) out[data.outputs[i].name] = results[i];
   return out;
 }
 
-void ModelAccess::run_timed(const Model& model, const std::map<std::string, Value>& inputs,
-                            const std::function<void(const Node& node, double seconds)>& tell) {
+void ModelAccess::run_timed(
+    const Model& model, const std::map<std::string, Value>& inputs,
+    const std::function<void(const Node& node, const NodeTime& took)>& tell) {
   ModelData& data = *model.data_;
   const std::lock_guard lock(data.mutex);
   const GraphProto& graph = data.proto.graph;
   const Values given = ordered(data, inputs);
-  data.context.drawn = 0;
+  data.context.begin();
   Scope scope;
   for (const auto& tensor : graph.initializers)
     scope.values[tensor->name] = data.context.constant(*tensor);
@@ -277,7 +282,9 @@ void ModelAccess::run_timed(const Model& model, const std::map<std::string, Valu
       value->on(data.context.device).eval();
     }
     data.context.device.synchronize();
-    tell(node, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    NodeTime took = work_of(node, scope);
+    took.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    tell(node, took);
   }
 }
 
@@ -296,7 +303,7 @@ std::map<std::string, Value> ModelAccess::replay(const Model& model,
         .replayed = false,
         .why = data.not_compiled.empty() ? "All inputs count like shapes." : data.not_compiled,
         .dispatches = 0};
-    data.context.drawn = 0;
+    data.context.begin();
     results = run_graph(data.context, data.proto.graph, nullptr, given);
   }
   std::map<std::string, Value> out;
@@ -311,8 +318,18 @@ std::map<std::string, Value> ModelAccess::replay(const Model& model,
   return out;
 }
 
+namespace {
+
+/// What a handle stands for; an error where it stands for nothing.
+ModelData& data_of(const std::shared_ptr<ModelData>& data) {
+  if (!data) throw Error(ErrorCode::invalid_argument, "The model is empty.");
+  return *data;
+}
+
+}  // namespace
+
 std::map<std::string, Tensor> Model::run(const std::map<std::string, Tensor>& inputs) const {
-  if (!data_) throw Error(ErrorCode::invalid_argument, "The model is empty.");
+  const ModelData& data = data_of(data_);
   std::map<std::string, Value> values;
   for (const auto& [name, tensor] : inputs) {
     if (!tensor)
@@ -322,22 +339,32 @@ std::map<std::string, Tensor> Model::run(const std::map<std::string, Tensor>& in
   }
   std::map<std::string, Tensor> out;
   for (const auto& [name, value] : ModelAccess::replay(*this, values))
-    out[name] = value.on(data_->context.device);
+    out[name] = value.on(data.context.device);
   return out;
 }
 
-const std::vector<Port>& Model::inputs() const { return data_->inputs; }
-const std::vector<Port>& Model::outputs() const { return data_->outputs; }
-const std::map<std::string, std::int64_t>& Model::opsets() const { return data_->proto.opsets; }
-const std::map<std::string, std::size_t>& Model::operations() const { return data_->operations; }
-const std::vector<std::string>& Model::unsupported() const { return data_->unsupported; }
+const std::vector<Port>& Model::inputs() const { return data_of(data_).inputs; }
+const std::vector<Port>& Model::outputs() const { return data_of(data_).outputs; }
+const std::map<std::string, std::int64_t>& Model::opsets() const {
+  return data_of(data_).proto.opsets;
+}
+const std::map<std::string, std::size_t>& Model::operations() const {
+  return data_of(data_).operations;
+}
+const std::vector<std::string>& Model::unsupported() const { return data_of(data_).unsupported; }
+std::map<std::string, Port> Model::shapes() const {
+  const ModelData& data = data_of(data_);
+  return inferred_shapes(data.context, data.proto.graph, data.inputs);
+}
 RunReport Model::report() const {
-  const std::lock_guard lock(data_->mutex);
-  return data_->report;
+  ModelData& data = data_of(data_);
+  const std::lock_guard lock(data.mutex);
+  return data.report;
 }
 std::string Model::dot() const {
-  const std::lock_guard lock(data_->mutex);
-  return data_->last.dot();
+  ModelData& data = data_of(data_);
+  const std::lock_guard lock(data.mutex);
+  return data.last.dot();
 }
 
 Model load(const Device& device, const std::filesystem::path& path) {

@@ -18,6 +18,14 @@ std::string text_of(Wire& wire, const Field& field, const char* what) {
   return text;
 }
 
+/// The same for what messages and other interfaces show: a text that ends at its first byte 0 would
+/// be another one there.
+std::string name_in(Wire& wire, const Field& field, const char* what) {
+  std::string text = text_of(wire, field, what);
+  if (text.contains('\0')) wire.fail_at(field.at, formatted("{} has a byte 0.", what));
+  return text;
+}
+
 /// Adds numbers of a field that may be packed; `add` takes the 64 bits of each.
 template <class Add>
 void numbers(Wire& wire, const Field& field, std::uint32_t width, const char* what, Add add) {
@@ -78,7 +86,7 @@ void read(Wire wire, TensorProto& out) {
       case 5: elements(wire, *field, 0, 4, "int32_data", out); break;
       case 6: out.strings.push_back(text_of(wire, *field, "string_data")); break;
       case 7: elements(wire, *field, 0, 8, "int64_data", out); break;
-      case 8: out.name = text_of(wire, *field, "name"); break;
+      case 8: out.name = name_in(wire, *field, "name"); break;
       case 9:
         if (!wire.expect(*field, 2, "raw_data")) return;
         out.raw = field->bytes;
@@ -92,8 +100,8 @@ void read(Wire wire, TensorProto& out) {
         std::string key;
         std::string value;
         while (const auto part = entry.next()) {
-          if (part->number == 1) key = text_of(entry, *part, "key");
-          if (part->number == 2) value = text_of(entry, *part, "value");
+          if (part->number == 1) key = name_in(entry, *part, "key");
+          if (part->number == 2) value = name_in(entry, *part, "value");
         }
         out.external[key] = value;
         break;
@@ -138,7 +146,7 @@ void read_type(Wire wire, ValueInfo& out, int depth) {
           while (const auto f = fields.next()) {
             if (f->number == 1 && fields.expect(*f, 0, "dim_value"))
               one.value = std::bit_cast<std::int64_t>(f->value);
-            if (f->number == 2) one.symbol = text_of(fields, *f, "dim_param");
+            if (f->number == 2) one.symbol = name_in(fields, *f, "dim_param");
           }
         }
       }
@@ -161,7 +169,7 @@ void read_type(Wire wire, ValueInfo& out, int depth) {
 ValueInfo value_info(Wire wire) {
   ValueInfo out;
   while (const auto field = wire.next()) {
-    if (field->number == 1) out.name = text_of(wire, *field, "name");
+    if (field->number == 1) out.name = name_in(wire, *field, "name");
     if (field->number == 2 && wire.expect(*field, 2, "type"))
       read_type(wire.inside(*field), out, 0);
   }
@@ -174,7 +182,7 @@ Attribute attribute(Wire wire, int depth) {
   Attribute out;
   while (const auto field = wire.next()) {
     switch (field->number) {
-      case 1: out.name = text_of(wire, *field, "name"); break;
+      case 1: out.name = name_in(wire, *field, "name"); break;
       case 2:
         if (wire.expect(*field, 5, "f"))
           out.f = std::bit_cast<float>(static_cast<std::uint32_t>(field->value));
@@ -208,7 +216,7 @@ Attribute attribute(Wire wire, int depth) {
       case 20:
         if (wire.expect(*field, 0, "type")) out.type = static_cast<std::uint32_t>(field->value);
         break;
-      case 21: out.reference = text_of(wire, *field, "ref_attr_name"); break;
+      case 21: out.reference = name_in(wire, *field, "ref_attr_name"); break;
       case 22:
       case 23: out.is_sparse = true; break;
       default: break;
@@ -221,16 +229,16 @@ Node node_in(Wire wire, int depth) {
   Node out;
   while (const auto field = wire.next()) {
     switch (field->number) {
-      case 1: out.inputs.push_back(text_of(wire, *field, "input")); break;
-      case 2: out.outputs.push_back(text_of(wire, *field, "output")); break;
-      case 3: out.name = text_of(wire, *field, "name"); break;
-      case 4: out.op = text_of(wire, *field, "op_type"); break;
+      case 1: out.inputs.push_back(name_in(wire, *field, "input")); break;
+      case 2: out.outputs.push_back(name_in(wire, *field, "output")); break;
+      case 3: out.name = name_in(wire, *field, "name"); break;
+      case 4: out.op = name_in(wire, *field, "op_type"); break;
       case 5:
         if (wire.expect(*field, 2, "attribute"))
           out.attributes.push_back(attribute(wire.inside(*field), depth));
         break;
-      case 7: out.domain = text_of(wire, *field, "domain"); break;
-      case 8: out.overload = text_of(wire, *field, "overload"); break;
+      case 7: out.domain = name_in(wire, *field, "domain"); break;
+      case 8: out.overload = name_in(wire, *field, "overload"); break;
       default: break;
     }
   }
@@ -246,7 +254,7 @@ void read(Wire wire, GraphProto& out, int depth) {
         if (wire.expect(*field, 2, "node"))
           out.nodes.push_back(node_in(wire.inside(*field), depth));
         break;
-      case 2: out.name = text_of(wire, *field, "name"); break;
+      case 2: out.name = name_in(wire, *field, "name"); break;
       case 5: out.initializers.push_back(tensor_in(wire, *field, "initializer")); break;
       case 11:
         if (wire.expect(*field, 2, "input")) out.inputs.push_back(value_info(wire.inside(*field)));
@@ -264,7 +272,7 @@ void read(Wire wire, GraphProto& out, int depth) {
 std::pair<std::string, std::int64_t> opset(Wire wire) {
   std::pair<std::string, std::int64_t> out;
   while (const auto field = wire.next()) {
-    if (field->number == 1) out.first = text_of(wire, *field, "domain");
+    if (field->number == 1) out.first = name_in(wire, *field, "domain");
     if (field->number == 2 && wire.expect(*field, 0, "version"))
       out.second = std::bit_cast<std::int64_t>(field->value);
   }
@@ -276,22 +284,22 @@ Function function_in(Wire wire) {
   Function out;
   while (const auto field = wire.next()) {
     switch (field->number) {
-      case 1: out.name = text_of(wire, *field, "name"); break;
-      case 4: out.inputs.push_back(text_of(wire, *field, "input")); break;
-      case 5: out.outputs.push_back(text_of(wire, *field, "output")); break;
-      case 6: out.attributes.push_back(text_of(wire, *field, "attribute")); break;
+      case 1: out.name = name_in(wire, *field, "name"); break;
+      case 4: out.inputs.push_back(name_in(wire, *field, "input")); break;
+      case 5: out.outputs.push_back(name_in(wire, *field, "output")); break;
+      case 6: out.attributes.push_back(name_in(wire, *field, "attribute")); break;
       case 7:
         if (wire.expect(*field, 2, "node")) out.nodes.push_back(node_in(wire.inside(*field), 0));
         break;
       case 9:
         if (wire.expect(*field, 2, "opset_import")) out.opsets.insert(opset(wire.inside(*field)));
         break;
-      case 10: out.domain = text_of(wire, *field, "domain"); break;
+      case 10: out.domain = name_in(wire, *field, "domain"); break;
       case 11:
         if (wire.expect(*field, 2, "attribute_proto"))
           out.defaults.push_back(attribute(wire.inside(*field), 0));
         break;
-      case 13: out.overload = text_of(wire, *field, "overload"); break;
+      case 13: out.overload = name_in(wire, *field, "overload"); break;
       default: break;
     }
   }
@@ -328,7 +336,7 @@ Result<ModelProto> read_model(std::span<const std::byte> bytes) {
         if (wire.expect(*field, 0, "ir_version"))
           out.ir_version = std::bit_cast<std::int64_t>(field->value);
         break;
-      case 2: out.producer = text_of(wire, *field, "producer_name"); break;
+      case 2: out.producer = name_in(wire, *field, "producer_name"); break;
       case 7:
         if (wire.expect(*field, 2, "graph")) read(wire.inside(*field), out.graph, 0);
         out.has_graph = true;

@@ -44,6 +44,7 @@ enum class Type : std::uint8_t {
   u2 = 25,
   i2 = 26,
 };
+constexpr unsigned last_type = 26;
 /// "f32", "u16", "string" …; a number where there is no such type.
 std::string name(Type type);
 

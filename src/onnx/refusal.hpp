@@ -11,7 +11,8 @@
 
 namespace weft::onnx {
 
-/// Elements of a constant that is looked at. Larger ones need to have none, if they are of a type of Weft's.
+/// Elements of a constant that is looked at. Larger ones need to have none, if they are of a type
+/// of Weft's.
 constexpr std::uint64_t most_examined = 4096;
 
 /// What is known of an input or a result of a node before anything runs.
@@ -30,8 +31,8 @@ struct Prospect {
       false;  ///< A node of a branch, whose shapes may not fit because it is not taken.
 };
 
-/// Why Weft cannot run a node; nothing where it can, as far as types, shapes and constants tell. The node is translated with inputs that
-/// have no elements, and nothing is computed.
+/// Why Weft cannot run a node; nothing where it can, as far as types, shapes and constants tell.
+/// The node is translated with inputs that have no elements, and nothing is computed.
 std::optional<std::string> refusal(const Device& device,
                                    const std::map<std::string, std::int64_t>& opsets,
                                    const std::shared_ptr<const void>& keep,

@@ -27,8 +27,10 @@ const Table& table() {
     add_sequence(out);
     add_shape(out);
     add_signal(out);
+    add_strings(out);
     add_text(out);
     add_training(out);
+    add_trees(out);
     return out;
   }();
   return all;

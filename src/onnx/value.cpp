@@ -3,6 +3,8 @@
 #include <cstring>
 #include <optional>
 
+#include "weft/recover.hpp"
+
 namespace weft::onnx {
 
 struct Value::State {
@@ -109,6 +111,14 @@ Tensor Value::on(const Device& device) const {
           formatted("Elements of {} are known to the host alone; devices have no such type.",
                     name(state_->type)));
     state_->tensor = device.tensor(*dtype, state_->shape, array->bytes);
+    // The host has the elements in any case, so they come back when the device is lost.
+    keep(state_->tensor, [elements = *array] {
+      std::vector<std::byte> bytes(elements.bytes.begin(), elements.bytes.end());
+      if (elements.type == Type::boolean) {
+        for (std::byte& byte : bytes) byte = byte == std::byte{0} ? byte : std::byte{1};
+      }
+      return bytes;
+    });
   }
   return state_->tensor;
 }

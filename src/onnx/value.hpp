@@ -12,9 +12,9 @@
 
 namespace weft::onnx {
 
-/// A value of a graph while it is walked: elements that are known on the host, a tensor of Weft (an expression), a sequence of values,
-/// or nothing (an input left out, an empty optional). A cheap handle; what is brought to the device, or read from it, is remembered
-/// for all copies.
+/// A value of a graph while it is walked: elements that are known on the host, a tensor of Weft (an
+/// expression), a sequence of values, or nothing (an input left out, an empty optional). A cheap
+/// handle; what is brought to the device, or read from it, is remembered for all copies.
 class Value {
  public:
   Value() = default;

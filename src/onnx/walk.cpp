@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <new>
 #include <set>
+#include <stdexcept>
 
 #include "onnx/call.hpp"
 #include "onnx/host.hpp"
@@ -100,6 +101,11 @@ void with_sources(Value& value, const std::vector<std::uint32_t>& sources) {
 void run_nodes(Context& context, const std::vector<Node>& nodes, Scope& scope) {
   for (const Node& node : nodes) {
     try {
+      if (++context.nodes > context.most_nodes)
+        throw Error(ErrorCode::unsupported,
+                    formatted("More than {} nodes in one run, those of loops and functions counted "
+                              "each time, are not done.",
+                              context.most_nodes));
       Values inputs;
       for (const std::string& name : node.inputs) {
         if (name.empty()) {
@@ -133,6 +139,9 @@ void run_nodes(Context& context, const std::vector<Node>& nodes, Scope& scope) {
     } catch (const std::bad_alloc&) {
       throw Error(ErrorCode::out_of_memory,
                   formatted("{}: The host has not enough memory for it.", title(node)));
+    } catch (const std::length_error&) {
+      throw Error(ErrorCode::out_of_memory,
+                  formatted("{}: No list can have as many elements.", title(node)));
     } catch (const std::exception& error) {  // a list that is shorter than it must be
       throw Error(
           ErrorCode::invalid_argument,

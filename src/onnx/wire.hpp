@@ -19,8 +19,9 @@ struct Field {
   std::uint64_t at = 0;              ///< Where the field's contents begin in the file.
 };
 
-/// Reads the fields of a message one after the other. Every length is held against the bytes that are there; what does not fit
-/// is an error that names the byte, and ends all reading: a reader and those made from it share one state of failure.
+/// Reads the fields of a message one after the other. Every length is held against the bytes that
+/// are there; what does not fit is an error that names the byte, and ends all reading: a reader and
+/// those made from it share one state of failure.
 class Wire {
  public:
   Wire(std::span<const std::byte> bytes, std::uint64_t base, std::optional<Failure>& failure)

@@ -14,7 +14,7 @@
 
 namespace weft::ops {
 
-View TensorSpec::view(int slot, std::uint64_t front) const {
+View TensorSpec::view(Slot slot, std::uint64_t front) const {
   View view{.dtype = dtype, .slot = slot, .rank = static_cast<std::uint32_t>(shape.size())};
   std::vector<std::uint32_t> memory = order;
   if (memory.empty()) {
@@ -198,7 +198,7 @@ void arrange(Fill fill, std::span<double> row, Random& random) {
 
 HostTensor make_host(const TensorSpec& spec, Random& random) {
   HostTensor host{spec.dtype, spec.shape, {}, {}};
-  const View view = spec.view(0, 0);
+  const View view = spec.view(Slot(0), 0);
   if (is_quantized(spec.dtype)) {
     const double size = std::max(std::abs(spec.low), std::abs(spec.high));
     host.set_blocks(
@@ -220,8 +220,8 @@ HostTensor make_host(const TensorSpec& spec, Random& random) {
   for (std::size_t at = 0; length > 0 && at < host.values.size(); at += length) {
     arrange(spec.fill, std::span(host.values).subspan(at, length), random);
   }
-  if (!spec.repeat
-           .empty()) {  // equal indices must have equal values: read back what a strided store keeps
+  if (!spec.repeat.empty()) {  // equal indices must have equal values: read back what a strided
+                               // store keeps
     std::vector<std::byte> raw(view.bytes().end);
     store_values(view, host.values, raw);
     host.values = load_values(view, raw);

@@ -17,10 +17,11 @@ namespace weft::ops {
 
 /// What a tensor of a case holds before the op runs.
 enum class Fill : std::uint8_t {
-  uniform,   ///< Uniform in [low, high], rounded to the type (integers: whole numbers).
-  integers,  ///< Whole numbers in [low, high], also for float types: sums of them are exact.
-  masked,    ///< Uniform, with about every third element -infinity (float types only).
-  sorted,  ///< Whole numbers in [low, high] that ascend along the last dimension, with equal neighbours.
+  uniform,      ///< Uniform in [low, high], rounded to the type (integers: whole numbers).
+  integers,     ///< Whole numbers in [low, high], also for float types: sums of them are exact.
+  masked,       ///< Uniform, with about every third element -infinity (float types only).
+  sorted,       ///< Whole numbers in [low, high] that ascend along the last dimension, with equal
+                ///< neighbours.
   permutation,  ///< The numbers from 0 on along the last dimension, each once, in any order.
 };
 
@@ -41,8 +42,9 @@ struct TensorSpec {
   int same_as = -1;  ///< Shares buffer and place with that tensor of the case (in-place ops).
   std::vector<std::uint32_t> repeat;  ///< Dimensions with stride 0 (inputs only).
 
-  /// The view of this tensor in its own buffer, which starts `front` bytes before the tensor's elements.
-  [[nodiscard]] View view(int slot, std::uint64_t front) const;
+  /// The view of this tensor in its own buffer, which starts `front` bytes before the tensor's
+  /// elements.
+  [[nodiscard]] View view(Slot slot, std::uint64_t front) const;
 };
 
 /// Values of a tensor in logical row-major order, as doubles that its type can hold exactly.
@@ -56,16 +58,17 @@ struct HostTensor {
   void set_blocks(std::vector<std::byte> bytes);
 };
 
-/// One test of an op, and a benchmark where `bench` is set. Tests, benchmarks, shader validation and docs/ops.md are
-/// all derived from the cases.
+/// One test of an op, and a benchmark where `bench` is set. Tests, benchmarks, shader validation
+/// and docs/ops.md are all derived from the cases.
 struct Case {
   std::string name;  ///< Letters, digits and _; unique within the op.
   std::vector<TensorSpec> tensors;
   std::function<Result<Plan>(std::span<const View>, const Caps&)> plan;
-  /// Sets the outputs from the inputs; accumulates in double. Empty for benchmarks that no test checks.
+  /// Sets the outputs from the inputs; accumulates in double. Empty for benchmarks that no test
+  /// checks.
   std::function<void(std::span<HostTensor>)> reference;
-  double epsilons =
-      8;  ///< Allowed error: this many f32 epsilons of max(scale, |expected|), plus rounding to the type.
+  double epsilons = 8;  ///< Allowed error: this many f32 epsilons of max(scale, |expected|), plus
+                        ///< rounding to the type.
   double scale = 1;
   double matrix_epsilons =
       0;  ///< Allowed instead where the plan uses matrix units, if they round more; 0: the same.
@@ -106,8 +109,8 @@ class Random {
 /// `value` rounded to what `type` can hold.
 double round_to(DType type, double value);
 
-/// A tensor's bytes ↔ its values; `raw` is the whole buffer that `view` lies in. The values of plain types can be
-/// stored, the contents of any tensor can be.
+/// A tensor's bytes ↔ its values; `raw` is the whole buffer that `view` lies in. The values of
+/// plain types can be stored, the contents of any tensor can be.
 void store_values(const View& view, std::span<const double> values, std::span<std::byte> raw);
 void store_host(const View& view, const HostTensor& host, std::span<std::byte> raw);
 std::vector<double> load_values(const View& view, std::span<const std::byte> raw);
@@ -115,8 +118,8 @@ std::vector<double> load_values(const View& view, std::span<const std::byte> raw
 /// Copies the bytes of a view's elements from one image of its buffer to another.
 void copy_elements(const View& view, std::span<const std::byte> from, std::span<std::byte> to);
 
-/// Random contents of a tensor, rounded to its type. Quantized ones get random blocks whose scales are such that
-/// most values lie between `low` and `high`.
+/// Random contents of a tensor, rounded to its type. Quantized ones get random blocks whose scales
+/// are such that most values lie between `low` and `high`.
 HostTensor make_host(const TensorSpec& spec, Random& random);
 
 /// The epsilons that a case allows with this plan.
@@ -125,7 +128,8 @@ double allowed_epsilons(const Case& test, const Plan& plan);
 /// The error that a case allows at an expected value.
 double allowed_error(const Case& test, DType type, double expected);
 
-/// Steps through all index tuples of a shape in row-major order: `for (Index i(shape); !i.done(); i.next())`.
+/// Steps through all index tuples of a shape in row-major order: `for (Index i(shape); !i.done();
+/// i.next())`.
 class Index {
  public:
   explicit Index(std::span<const std::uint64_t> shape);

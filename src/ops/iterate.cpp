@@ -36,7 +36,8 @@ void collapse(std::span<View> views) {
     }
     return;
   }
-  // Insertion sort keeps the given order where strides are equal, as they are for broadcast dimensions.
+  // Insertion sort keeps the given order where strides are equal, as they are for broadcast
+  // dimensions.
   for (std::uint32_t i = 1; i < lead.rank; ++i) {
     for (std::uint32_t j = i; j > 0 && lead.stride[j - 1] < lead.stride[j]; --j) {
       swap_dims(views, j - 1, j);

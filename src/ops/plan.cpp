@@ -22,7 +22,8 @@ void append(std::string& text, std::int64_t number) {
 
 }  // namespace
 
-// Made for every launch that is recorded, so it is put together by hand: formatting takes five times as long.
+// Made for every launch that is recorded, so it is put together by hand: formatting takes five
+// times as long.
 std::string KernelSpec::key() const {
   std::string key;
   key.reserve(1024);
@@ -39,6 +40,7 @@ std::string KernelSpec::key() const {
   key.push_back(features.f16 ? 'h' : '-');
   key.push_back(features.subgroups ? 's' : '-');
   key.push_back(features.subgroup_matrix ? 'm' : '-');
+  if (features.subgroup_size > 0) append(key, features.subgroup_size);
   key.append("|");
   for (const BindingDecl& b : bindings) {
     key.push_back(b.writable ? 'w' : 'r');
@@ -59,9 +61,9 @@ std::string KernelSpec::key() const {
   return key;
 }
 
-int Plan::add_scratch(std::uint64_t bytes) {
+Slot Plan::add_scratch(std::uint64_t bytes) {
   scratch.push_back(bytes);
-  return first_scratch_slot + static_cast<int>(scratch.size()) - 1;
+  return Slot::scratch(scratch.size() - 1);
 }
 
 Status Plan::add(Result<Dispatch> dispatch) {
@@ -71,23 +73,14 @@ Status Plan::add(Result<Dispatch> dispatch) {
 }
 
 void Plan::append(Plan other) {
-  const int shift = static_cast<int>(scratch.size());
   for (Dispatch& dispatch : other.dispatches) {
     for (BoundRange& range : dispatch.ranges) {
-      if (range.slot >= lent_slots) {
-        range.slot -= lent_slots;
-      } else if (range.slot >= first_scratch_slot) {
-        range.slot += shift;
-      }
+      if (range.slot.kind() == Slot::Kind::scratch)
+        range.slot = Slot::scratch(scratch.size() + range.slot.number());
     }
     dispatches.push_back(std::move(dispatch));
   }
   scratch.insert(scratch.end(), other.scratch.begin(), other.scratch.end());
-}
-
-View lend(View view) {
-  if (view.slot >= first_scratch_slot) view.slot += lent_slots;
-  return view;
 }
 
 Grid grid_1d(std::uint64_t count, const Caps& caps) {
@@ -102,7 +95,7 @@ namespace {
 
 /// A binding while it is being put together.
 struct Pending {
-  int slot = -1;
+  Slot slot{};
   ByteRange range;  // begin aligned to the device's binding alignment, end to 16 bytes
   BindingDecl decl;
 };
@@ -114,9 +107,9 @@ bool overlap(const ByteRange& a, const ByteRange& b) { return a.begin < b.end &&
 Result<Dispatch> make_dispatch(Launch launch, const Caps& caps) {
   std::vector<Pending> pending;
   std::vector<std::size_t> binding_of(launch.operands.size());
-  // A buffer may not be bound both read-only and writable in one dispatch: where one operand writes to a buffer, every
-  // binding of it is writable, and none may overlap another.
-  const auto written = [&launch](int slot) {
+  // A buffer may not be bound both read-only and writable in one dispatch: where one operand writes
+  // to a buffer, every binding of it is writable, and none may overlap another.
+  const auto written = [&launch](Slot slot) {
     return std::ranges::any_of(launch.operands, [slot](const Operand& operand) {
       return operand.view.slot == slot && operand.access != Access::read;
     });
@@ -129,8 +122,9 @@ Result<Dispatch> make_dispatch(Launch launch, const Caps& caps) {
     Pending mine{operand.view.slot,
                  bytes,
                  {written(operand.view.slot), operand.access == Access::atomic, operand.unit}};
-    // Merge with every overlapping binding of the same buffer unless all of them only read. Merging widens the
-    // range, which can make it overlap further bindings, so it repeats until nothing changes.
+    // Merge with every overlapping binding of the same buffer unless all of them only read. Merging
+    // widens the range, which can make it overlap further bindings, so it repeats until nothing
+    // changes.
     std::vector<bool> gone(pending.size(), false);
     for (bool changed = true; changed;) {
       changed = false;
@@ -194,6 +188,10 @@ Result<Dispatch> make_dispatch(Launch launch, const Caps& caps) {
     const std::uint64_t start = operand.view.offset - pending[binding_of[i]].range.begin;
     launch.params.add(std::string(operand.name) + "_off",
                       static_cast<std::uint32_t>(start / size_of(operand.view.dtype)));
+    if (caps.shapes) {
+      out.shapes += formatted("{}{} {}{}", i == 0 ? "" : " ", operand.name,
+                              name(operand.view.dtype), describe(operand.view.extents()));
+    }
     kernel.operands.push_back({std::string(operand.name), operand.view.dtype, operand.access,
                                static_cast<std::uint32_t>(binding_of[i])});
   }

@@ -22,11 +22,12 @@ enum class Access : std::uint8_t {
   atomic,  ///< Stores by atomic operations, for elements that share words between invocations.
 };
 
-/// A tensor that a kernel touches, by the name under which the shader knows it. `unit` is the number of 32-bit
-/// words in an element of the WGSL array (1, 2 or 4). The renderer declares the binding and includes
-/// lib/access.wgsl for it, which defines NAME_at(i), NAME_at4(i), NAME_put(i, v), … (see there); the framework
-/// adds the parameter NAME_off, the element (for quantized types, the byte) at which the tensor starts in its binding.
-/// Templates also see NAME_BUFFER (the name of the array) and NAME_UNIT.
+/// A tensor that a kernel touches, by the name under which the shader knows it. `unit` is the
+/// number of 32-bit words in an element of the WGSL array (1, 2 or 4). The renderer declares the
+/// binding and includes lib/access.wgsl for it, which defines NAME_at(i), NAME_at4(i), NAME_put(i,
+/// v), … (see there); the framework adds the parameter NAME_off, the element (for quantized types,
+/// the byte) at which the tensor starts in its binding. Templates also see NAME_BUFFER (the name of
+/// the array) and NAME_UNIT.
 struct Operand {
   std::string_view name;
   View view;
@@ -39,6 +40,10 @@ struct Features {
   bool f16 = false;
   bool subgroups = false;
   bool subgroup_matrix = false;
+  /// The size of subgroups that the kernel asks for; 0: whatever the device gives it. Templates
+  /// with such kernels write
+  /// {{ASK}} behind their workgroup size.
+  std::uint32_t subgroup_size = 0;
   bool operator==(const Features&) const = default;
 };
 
@@ -75,7 +80,7 @@ struct KernelSpec {
 
 /// A range of one of the caller's buffers (or of scratch) to bind.
 struct BoundRange {
-  int slot = -1;
+  Slot slot{};
   std::uint64_t offset = 0;  ///< A multiple of Caps::binding_alignment.
   std::uint64_t size = 0;  ///< A multiple of 16, may pass the end of the tensor by up to 15 bytes.
   bool operator==(const BoundRange&) const = default;
@@ -95,34 +100,23 @@ struct Dispatch {
   std::vector<std::uint32_t> params;
   std::vector<BoundRange> ranges;
   Grid grid;
+  std::string shapes{};  ///< Where Caps::shapes is set: "x f32[4,6] y f16[4,6]".
 };
 
-/// Scratch buffers use slots from here on: slot `first_scratch_slot + i` is `Plan::scratch[i]`.
-inline constexpr int first_scratch_slot = 1 << 16;
-
-/// What lend() adds to a slot.
-inline constexpr int lent_slots = 1 << 20;
-
-/// Tables that are the same for every call (tables.hpp) have slots from here on downwards: `first_table_slot - i` is
-/// table i.
-inline constexpr int first_table_slot = -2;
-
-/// What an op does for given views on a given device: launches in order, and the scratch that they need.
+/// What an op does for given views on a given device: launches in order, and the scratch that they
+/// need.
 struct Plan {
   std::vector<Dispatch> dispatches;
   std::vector<std::uint64_t> scratch;  ///< Bytes of each scratch buffer.
 
   /// Reserves scratch and returns its slot.
-  int add_scratch(std::uint64_t bytes);
+  Slot add_scratch(std::uint64_t bytes);
   /// Appends a launch, or says why there is none.
   Status add(Result<Dispatch> dispatch);
-  /// Appends another plan's launches; its scratch is renumbered behind this one's, and lent views become this plan's.
+  /// Appends another plan's launches; its scratch is renumbered behind this one's. Plans that hand
+  /// scratch to one another are put together by Stages (stages.hpp).
   void append(Plan other);
 };
-
-/// A view of a plan's scratch as an argument for another op, whose plan is then appended to the first: without it, the
-/// other op's scratch would have the same slots. Views of the caller's buffers stay as they are.
-View lend(View view);
 
 /// The parts of a launch as an op states them.
 struct Launch {
@@ -136,13 +130,14 @@ struct Launch {
   std::string text{};  ///< See KernelSpec::text.
 };
 
-/// Turns a launch into a dispatch: aligns binding offsets, puts operands that overlap in one buffer behind one
-/// binding (WebGPU forbids overlapping writable bindings), declares read operands as writable where their buffer
-/// is also written, and checks the device's limits.
+/// Turns a launch into a dispatch: aligns binding offsets, puts operands that overlap in one buffer
+/// behind one binding (WebGPU forbids overlapping writable bindings), declares read operands as
+/// writable where their buffer is also written, and checks the device's limits.
 Result<Dispatch> make_dispatch(Launch launch, const Caps& caps);
 
-/// Workgroups for `count` groups in a row, folded into two dimensions where one is not enough. Kernels find
-/// their number with `group_index()` of lib/prelude.wgsl and must return when it is not below `count`.
+/// Workgroups for `count` groups in a row, folded into two dimensions where one is not enough.
+/// Kernels find their number with `group_index()` of lib/prelude.wgsl and must return when it is
+/// not below `count`.
 Grid grid_1d(std::uint64_t count, const Caps& caps);
 
 /// The complete WGSL of a kernel: features, parameters, bindings, accessors, then its source file.

@@ -28,13 +28,15 @@ std::string element_type(const BindingDecl& binding) {
 Result<wgsl::Expanded> render(const KernelSpec& kernel) {
   std::string text;
   if (kernel.features.subgroup_matrix) {
-    // Offsets of matrix loads depend on the subgroup id, which Tint's analysis takes for non-uniform.
+    // Offsets of matrix loads depend on the subgroup id, which Tint's analysis takes for
+    // non-uniform.
     text += "diagnostic(off, chromium.subgroup_matrix_uniformity);\n";
   }
   if (kernel.features.subgroups) text += "diagnostic(off, subgroup_uniformity);\n";
   if (kernel.features.f16) text += "enable f16;\n";
   if (kernel.features.subgroups) text += "enable subgroups;\n";
   if (kernel.features.subgroup_matrix) text += "enable chromium_experimental_subgroup_matrix;\n";
+  if (kernel.features.subgroup_size > 0) text += "enable subgroup_size_control;\n";
   text += "struct Params {\n";
   for (const ParamField& field : kernel.params) {
     text += formatted("  {}: {},\n", field.name, type_name(field.type));
@@ -71,6 +73,9 @@ Result<wgsl::Expanded> render(const KernelSpec& kernel) {
   files.push_back({main_name, text});
   wgsl::Constants constants = kernel.constants;
   constants.emplace("SUBGROUPS", std::int64_t{kernel.features.subgroups});
+  constants.emplace("ASK", kernel.features.subgroup_size > 0
+                               ? formatted(" @subgroup_size({})", kernel.features.subgroup_size)
+                               : std::string());
   return wgsl::expand(files, main_name, constants);
 }
 

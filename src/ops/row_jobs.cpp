@@ -14,8 +14,8 @@ View first_part(const View& view, std::uint64_t length) {
   return view.slice(view.rank - 1, 0, length);
 }
 
-/// About half of `extent` (at least 2), rounded so that both sides stay aligned where possible. Rounding up never
-/// leaves a third piece behind.
+/// About half of `extent` (at least 2), rounded so that both sides stay aligned where possible.
+/// Rounding up never leaves a third piece behind.
 std::uint64_t upper_half(std::uint64_t extent) {
   const std::uint64_t half = extent / 2;
   return half >= 4096 ? round_up<std::uint64_t>(half, 4096) : std::bit_floor(half);

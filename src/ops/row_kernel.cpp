@@ -16,10 +16,12 @@ namespace {
 
 /// Below so many rows a workgroup takes as many invocations as it can use.
 constexpr std::uint64_t few_rows = 1024;
-/// Splits that the writing launch merges by itself; above, a launch of its own does it once per row.
+/// Splits that the writing launch merges by itself; above, a launch of its own does it once per
+/// row.
 constexpr std::uint64_t splits_to_merge_late = 64;
 
-/// True when every chunk of `chunk` elements of every row is contiguous and aligned for vector access.
+/// True when every chunk of `chunk` elements of every row is contiguous and aligned for vector
+/// access.
 bool rows_in_chunks(const View& view, std::uint32_t chunk) {
   const std::uint32_t row_dim = view.rank - 1;
   if (view.stride[row_dim] != 1 && view.shape[row_dim] > 1) return false;
@@ -114,8 +116,8 @@ class Planner {
     } else {
       const std::uint64_t least = std::min<std::uint64_t>(std::bit_ceil(chunks), 8);
       tile.lanes = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, least, group_size));
-      // A wider workgroup keeps a longer row in registers, which saves reading it twice; few rows need wide
-      // workgroups to fill the device.
+      // A wider workgroup keeps a longer row in registers, which saves reading it twice; few rows
+      // need wide workgroups to fill the device.
       const std::uint64_t per_lane =
           row_count(y) < few_rows && chunks <= std::uint64_t{caps_.workgroup_invocations} * target
               ? target
@@ -167,7 +169,7 @@ class Planner {
     }
     const auto scratch = [&](std::uint64_t per_row) {
       const std::uint64_t words = per_row * kernel_.state_words;
-      const int slot = plan_.add_scratch(round_up<std::uint64_t>(rows * words * 4, 16));
+      const Slot slot = plan_.add_scratch(round_up<std::uint64_t>(rows * words * 4, 16));
       return View::dense(DType::f32, {rows, words}, slot);
     };
     View state = scratch(splits.total);

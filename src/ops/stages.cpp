@@ -6,23 +6,16 @@
 #include "base/math.hpp"
 
 namespace weft::ops {
-namespace {
 
-/// Callers number their buffers below this; slots from here to first_scratch_slot stand for scratch of stages.
-constexpr int first_stage_slot = 1 << 15;
-
-}  // namespace
-
-Stages::Stages(std::initializer_list<View> given) : lowest_(first_scratch_slot) {
+Stages::Stages(std::initializer_list<View> given) {
   // Inside of another op's stages, a given view may itself be in such a slot.
   for (const View& view : given) {
-    if (view.slot >= first_stage_slot) lowest_ = std::min(lowest_, view.slot);
+    if (view.slot.kind() == Slot::Kind::stage) first_ = std::max(first_, view.slot.number() + 1);
   }
 }
 
 View Stages::scratch(DType dtype, std::span<const std::uint64_t> shape) {
-  const int slot = lowest_ - 1 - static_cast<int>(scratch_.size());
-  View view = View::dense(dtype, shape, slot);
+  const View view = View::dense(dtype, shape, Slot::stage(first_ + scratch_.size()));
   scratch_.push_back(round_up<std::uint64_t>(std::max<std::uint64_t>(view.bytes().end, 16), 16));
   return view;
 }
@@ -47,13 +40,13 @@ void Stages::add(Result<Dispatch> dispatch) {
 
 Result<Plan> Stages::finish() && {
   if (error_) return std::unexpected(*error_);
-  for (std::size_t i = 0; i < scratch_.size(); ++i) {
-    const int mine = lowest_ - 1 - static_cast<int>(i);
-    const int slot = plan_.add_scratch(scratch_[i]);
-    for (Dispatch& dispatch : plan_.dispatches) {
-      for (BoundRange& range : dispatch.ranges) {
-        if (range.slot == mine) range.slot = slot;
-      }
+  const std::size_t before = plan_.scratch.size();
+  for (const std::uint64_t bytes : scratch_) plan_.add_scratch(bytes);
+  for (Dispatch& dispatch : plan_.dispatches) {
+    for (BoundRange& range : dispatch.ranges) {
+      // Those below the first belong to the stages of a caller.
+      if (range.slot.kind() == Slot::Kind::stage && range.slot.number() >= first_)
+        range.slot = Slot::scratch(before + range.slot.number() - first_);
     }
   }
   return std::move(plan_);

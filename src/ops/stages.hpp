@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -14,7 +15,8 @@ namespace weft::ops {
 /// Puts plans together that hand tensors to one another through scratch.
 class Stages {
  public:
-  /// `given` are the views that the caller of the op passed in: scratch gets slots that none of them has.
+  /// `given` are the views that the caller of the op passed in: scratch gets slots that none of
+  /// them has.
   explicit Stages(std::initializer_list<View> given);
 
   /// Dense scratch; views of it are given to the plans of stages like any other.
@@ -31,7 +33,7 @@ class Stages {
   [[nodiscard]] Result<Plan> finish() &&;
 
  private:
-  int lowest_;  // slots below this one and down to lowest_ - scratch_.size() stand for scratch
+  std::size_t first_ = 0;  // the number of the slot of scratch_[0]
   std::vector<std::uint64_t> scratch_;
   Plan plan_;
   std::optional<Failure> error_;

@@ -8,20 +8,21 @@
 namespace weft::ops {
 
 // Codebooks are numbered by their types.
-std::span<const std::uint32_t> table_words(int slot) {
+std::span<const std::uint32_t> table_words(Slot slot) {
   if (slot == normal_table_slot) return random::normal_table;
   if (slot == gumbel_table_slot) return random::gumbel_table;
-  const int number = first_table_slot - slot;
-  if (number < 0 || number > std::to_underlying(DType::nvfp4)) return {};
-  return quant::codebook_of(static_cast<DType>(number));
+  const bool known =
+      slot.kind() == Slot::Kind::table && slot.number() <= std::to_underlying(DType::nvfp4);
+  return known ? quant::codebook_of(static_cast<DType>(slot.number()))
+               : std::span<const std::uint32_t>{};
 }
 
 void add_codebook(Launch& launch, DType type) {
   const auto words = quant::codebook_of(type);
   if (words.empty()) return;
-  launch.operands.push_back({.name = "codebook",
-                             .view = View::dense(DType::u32, {words.size()},
-                                                 first_table_slot - std::to_underlying(type))});
+  launch.operands.push_back(
+      {.name = "codebook",
+       .view = View::dense(DType::u32, {words.size()}, Slot::table(std::to_underlying(type)))});
 }
 
 }  // namespace weft::ops

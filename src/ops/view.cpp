@@ -7,7 +7,7 @@
 
 namespace weft::ops {
 
-View View::dense(DType dtype, std::span<const std::uint64_t> shape, int slot) {
+View View::dense(DType dtype, std::span<const std::uint64_t> shape, Slot slot) {
   View view{.dtype = dtype, .slot = slot, .rank = static_cast<std::uint32_t>(shape.size())};
   std::uint64_t stride = 1;
   for (std::uint32_t i = view.rank; i-- > 0;) {
@@ -183,7 +183,8 @@ Status validate(const View& view, std::string_view what, Types types) {
                 "Tensor `{}` starts at byte {}, which is not a multiple of its {}-byte elements.",
                 what, view.offset, size_of(view.dtype));
   }
-  // 2^60 bytes is far past any buffer; staying below it keeps all later arithmetic free of overflow.
+  // 2^60 bytes is far past any buffer; staying below it keeps all later arithmetic free of
+  // overflow.
   constexpr std::uint64_t limit = 1ULL << 56;
   std::uint64_t count = 1;
   std::uint64_t span = 1;

@@ -78,7 +78,8 @@ WGPUStatus wgpuAdapterGetInfo(WGPUAdapter adapter, WGPUAdapterInfo* info) {
   info->device = info_text(adapter, "device");
   info->description = info_text(adapter, "description");
   info->backendType = WGPUBackendType_WebGPU;
-  // A page is told neither the kind of adapter nor how much memory it has, only whether it is a fallback.
+  // A page is told neither the kind of adapter nor how much memory it has, only whether it is a
+  // fallback.
   info->adapterType = weft_js_adapter_number(js(adapter), "isFallbackAdapter") != 0
                           ? WGPUAdapterType_CPU
                           : WGPUAdapterType_Unknown;

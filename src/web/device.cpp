@@ -1,6 +1,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/format.hpp"
 #include "web/object.hpp"
 
 namespace weft::web {
@@ -11,10 +12,7 @@ std::string constants_of(const WGPUComputeState& compute) {
   std::string out;
   for (size_t i = 0; i < compute.constantCount; ++i) {
     out += text_of(compute.constants[i].key);
-    char digits[32];
-    const auto [end, error] =
-        std::to_chars(digits, digits + sizeof digits, compute.constants[i].value);
-    out += "=" + std::string(digits, end) + ";";
+    out += formatted("={};", compute.constants[i].value);
   }
   return out;
 }
@@ -160,7 +158,8 @@ void wgpuDevicePushErrorScope(WGPUDevice device, WGPUErrorFilter filter) {
 
 WGPUFuture wgpuDevicePopErrorScope(WGPUDevice device, WGPUPopErrorScopeCallbackInfo info) {
   if (info.mode != WGPUCallbackMode_WaitAnyOnly) {
-    // Nobody waits for this answer. The callback is called all the same, because it frees what it holds.
+    // Nobody waits for this answer. The callback is called all the same, because it frees what it
+    // holds.
     weft_js_pop_scope(js(device), 0);
     info.callback(WGPUPopErrorScopeStatus_Success, WGPUErrorType_NoError, view_of(""),
                   info.userdata1, info.userdata2);

@@ -1,14 +1,16 @@
 #pragma once
 
-// What library.js does with the browser's WebGPU objects. Objects are numbers (0: none), sizes and offsets are doubles,
-// texts are a pointer and a length. Futures are numbers that the caller chooses.
+// What library.js does with the browser's WebGPU objects. Objects are numbers (0: none), sizes and
+// offsets are doubles, texts are a pointer and a length. Futures are numbers that the caller
+// chooses.
 
 extern "C" {
 
 void weft_js_free(int object);
 void weft_js_destroy(int object);  // GPUDevice and GPUBuffer
 
-// Answers that arrive later: `weft_js_wait` suspends the program until one is there, `weft_js_ready` only looks.
+// Answers that arrive later: `weft_js_wait` suspends the program until one is there,
+// `weft_js_ready` only looks.
 void weft_js_wait(int future);
 int weft_js_ready(int future);
 int weft_js_answer(int future);                           // its object, or its status

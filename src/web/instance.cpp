@@ -4,7 +4,8 @@
 
 #include "web/object.hpp"
 
-// Instances: futures and events. Callbacks are only ever called from a wait or from ProcessEvents, as in Dawn.
+// Instances: futures and events. Callbacks are only ever called from a wait or from ProcessEvents,
+// as in Dawn.
 
 namespace weft::web {
 namespace {

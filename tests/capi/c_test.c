@@ -1,4 +1,5 @@
-/* The C API, from a C11 program. Every case is reported like one of GoogleTest's, so that the runner counts it. */
+/* The C API, from a C11 program. Every case is reported like one of GoogleTest's, so that the
+ * runner counts it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,10 +11,12 @@ from common import DEVICE, Case, c, lib, np, weft
 ROOT = Path(__file__).resolve().parent.parent.parent
 GENERATED = Path(os.environ["WEFT_LIBRARY"]).resolve().parent / "generated/include/weft/c"
 HEADERS = sorted([*(ROOT / "include/weft/c").glob("*.h"), *GENERATED.glob("*.h")])
-# Not called at random: they wait on the driver, or need texts that make sense.
+# Not called at random: they wait on the driver, need texts that make sense, or change what the device of all tests may do (a
+# watchdog of a second ends it on a busy machine).
 SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile", "weft_save", "weft_load",
         "weft_save_with_texts", "weft_load_with_texts", "weft_tensor_checkpoint", "weft_module_save", "weft_module_load",
-        "weft_module_custom", "weft_step_create", "weft_loader_create", "weft_schedule_rate", "weft_model_load", "weft_model_load_bytes"}
+        "weft_module_custom", "weft_step_create", "weft_loader_create", "weft_schedule_rate", "weft_model_load", "weft_model_load_bytes",
+        "weft_supports", "weft_device_set_memory_limit", "weft_device_set_watchdog", "weft_upload_start", "weft_scope_begin", "weft_scope_end"}
 
 
 def declared() -> dict[str, list[str]]:
@@ -34,15 +36,18 @@ C_TYPES = {"bool": weft.Bool, "int64_t": weft.I64, "uint64_t": weft.U64, "uint32
            "weft_array": weft.Array, "weft_receiver": weft.Receiver,
            "weft_attention_options": weft.AttentionOptions, "weft_conv2d_options": weft.Conv2dOptions,
            "weft_function_source": weft.FunctionSource, "weft_compile_report": weft.CompileReport, "weft_binding": weft.Binding, "weft_kernel_source": weft.KernelSource}
-C_TYPES |= {"weft_part": weft.Part, "weft_text_receiver": weft.TextReceiver, "int32_t": weft.I32, "weft_elements_source": weft.ElementsSource}
+C_TYPES |= {"weft_part": weft.Part, "weft_text_receiver": weft.TextReceiver, "int32_t": weft.I32, "weft_elements_source": weft.ElementsSource,
+            "weft_profile_receiver": weft.TextReceiver}
 C_TYPES |= {operation.options.__name__: operation.options for operation in weft.OPERATIONS.values() if operation.options}
 C_TYPES |= {f"weft_{kind}": weft.I32 for kind in ("interpolation", "edge", "reduction", "rope_mode", "expert_score")}
 C_TYPES |= {"weft_module_conv_options": weft.ConvModule, "weft_module_attention_options": weft.AttentionModule,
             "weft_module_block_options": weft.BlockModule, "weft_module_recurrent_options": weft.RecurrentModule,
             "weft_parameter_group": weft.ParameterGroup, "weft_optimizer_options": weft.OptimizerOptions, "weft_schedule": weft.Schedule,
             "weft_step_options": weft.StepOptions, "weft_column": weft.Column, "weft_loader_options": weft.LoaderOptions}
+C_TYPES |= {"weft_memory_report": weft.MemoryReport, "weft_memory_class": weft.MemoryClass, "weft_memory_listener": weft.MemoryListener,
+            "weft_device_hints": weft.DeviceHints, "weft_tensor_type": weft.TensorType, "weft_function": weft.Function}
 C_TYPES |= {f"weft_{kind}": weft.Handle for kind in ("device", "buffer", "tensor", "kernel", "compiled", "model", "init", "module", "optimizer", "ema", "step",
-                                                     "loader")}
+                                                     "loader", "upload")}
 
 
 def as_ctypes(text: str):
@@ -65,6 +70,8 @@ class CApiSurface(Case):
             wanted = [as_ctypes(t) for t in types]
             if name.endswith("_to_text"):
                 wanted[-3] = weft.Pointer  # it writes the text
+            if name == "weft_supports":
+                wanted[-2] = weft.Pointer  # the same
             self.assertEqual(list(function.argtypes), wanted, name)
         self.assertEqual(set(weft.FUNCTIONS) - set(declared()), set())
 
@@ -220,11 +227,11 @@ class CApiFuzz(Case):
             arguments = [self.argument(kind, room) for kind in kinds]
             # What is behind a pointer cannot be checked by the library: keep to what these arrays hold.
             for i, kind in enumerate(kinds):
-                if kind is weft.Size or (kind is weft.U64 and i > 0 and kinds[i - 1] is weft.Pointer):
+                counts = i > 0 and hasattr(kinds[i - 1], "contents")  # a list
+                if (kind is weft.Size and not counts) or (kind is weft.U64 and i > 0 and kinds[i - 1] is weft.Pointer):
                     arguments[i] = self.random.randrange(300)
                     arguments[i - 1] = c.cast(room, c.c_void_p).value
-                counts = i > 0 and hasattr(kinds[i - 1], "contents")  # a list
-                if kind is weft.U32 and (counts or name.startswith("weft_kernel_run") or name == "weft_tensor_update"):
+                if (kind is weft.Size and counts) or kind is weft.U32 and (counts or name.startswith("weft_kernel_run") or name == "weft_tensor_update"):
                     arguments[i] = self.random.randrange(9)
             try:
                 getattr(lib, name)(*arguments)

@@ -91,6 +91,9 @@ class CApiLayers(Case):
         g = a.reshape(2, 1, 12)
         self.close(op("group_norm", DEVICE.tensor(a), 1, eps=0.0).numpy().reshape(2, 1, 12),
                    (g - g.mean(2, keepdims=True)) / g.std(2, keepdims=True), loose=16)
+        last = np.ascontiguousarray(np.moveaxis(a, 1, -1))
+        self.close(np.moveaxis(op("group_norm", DEVICE.tensor(last), 1, eps=0.0, axis=-1).numpy(), -1, 1).reshape(2, 1, 12),
+                   (g - g.mean(2, keepdims=True)) / g.std(2, keepdims=True), loose=16)
         x, w = draw(3, 32), draw(8, 32)
         half = op("matmul", DEVICE.tensor(x), DEVICE.tensor(w).T, dtype="f16")
         self.assertEqual(half.info().dtype, "f16")

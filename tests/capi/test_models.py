@@ -96,6 +96,9 @@ class CApiModels(Case):
                 self.assertEqual(list(found), list(given))
                 for name, value in given.items():
                     self.assertTrue(np.array_equal(found[name].numpy(), value))
+                kept = weft.Variable(DEVICE.tensor(np.zeros((3, 4), np.float32)))
+                weft.update([kept], [found["a"]])
+                self.assertTrue(np.array_equal(kept.numpy(), given["a"]))
             with open(path, "r+b") as file:
                 file.truncate(40)
             with self.assertRaises(weft.Error):

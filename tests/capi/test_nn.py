@@ -123,7 +123,7 @@ class CApiNn(Case):
             output[0] = made_loss.value
             return 0
 
-        step = made(lib.weft_step_create, model, optimizer, loss, None, weft.StepOptions(clip=1.0, ema=ema))
+        step = made(lib.weft_step_create, model, optimizer, loss, None, weft.StepOptions(clip=1.0, ema=ema, loss_scale=1024.0))
         x = draw(32, 3)
         y = x @ np.float32([[1], [-2], [0.5]]) + 0.25
         batch = [DEVICE.tensor(x), DEVICE.tensor(y)]

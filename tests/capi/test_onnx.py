@@ -47,6 +47,7 @@ class CApiOnnx(Case):
             self.assertEqual(results["y"].numpy().tolist(), [11, 22])
         text = json.loads(text_of(lib.weft_model_to_text, model, False))
         self.assertEqual(text["inputs"], [{"name": "x", "type": "f32", "shape": ["n"]}])
+        self.assertIn({"name": "x", "type": "f32", "shape": ["n"]}, text["shapes"])
         self.assertEqual((text["operations"], text["unsupported"], text["replayed"]), ({"Add": 1}, [], True))
         self.assertRegex(text_of(lib.weft_model_to_text, model, True), r"(?s)^digraph .*add")
         self.fails("invalid_argument", "The input 'x' is missing", self.run_model, model)

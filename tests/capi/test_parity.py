@@ -29,8 +29,14 @@ C = text_of([*(INCLUDE / "c").glob("*.h"), *(GENERATED / "c").glob("*.h")])
 # Functions that have another name in C than weft_tensor_ and their own.
 RENAMED = {"apply": "weft_tensor_update", "compile": "weft_compile", "save": "weft_save_with_texts", "load": "weft_load_with_texts",
            "version": "weft_version", "operator+": "weft_tensor_add", "operator-": "weft_tensor_sub", "operator*": "weft_tensor_mul",
-           "operator/": "weft_tensor_div", "allclose": "weft_tensor_isclose", "is_lost": "weft_device_is_lost", "recover": "weft_device_recover",
-           "recover_automatically": "weft_device_recover_automatically", "set_watchdog": "weft_device_set_watchdog"}
+           "operator/": "weft_tensor_div", "operator==": "weft_tensor_equal", "operator!=": "weft_tensor_not_equal",
+           "operator<": "weft_tensor_less", "operator<=": "weft_tensor_less_equal", "operator>": "weft_tensor_greater",
+           "operator>=": "weft_tensor_greater_equal", "operator%": "weft_tensor_remainder", "operator&": "weft_tensor_bitwise_and",
+           "operator|": "weft_tensor_bitwise_or", "operator^": "weft_tensor_bitwise_xor", "operator~": "weft_tensor_bitwise_not",
+           "allclose": "weft_tensor_isclose", "is_lost": "weft_device_is_lost", "recover": "weft_device_recover",
+           "recover_automatically": "weft_device_recover_automatically", "set_watchdog": "weft_device_set_watchdog",
+           "memory_report": "weft_device_get_memory_report", "defragment": "weft_device_defragment", "set_memory_limit": "weft_device_set_memory_limit",
+           "upload": "weft_upload_start", "device_hints": "weft_device_get_hints", "supports": "weft_supports"}
 # Members of classes.
 MEMBERS = {
     "Tensor": {"shape": "weft_tensor_get_info", "dtype": "weft_tensor_get_info", "size": "weft_tensor_get_info",
@@ -43,10 +49,12 @@ MEMBERS = {
                "empty": "weft_tensor_from_buffer", "full": "weft_tensor_full", "arange": "weft_tensor_arange",
                "kernel": "weft_kernel_create", "synchronize": "weft_device_synchronize"},
     "Kernel": {"run": "weft_kernel_run_tensors"},
+    "Upload": {"ready": "weft_upload_is_ready", "get": "weft_upload_get"},
     "Compiled": {"operator()": "weft_compiled_run", "one": "weft_compiled_run", "report": "weft_compiled_get_report",
                  "text": "weft_compiled_to_text", "dot": "weft_compiled_to_text"},
-    "Model": {"run": "weft_model_run"} | dict.fromkeys(["inputs", "outputs", "opsets", "operations", "unsupported", "report", "dot", "to_json"],
+    "Model": {"run": "weft_model_run"} | dict.fromkeys(["inputs", "outputs", "shapes", "opsets", "operations", "unsupported", "report", "dot", "to_json"],
                                                        "weft_model_to_text"),
+    "Comparison": {},  # a tensor
     "Error": {"code": None},  # the status of a call
 }
 # Structures that are no options: where C has their members (a structure, or the parameters of a function), and those with
@@ -54,6 +62,13 @@ MEMBERS = {
 STRUCTURES = {
     "QuantizeOptions": ("weft_tensor_quantize_options", {}), "DequantizeOptions": ("weft_tensor_dequantize_options", {}),
     "QuantizeDynamicOptions": ("weft_tensor_quantize_dynamic_options", {}), "FakeQuantizeOptions": ("weft_tensor_fake_quantize_options", {}),
+    "QuantizationRangeOptions": ("weft_tensor_quantization_range_options", {}),
+    "QuantizedLinearOptions": ("weft_tensor_quantized_linear_options", {"result": "scale"}),
+    "QuantizedConvOptions": ("weft_tensor_quantized_conv_options", {"windows": "stride", "result": "scale"}),
+    "QuantizedResult": ("weft_tensor_quantized_linear_options", {}),
+    "MemoryClass": ("weft_memory_class", {}), "MemoryReport": ("weft_memory_report", {"classes": "class_count"}),
+    "MemoryEvent": ("weft_memory_event", {}), "DeviceHints": ("weft_device_hints", {}),
+    "TensorType": ("weft_tensor_type", {}), "Support": ("weft_supports", {}),
     "KnnOptions": ("weft_tensor_knn_options", {}), "StftOptions": ("weft_tensor_stft_options", {}),
     "SampleOptions": ("weft_tensor_sample_tokens_options", {}),
     "VarOptions": ("weft_tensor_var_options", {}), "CdistOptions": ("weft_tensor_cdist_options", {}),
@@ -68,15 +83,15 @@ STRUCTURES = {
 }
 # Ways of writing C++, and results, which C gives one by one.
 UNNEEDED = {"Port", "Extent", "RunReport",  # of weft_model_to_text
-            "In", "Index", "Slice", "EllipsisIndex", "NewAxisIndex", "Outputs", "DTypeFacts", "AdamWStep", "SgdStep", "Clip", "Sorted", "Scanned", "Routed", "Recurrent", "Quantized", "Neighbours", "Runs", "Csr",
-            "BatchNorm"}
+            "In", "Operand", "Extents", "Index", "Slice", "EllipsisIndex", "NewAxisIndex", "Outputs", "DTypeFacts", "AdamWStep", "SgdStep", "Clip", "Sorted", "Scanned", "Routed", "Recurrent", "Quantized", "Neighbours", "Runs", "Csr",
+            "BatchNorm", "Bsr", "QuantizationRange", "QuantizationScale"}
 # What makes an object of each class of weft::nn, weft::optim and weft::data.
 MAKERS = {"Init": "init_create", "Linear": "module_linear", "Embedding": "module_embedding", "Conv": "module_conv", "ConvNd": "module_conv",
           "BatchNorm": "module_batch_norm", "LayerNorm": "module_layer_norm", "RMSNorm": "module_rms_norm", "GroupNorm": "module_group_norm",
           "Dropout": "module_dropout", "Lambda": "module_custom", "Flatten": "module_flatten", "Sequential": "module_sequential",
           "MLP": "module_mlp", "MultiheadAttention": "module_multihead_attention", "TransformerBlock": "module_transformer_block",
           "LSTM": "module_lstm", "GRU": "module_gru", "RNN": "module_rnn", "SGD": "optimizer_sgd", "Adam": "optimizer_adam",
-          "AdamW": "optimizer_adamw", "Lion": "optimizer_lion", "Ema": "ema_create", "Step": "step_create", "Loader": "loader_create"}
+          "AdamW": "optimizer_adamw", "Lion": "optimizer_lion", "Ema": "ema_create", "LossScale": "step_create", "Step": "step_create", "Loader": "loader_create"}
 BASES = {"Module", "Layer", "RecurrentLayers", "Optimizer"}
 
 

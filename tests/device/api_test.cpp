@@ -231,7 +231,8 @@ TEST(DeviceApi, ErrorsSayTheValues) {
       std::string::npos);
 }
 
-// Not of DeviceApi, which also runs under sanitizers: they end the process where there is no memory.
+// Not of DeviceApi, which also runs under sanitizers: they end the process where there is no
+// memory.
 TEST(HostMemory, MayBeTooLittle) {
   const Tensor huge = api_device().full({1}, 1).broadcast_to({1ULL << 50U});
   EXPECT_NE(message_of([&] { (void)huge.to_vector(); }).find("1125899906842624 elements"),

@@ -219,6 +219,8 @@ TEST(DeviceCache, NeverLiesInTheCurrentFolder) {
   EXPECT_EQ(gpu::cache_directory({}), fs::path());
   set("HOME", "also/relative");
   EXPECT_EQ(gpu::cache_directory({}), fs::path());
+  set("WEFT_CACHE_DIR", "relative/too");
+  EXPECT_EQ(gpu::cache_directory({}), fs::path());
   set("HOME", "/somewhere");
   EXPECT_EQ(gpu::cache_directory({}), fs::path("/somewhere/.cache/weft"));
   set("WEFT_CACHE_DIR", own.first ? own.second.c_str() : nullptr);
@@ -260,6 +262,36 @@ TEST(DeviceCache, SecondDeviceFindsThePipelinesOfTheFirst) {
   }
   EXPECT_EQ(results[0], results[1]);
   EXPECT_NE(results[0][0], 0.5F);
+}
+
+TEST(DeviceCache, ForgetsThePipelinesUsedLongestAgo) {
+  if (std::getenv("WEFT_CAPS") != nullptr) GTEST_SKIP() << "the same without the mask";
+  auto on = Device::create({.disk_cache = false});
+  ASSERT_TRUE(ok(on));
+  // Which are told apart by a number in the text.
+  const auto compiled = [&](int number) {
+    gpu::KernelDesc desc;
+    desc.label = "small";
+    desc.wgsl = formatted(
+        "@group(0) @binding(0) var<storage, read_write> x: array<u32>;\n"
+        "@compute @workgroup_size(1) fn main() {{ x[0] = {}u; }}",
+        number);
+    desc.bindings = {gpu::Access::write};
+    desc.trusted = true;
+    const std::uint64_t before = on->cache().compiled;
+    EXPECT_TRUE(ok(on->compile(desc)));
+    return on->cache().compiled > before;
+  };
+  constexpr int remembered = 4096;
+  EXPECT_TRUE(compiled(0));
+  for (int i = 1; i < remembered + 2; ++i) {
+    EXPECT_TRUE(compiled(i));
+    if (i % 1000 == 0) {
+      EXPECT_FALSE(compiled(1)) << "one that is used stays";
+    }
+  }
+  EXPECT_FALSE(compiled(1));
+  EXPECT_TRUE(compiled(0)) << "one that was not used since is compiled again";
 }
 
 TEST(DeviceCache, CanBeSwitchedOff) {

@@ -45,7 +45,7 @@ TEST(DeviceProfile, TimesKernelsAndTheHost) {
   gpu::Stream stream = on->stream();
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(ok(stream.dispatch(*quick, std::span(&slice, 1), {}, {})));
-    ASSERT_TRUE(ok(stream.dispatch(*slow, std::span(&slice, 1), {}, {})));
+    ASSERT_TRUE(ok(stream.dispatch(*slow, std::span(&slice, 1), {}, {}, "x u32[4]")));
   }
   ASSERT_TRUE(ok(stream.begin_recording()));
   ASSERT_TRUE(ok(stream.dispatch(*quick, std::span(&slice, 1), {}, {})));
@@ -74,6 +74,7 @@ TEST(DeviceProfile, TimesKernelsAndTheHost) {
   for (const auto& event : profile->gpu) {
     EXPECT_GE(event.start, 0);
     if (event.label == "slow") slow_least = std::min(slow_least, event.seconds);
+    EXPECT_EQ(event.note, event.label == "slow" ? "x u32[4]" : "");
   }
   EXPECT_GT(slow_least, 0.0005);
   EXPECT_LT(profile->gpu.front().seconds, slow_least);
@@ -86,7 +87,7 @@ TEST(DeviceProfile, TimesKernelsAndTheHost) {
 
 TEST(DeviceProfile, TraceIsWhatPerfettoReads) {
   gpu::Profile profile;
-  profile.gpu = {{"kernel \"a\"", 0.001, 0.0005, 0}};
+  profile.gpu = {{"kernel \"a\"", 0.001, 0.0005, 0, "x f32[3]"}};
   profile.host = {{"submit", 0.0005, 0.0001, 1}, {"wait", 0.0006, 0.001, 2}};
   const auto file = std::filesystem::temp_directory_path() / "weft-trace-test.json";
   ASSERT_TRUE(ok(gpu::write_trace(profile, file)));
@@ -100,6 +101,9 @@ TEST(DeviceProfile, TraceIsWhatPerfettoReads) {
     if (event.at("name") == "kernel \"a\"") {
       EXPECT_DOUBLE_EQ(event.at("ts").get<double>(), 1000);
       EXPECT_DOUBLE_EQ(event.at("dur").get<double>(), 500);
+      EXPECT_EQ(event.at("args").at("shapes"), "x f32[3]");
+    } else {
+      EXPECT_FALSE(event.contains("args"));
     }
   }
   EXPECT_EQ(spans, 3U);

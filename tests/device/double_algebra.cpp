@@ -5,6 +5,7 @@
 
 #include "double_graph.hpp"
 #include "graph/kinds.hpp"
+#include "ops/nearest/nearest.hpp"
 #include "ops/segments/segments.hpp"
 
 namespace weft::test {
@@ -23,6 +24,35 @@ void searchsorted(const Attributes& attributes, const Hosts& in, Hosts& out) {
     out[0].v[i] = static_cast<double>(std::count_if(row, row + n, [&](double element) {
       return right ? element <= in[1].v[i] : element < in[1].v[i];
     }));
+  }
+}
+
+/// Inputs: queries, points. Outputs: distances, indices.
+void nearest(const Attributes& attributes, const Hosts& in, Hosts& out) {
+  const auto metric =
+      static_cast<ops::nearest::Metric>(as<graph::NearestAttributes>(attributes).metric);
+  const bool apart = metric == ops::nearest::Metric::euclidean;
+  const std::size_t size = in[0].back();
+  const std::size_t k = out[0].back();
+  for (std::size_t i = 0; i < in[0].shape[0]; ++i) {
+    std::vector<std::pair<double, std::size_t>> scores;
+    for (std::size_t j = 0; j < in[1].shape[0]; ++j) {
+      double sum = 0;
+      for (std::size_t c = 0; c < size; ++c) {
+        const double a = in[0].v[i * size + c];
+        const double b = in[1].v[j * size + c];
+        sum += apart ? (a - b) * (a - b) : -a * b;
+      }
+      scores.emplace_back(sum, j);
+    }
+    std::ranges::sort(scores);
+    for (std::size_t r = 0; r < k; ++r) {
+      const double score = scores[r].first;
+      out[0].v[i * k + r] = apart                                    ? std::sqrt(score)
+                            : metric == ops::nearest::Metric::cosine ? 1 + score
+                                                                     : -score;
+      out[1].v[i * k + r] = static_cast<double>(scores[r].second);
+    }
   }
 }
 
@@ -114,6 +144,7 @@ void cholesky(const Attributes&, const Hosts& in, Hosts& out) {
 
 void add_algebra_kinds(std::map<const graph::Rule*, Compute>& table) {
   table[&kinds::searchsorted] = test::searchsorted;
+  table[&kinds::nearest] = test::nearest;
   table[&kinds::segment_reduce] = test::segment_reduce;
   table[&kinds::solve] = test::solve;
   table[&kinds::det] = test::det;

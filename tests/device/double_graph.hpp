@@ -35,7 +35,8 @@ struct Host {
 
 using Hosts = std::vector<Host>;
 
-/// How a kind of operation computes its outputs (which come with their shapes and zeros) from its inputs.
+/// How a kind of operation computes its outputs (which come with their shapes and zeros) from its
+/// inputs.
 using Compute = void (*)(const graph::Attributes& attributes, const Hosts& in, Hosts& out);
 
 /// Every kind that can be computed on the host.

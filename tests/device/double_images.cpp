@@ -16,8 +16,8 @@ using ops::pool::Function;
 using ops::unfold::Axis;
 using At = std::vector<std::uint64_t>;
 
-/// Calls f(place in the image, place of the window, place in the window) for every element of every window that lies inside;
-/// places are spatial.
+/// Calls f(place in the image, place of the window, place in the window) for every element of every
+/// window that lies inside; places are spatial.
 void each_element(const Shape& spatial, const Shape& windows, const Shape& kernel,
                   const std::vector<Axis>& axes, const auto& f) {
   for (Index o(windows); !o.done(); o.next()) {
@@ -47,7 +47,8 @@ Shape behind(const Shape& shape, std::size_t first = 2) {
   return {shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end()};
 }
 
-/// Calls f(element of the image, of its windows' results, of the weights) for every term of a convolution.
+/// Calls f(element of the image, of its windows' results, of the weights) for every term of a
+/// convolution.
 void each_term(const graph::ConvAttributes& a, const Shape& image, const Shape& out, const Shape& w,
                const auto& f) {
   each_element(

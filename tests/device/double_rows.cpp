@@ -171,7 +171,8 @@ void softmax_back(const Attributes& attributes, const Hosts& in, Hosts& out) {
   });
 }
 
-/// The rows that are normalised together, [rows, n], and 1 / their length (group: their channels lie one after the other).
+/// The rows that are normalised together, [rows, n], and 1 / their length (group: their channels
+/// lie one after the other).
 struct Normal {
   std::size_t n;
   std::vector<double> unit;

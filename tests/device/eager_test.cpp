@@ -52,6 +52,45 @@ TEST(DeviceEager, WhatIsDifferentHasAPlanOfItsOwn) {
   EXPECT_EQ(sum(x.reshape({2, 2}), {1}).to_vector(), (Numbers{3, 7})) << "another axis";
 }
 
+TEST(DeviceEager, AGradientThatWasForgottenIsAnError) {
+  const Device device;
+  const Tensor x = device.tensor({2}, Numbers{1, 2});
+  const Tensor other = device.tensor({2}, Numbers{3, 4});
+  const Tensor h = x * x;
+  const Tensor loss = sum(h * other);
+  EXPECT_EQ(grad(loss, {x})[0].to_vector(), (Numbers{6, 16}));
+  EXPECT_EQ(loss.item(), 19);
+  for (const Tensor& by : {x, h, other}) {
+    try {
+      (void)grad(loss, {by});
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string_view(error.what()).find("was computed already"), std::string_view::npos)
+          << error.what();
+    }
+  }
+  EXPECT_THROW((void)grad(sum(x * h), {x}), Error) << "one of two ways is lost";
+  // What does not depend on it is no obstacle, nor are questions and what was detached.
+  const Tensor mask = greater(x, other);
+  const Tensor apart = x.detach() * 3;
+  (void)mask.to_vector<std::uint8_t>();
+  (void)apart.to_vector();
+  EXPECT_EQ(grad(sum(where(mask, x, x * apart) * other), {x})[0].to_vector(), (Numbers{9, 24}));
+  EXPECT_EQ(grad(sum(h * x), {other})[0].to_vector(), (Numbers{0, 0}));
+  // A variable's history stays.
+  const Tensor w = variable(x);
+  const Tensor kept = sum(w * w);
+  EXPECT_EQ(kept.item(), 5);
+  EXPECT_EQ(grad(kept, {w})[0].to_vector(), (Numbers{2, 4}));
+  // A chain of steps does not keep what came before.
+  Tensor step = x;
+  for (int i = 0; i < 100; ++i) {
+    step = step * 0.5 + other;
+    step.eval();
+  }
+  EXPECT_THROW((void)grad(sum(step), {other}), Error);
+}
+
 TEST(DeviceEager, TensorsWithHandlesStayApart) {
   const Device device;
   const Tensor x = device.tensor({2}, Numbers{1, 2});

@@ -1,4 +1,5 @@
-// Products with quantized weights at the highest precision: what they lose, and that rows do not depend on their neighbours.
+// Products with quantized weights at the highest precision: what they lose, and that rows do not
+// depend on their neighbours.
 #include <gtest/gtest.h>
 
 #include <algorithm>

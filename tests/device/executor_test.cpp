@@ -1,4 +1,5 @@
-// What the executor adds to plans: kernels by key, checks of the caller's buffers, readable compiler messages.
+// What the executor adds to plans: kernels by key, checks of the caller's buffers, readable
+// compiler messages.
 #include "graph/executor.hpp"
 
 #include <gtest/gtest.h>
@@ -13,8 +14,8 @@ namespace {
 
 ops::Plan copy_plan() {
   const auto plan = ops::map::plan({.function = "exp",
-                                    .inputs = {ops::View::dense(DType::f32, {64}, 0)},
-                                    .y = ops::View::dense(DType::f32, {64}, 1)},
+                                    .inputs = {ops::View::dense(DType::f32, {64}, ops::Slot(0))},
+                                    .y = ops::View::dense(DType::f32, {64}, ops::Slot(1))},
                                    device().caps());
   EXPECT_TRUE(ok(plan));
   return *plan;

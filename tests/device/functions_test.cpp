@@ -1,4 +1,5 @@
-// What the functions of the public API mean: axes, names of forms, and results at their edges, as in numpy.
+// What the functions of the public API mean: axes, names of forms, and results at their edges, as
+// in numpy.
 #include <gtest/gtest.h>
 
 #include <cmath>

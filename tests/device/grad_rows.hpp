@@ -25,8 +25,8 @@ struct GradRow {
   double tolerance = 1e-4;
 };
 
-/// A tensor of whole numbers, for expressions to make inside: the rows themselves hold no tensor, since they outlive
-/// the device.
+/// A tensor of whole numbers, for expressions to make inside: the rows themselves hold no tensor,
+/// since they outlive the device.
 Tensor whole_numbers(const Shape& shape, const std::vector<std::int32_t>& values);
 
 /// Expressions that together contain every kind of operation that has derivatives.

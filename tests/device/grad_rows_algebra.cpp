@@ -48,7 +48,10 @@ void add_algebra_rows(std::vector<GradRow>& rows) {
   add("dct", {{{5}}}, [](In in) { return dct(in[0]); });
   add("idct", {{{5}}}, [](In in) { return idct(in[0], 0, "ortho"); });
   add("quantile", {{{2, 5}}}, [](In in) { return quantile(in[0], 0.3); });
-  add("knn", {{{2, 3}}, {{4, 3}}}, [](In in) { return knn(in[0], in[1], 2).distances; });
+  for (const std::string metric : {"euclidean", "cosine", "inner"}) {
+    add("knn_" + metric, {{{2, 3}}, {{4, 3}}},
+        [=](In in) { return knn(in[0], in[1], 2, {.metric = metric}).distances; });
+  }
 }
 
 }  // namespace weft::test

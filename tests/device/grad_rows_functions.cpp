@@ -135,7 +135,8 @@ void add_losses(std::vector<GradRow>& rows) {
                                     {.weight = api_device().arange(3, 0.5, 1)});
                   }});
   rows.push_back({"cross_entropy_smoothed", {{{4, 3}}}, [](In in) {
-                    return cross_entropy(in[0], whole_numbers({4}, {2, -1, 0, 2}), {}, 0.2);
+                    return cross_entropy(in[0], whole_numbers({4}, {2, -1, 0, 2}),
+                                         {.label_smoothing = 0.2});
                   }});
   rows.push_back({"kl_div", {{{3, 4}}, {{3, 4}, 0.1, 1}}, [](In in) {
                     return kl_div(in[0], in[1]) +

@@ -68,6 +68,8 @@ void add_norms(std::vector<GradRow>& rows) {
   add("group_norm", {{{2, 4, 3}}, {{4}}, {{4}}},
       [](In in) { return group_norm(in[0], 2, in[1], in[2]); });
   add("group_norm_plain", {{{1, 6, 2, 2}}}, [](In in) { return group_norm(in[0], 3); });
+  add("group_norm_last", {{{2, 3, 4}}, {{4}}, {{4}}},
+      [](In in) { return group_norm(in[0], 2, in[1], in[2], 1e-5F, -1); });
 }
 
 void add_losses(std::vector<GradRow>& rows) {
@@ -267,6 +269,34 @@ void add_second_rows(std::vector<GradRow>& rows) {
       [](In in) { return attention(in[0], in[1], in[2], {.causal = true}); });
   add("solve", {{{2, 2}, 1, 2}, {{2, 2}}}, [](In in) { return solve_triangular(in[0], in[1]); });
   add("sort", {{{2, 3}}}, [](In in) { return sort(in[0]).values; });
+  const auto lengths = [] { return whole_numbers({2}, {2, 1}); };
+  const Leaf x{{2, 2, 1}};
+  add("lstm", {x, {{2, 8, 1}}, {{2, 8, 2}}, {{2, 2, 2}}, {{2, 2, 2}}}, [=](In in) {
+    const Recurrent made =
+        lstm(in[0], in[1], in[2],
+             {.state = in[3], .cell = in[4], .lengths = lengths(), .direction = Direction::both});
+    return concat({made.y.reshape({made.y.size()}), made.cell.reshape({made.cell.size()})}, 0);
+  });
+  add("lstm_from_nothing", {x, {{1, 4, 1}}, {{1, 4, 1}}},
+      [](In in) { return lstm(in[0], in[1], in[2]).y; });
+  add("gru", {x, {{2, 6, 1}}, {{2, 6, 2}}, {{2, 6}}, {{2, 2, 2}}}, [=](In in) {
+    return gru(in[0], in[1], in[2],
+               {.recurrent_bias = in[3],
+                .state = in[4],
+                .lengths = lengths(),
+                .direction = Direction::both})
+        .y;
+  });
+  for (const std::string activation : {"tanh", "relu"}) {
+    add("rnn_" + activation, {x, {{1, 2, 1}}, {{1, 2, 2}}, {{1, 2}}}, [=](In in) {
+      return rnn(in[0], in[1], in[2],
+                 {.bias = in[3],
+                  .lengths = lengths(),
+                  .direction = Direction::reverse,
+                  .activation = activation})
+          .y;
+    });
+  }
 }
 
 }  // namespace weft::test

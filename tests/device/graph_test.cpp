@@ -74,6 +74,16 @@ TEST(DeviceGraph, AConcatenationThatIsAskedForAsAViewKeepsItsMemory) {
   EXPECT_EQ(y.slice(1, 1, 1).to_vector(), (Floats{2, 8, 3, 9, 102, 108, 103, 109}));
 }
 
+TEST(DeviceGraph, ACopyThatAViewNeededLivesAsLongAsTheView) {
+  const Tensor x = api_device().arange(6).reshape({2, 3}) + 1;
+  const Tensor turned = x.transpose().reshape({2, 3});  // 1 4 2 5 3 6, elements in another order
+  Tensor y = turned;
+  const Tensor ones = api_device().full({3, 3}, 1);
+  for (int i = 0; i < 4; ++i) y = matmul(y, ones);  // memory that the copy must not be given up to
+  (void)y.to_vector();
+  EXPECT_EQ(turned.to_vector(), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+}
+
 TEST(DeviceGraph, VariablesChangeAndOldExpressionsSeeOldValues) {
   const Tensor v = variable(api_device().arange(3));
   const Tensor w = variable(api_device().full({3}, 5));

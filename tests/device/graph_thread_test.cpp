@@ -42,7 +42,8 @@ TEST(DeviceGraphThread, SharedExpressionsAreComputedByWhoAsksFirst) {
     Tensor shared = x * w;
     const Tensor top = exp(shared * 0.01) + shared;
     in_threads([&](int thread) -> std::string {
-      // Each thread makes, evaluates and drops expressions over the same nodes, and walks them for derivatives.
+      // Each thread makes, evaluates and drops expressions over the same nodes, and walks them for
+      // derivatives.
       const Tensor mine = sum(top * static_cast<double>(thread + 1));
       const Tensor slope = grad(mine, {w})[0];
       const float got = thread % 2 == 0 ? mine.item() : mine.to_vector()[0];

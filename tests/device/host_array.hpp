@@ -35,7 +35,8 @@ HostArray each(DType dtype, const std::vector<HostArray>& inputs,
 /// f of the elements along some dimensions (in row-major order), as elements of a type.
 HostArray along(DType dtype, const HostArray& x, const std::vector<std::uint32_t>& dims,
                 bool keep_dims, const std::function<Number(const std::vector<Number>&)>& f);
-/// The element of x at the place that `place` finds for each place of a result of that shape; `value` where it finds none.
+/// The element of x at the place that `place` finds for each place of a result of that shape;
+/// `value` where it finds none.
 HostArray take(const HostArray& x, const Shape& shape,
                const std::function<bool(std::vector<std::uint64_t>&)>& place, Number value = 0);
 /// f of each row along a dimension: as many elements as before.

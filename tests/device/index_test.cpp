@@ -1,6 +1,7 @@
 // Tensor::at() against what numpy gives for the same indices.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 #include <weft/weft.hpp>
@@ -42,6 +43,43 @@ TEST(DeviceIndex, GradientsGoBackToTheirPlaces) {
   EXPECT_EQ(slope.to_vector(), wanted);
 }
 
+TEST(DeviceIndex, GradientsOfNeighbouringSlicesAreOneConcat) {
+  // Gates that are slices of one tensor, one of them used twice, and the steps of a sequence.
+  const auto gates = [](const Tensor& x) {
+    const std::vector<Tensor> part = split(x, 4, -1);
+    return sum(sigmoid(part[0]) * tanh(part[1]) + part[0] * part[2] - square(part[3]));
+  };
+  const auto steps = [](const Tensor& x) {
+    Tensor state = x.at(0);
+    for (int i = 1; i < 5; ++i) state = tanh(state + x.at(i) * 0.5);  // the last is not read
+    return sum(state);
+  };
+  const Tensor x = random::normal(random::key(api_device(), 3), {6, 8});
+  for (const auto& loss : std::vector<std::function<Tensor(const Tensor&)>>{gates, steps}) {
+    const Compiled slope = compile(
+        [&](const std::vector<Tensor>& in) { return Outputs(grad(loss(in[0]), {in[0]})[0]); });
+    const Values got = slope.one({x}).to_vector();
+    const std::string text = slope.text();
+    EXPECT_TRUE(text.contains("concat")) << text;
+    constexpr float shift = 1e-2F;
+    const Values values = x.to_vector();
+    for (std::size_t i = 0; i < values.size(); i += 5) {
+      const auto at = [&](float by) {
+        Values moved = values;
+        moved[i] += by;
+        return loss(api_device().tensor({6, 8}, moved)).item();
+      };
+      EXPECT_NEAR(got[i], (at(shift) - at(-shift)) / (2 * shift), 5e-3) << i;
+    }
+  }
+  const Compiled slope = compile(
+      [&](const std::vector<Tensor>& in) { return Outputs(grad(steps(in[0]), {in[0]})[0]); });
+  (void)slope.one({x});
+  const std::string text = slope.text();
+  const std::size_t pad = text.find("pad");
+  EXPECT_TRUE(pad == std::string::npos || !text.substr(pad + 3).contains("pad")) << text;
+}
+
 TEST(DeviceIndex, MistakesHaveTheValues) {
   const auto says = [](const auto& make, const std::string& part) {
     try {
@@ -56,7 +94,8 @@ TEST(DeviceIndex, MistakesHaveTheValues) {
   EXPECT_TRUE(says([&] { return x.at(std::vector<Index>{0, 3}); }, "no element 3 along axis 1"));
   EXPECT_TRUE(says([&] { return x.at(std::vector<Index>{0, 0, 0, 0}); }, "4 indices"));
   EXPECT_TRUE(says([&] { return x.at(std::vector<Index>{Ellipsis, Ellipsis}); }, "more than one"));
-  EXPECT_TRUE(says([&] { return x.at(std::vector<Index>{Slice{0, 1, 0}}); }, "positive; it is 0"));
+  EXPECT_TRUE(
+      says([&] { return x.at(std::vector<Index>{Slice{0, 1, 0}}); }, "step of a slice is 0"));
 }
 
 }  // namespace

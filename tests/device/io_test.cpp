@@ -81,6 +81,23 @@ TEST(ApiFile, NameWhatTheyCannotHold) {
   EXPECT_TRUE(message_of([&] { save(folder / "x.npz", {}); }).starts_with("invalid_argument"));
 }
 
+TEST_P(ApiFiles, GiveVariablesNewValues) {
+  const TemporaryFolder folder;
+  const Device device;
+  const std::vector<float> values{1, 2, 3};
+  save(folder / GetParam(), {{{"w", device.tensor({3}, values)}}, {}});
+  const Tensor w = variable(device.full({3}, 0));
+  const Tensor before = w + 1;
+  const Compiled times =
+      compile([&](const std::vector<Tensor>& in) -> Outputs { return w * in[0]; });
+  const Tensor two = device.full({3}, 2);
+  EXPECT_EQ(times.one({two}).to_vector(), (std::vector<float>{0, 0, 0}));
+  apply({{w, load(device, folder / GetParam()).tensors.at("w")}});
+  EXPECT_EQ(w.to_vector(), values);
+  EXPECT_EQ(times.one({two}).to_vector(), (std::vector<float>{2, 4, 6}));
+  EXPECT_EQ(before.to_vector(), (std::vector<float>{1, 1, 1}));
+}
+
 TEST(ApiFile, KeepQuantizedBlocks) {
   const TemporaryFolder folder;
   const Device device;

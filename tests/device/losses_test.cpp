@@ -116,15 +116,16 @@ TEST(DeviceLosses, LabelsCanBeSmoothed) {
   // log(Σ exp) of each row, less 0.9 of the label and 0.1 of the mean.
   const double first = 1 + std::log1p(std::exp(-1.0)) - 0.9 - 0.05;
   const double second = 2 + std::log1p(std::exp(-2.0)) - 1.8 - 0.1;
-  expect_near(cross_entropy(x, labels, {}, 0.1), {(first + second) / 2});
-  expect_near(cross_entropy(x, labels, {.reduction = Reduction::none}, 0.1), {first, second, 0});
-  expect_near(cross_entropy(x, labels, {}, 0), {cross_entropy(x, labels).item()});
+  expect_near(cross_entropy(x, labels, {.label_smoothing = 0.1}), {(first + second) / 2});
+  expect_near(cross_entropy(x, labels, {.reduction = Reduction::none, .label_smoothing = 0.1}),
+              {first, second, 0});
+  expect_near(cross_entropy(x, labels, {.label_smoothing = 0}), {cross_entropy(x, labels).item()});
   const Tensor shares = floats({3, 2}, {0, 1, 1, 0, 0.5, 0.5});
   const double third = 5 + std::log1p(std::exp(-2.0)) - 4;
-  expect_near(cross_entropy(x, shares, {.reduction = Reduction::sum}, 0.1),
+  expect_near(cross_entropy(x, shares, {.reduction = Reduction::sum, .label_smoothing = 0.1}),
               {first + second + third});
   EXPECT_TRUE(message_of([&] {
-                (void)cross_entropy(x, labels, {}, 2);
+                (void)cross_entropy(x, labels, {.label_smoothing = 2});
               }).starts_with("cross_entropy needs a label_smoothing from 0 to 1; it is 2."));
 }
 

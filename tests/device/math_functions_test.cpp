@@ -122,6 +122,13 @@ TEST(DeviceMath, Closeness) {
   EXPECT_TRUE(allclose(a, a));
   EXPECT_TRUE(allclose(floats({1, 2}), floats({1.05F, 2.05F}), 0.1));
   EXPECT_TRUE(allclose(drawn({0}, 1), drawn({0}, 1)));
+  const Tensor gaps = floats({NAN, NAN, 1, infinity});
+  const Tensor other = floats({NAN, 1, NAN, infinity});
+  EXPECT_EQ(isclose(gaps, other).to(DType::f32).to_vector(), (Floats{0, 0, 0, 1}));
+  EXPECT_EQ(isclose(gaps, other, 1e-5, 1e-8, true).to(DType::f32).to_vector(),
+            (Floats{1, 0, 0, 1}));
+  EXPECT_FALSE(allclose(gaps, gaps));
+  EXPECT_TRUE(allclose(gaps, gaps, 1e-5, 1e-8, true));
 }
 
 TEST(DeviceMath, DistancesBetweenRows) {

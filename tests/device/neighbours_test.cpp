@@ -73,6 +73,31 @@ TEST(DeviceNeighbours, NearestPointsAreExact) {
   EXPECT_EQ(knn(one.slice(0, 0, 0), one, 1).indices.shape(), (Shape{0, 1}));
 }
 
+TEST(DeviceNeighbours, EqualsComeInOrderAndNaNComesLast) {
+  const Tensor points = row({2, 1, nan, 1, 2, -1, nan, 3}).reshape({8, 1});
+  const Neighbours near = knn(row({1}).reshape({1, 1}), points, 8);
+  EXPECT_EQ(ints(near.indices), (Ints{1, 3, 0, 4, 5, 7, 2, 6}));
+  const Floats distances = near.distances.to_vector();
+  EXPECT_EQ((Floats{distances.begin(), distances.begin() + 6}), (Floats{0, 0, 1, 1, 2, 2}));
+  EXPECT_TRUE(std::isnan(distances[6]) && std::isnan(distances[7]));
+  // Far from the origin, where squares less products would leave nothing of a distance.
+  const Tensor far = row({4096, 4097, 4098, 4099}).reshape({4, 1});
+  EXPECT_EQ(knn(row({4098}).reshape({1, 1}), far, 3).distances.to_vector(), (Floats{0, 1, 1}));
+}
+
+TEST(DeviceNeighbours, MoreNeighboursThanOneListHolds) {
+  const std::size_t n = 300;
+  Floats p(n);
+  for (std::size_t i = 0; i < n; ++i) p[i] = static_cast<float>(i * 7 % n);
+  const Neighbours found = knn(row({0}).reshape({1, 1}), row(p).reshape({n, 1}), 200);
+  const Floats distances = found.distances.to_vector();
+  const Ints at = ints(found.indices);
+  for (std::size_t i = 0; i < 200; ++i) {
+    EXPECT_EQ(distances[i], static_cast<float>(i));
+    EXPECT_EQ(p[static_cast<std::size_t>(at[i])], static_cast<float>(i));
+  }
+}
+
 TEST(DeviceNeighbours, RowsOfOneIdBecomeOne) {
   const Tensor x = row({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}).reshape({5, 2});
   const Tensor ids = whole({2, 0, 2, -1, 7});
@@ -97,6 +122,8 @@ TEST(DeviceNeighbours, CountsAndHistograms) {
   EXPECT_EQ(ints(histogram(x.slice(0, 0, 0), 2, 0, 1)), (Ints{0, 0}));
   EXPECT_THROW((void)histogram(x, 0, 0, 1), Error);
   EXPECT_THROW((void)histogram(x, 2, 1, 1), Error);
+  EXPECT_THROW((void)histogram(x, ~std::uint64_t{0}, 0, 1), Error) << "edges without number";
+  EXPECT_THROW((void)histogram(x, std::uint64_t{1} << 31U, 0, 1), Error);
 }
 
 TEST(DeviceNeighbours, RunsOfEquals) {

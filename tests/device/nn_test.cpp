@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,6 @@
 #include "nn/export.hpp"
 #include "nn/import.hpp"
 #include "nn/layers.hpp"
-#include "nn/optimizer.hpp"
 #include "nn/random.hpp"
 #include "nn/trainer.hpp"
 #include "weft/weft.hpp"
@@ -138,7 +138,8 @@ TEST(NnTraining, ReplicasLearnAsOne) {
   config.accumulate = 2;
   Trainer whole(Device(), config);
   const auto expected = train(whole, 0, 2);
-  // Two trainers side by side; what one of them has is handed to the other by this table, in the order of their ranks.
+  // Two trainers side by side; what one of them has is handed to the other by this table, in the
+  // order of their ranks.
   config.accumulate = 1;
   config.replicas = 2;
   std::vector<std::vector<float>> first;
@@ -207,57 +208,109 @@ TEST(NnTraining, SeesNothingOfTheFuture) {
   EXPECT_NE(trainer.next_logits(std::span(tokens).first(3)), before);
 }
 
-TEST(NnOptimizer, FollowsItsRules) {
+/// One parameter with a working copy under one of the rules.
+std::unique_ptr<optim::Optimizer> one_parameter(const std::string& rule, const Tensor& p,
+                                                const Tensor& working) {
+  std::vector<optim::Group> groups{
+      {.parameters = {{"p", p}}, .weight_decay = 0.01, .working = {working}}};
+  if (rule == "sgd")
+    return std::make_unique<optim::SGD>(groups, optim::SGDOptions{.momentum = 0.9});
+  if (rule == "lion") return std::make_unique<optim::Lion>(groups);
+  const optim::AdamOptions options{.beta2 = 0.95};
+  if (rule == "adam") return std::make_unique<optim::Adam>(groups, options);
+  return std::make_unique<optim::AdamW>(groups, options);
+}
+
+TEST(NnOptimizer, FollowsItsRulesWithAScaleAndAWorkingCopy) {
   const Device device;
   const std::vector<float> start{1, -2, 3};
   const std::vector<float> gradient{0.5F, 0.25F, -4};
-  using Rule = OptimizerOptions::Rule;
-  for (const Rule rule : {Rule::sgd, Rule::adam, Rule::adamw}) {
+  for (const std::string rule : {"sgd", "adam", "adamw", "lion"}) {
     const Tensor p = variable(device.tensor({3}, start));
-    const Tensor g = device.tensor({3}, gradient);
+    const Tensor g = device.tensor({3}, gradient).to(DType::f16);
     const Tensor rate = device.tensor({1}, std::vector{0.1F});
-    const OptimizerOptions options{.rule = rule};
     const Tensor working = variable(p.to(DType::f16));
-    const Optimizer optimizer(options, {{p, 0.01, working}});
+    const auto optimizer = one_parameter(rule, p, working);
     std::vector<double> x(start.begin(), start.end());
     std::vector<double> m(3);
     std::vector<double> v(3);
     for (int step = 1; step <= 3; ++step) {
-      apply(optimizer.step({g}, rate));
-      apply(optimizer.step({g}, rate, device.full({1}, INFINITY)));  // changes nothing
-      for (std::size_t i = 0; i < 3; ++i) {
-        const double slope = gradient[i] + (rule == Rule::adamw ? 0 : 0.01 * x[i]);
-        if (rule == Rule::sgd) {
-          m[i] = 0.9 * m[i] + slope;
-          x[i] -= 0.1 * m[i];
-          continue;
+      apply(optimizer->step({g}, rate));
+      for (const float factor : {INFINITY, -INFINITY, NAN}) {  // change nothing
+        apply(optimizer->step({g}, rate, device.full({1}, factor)));
+      }
+      const double factor = step == 3 ? 0.5 : 1;
+      if (step == 3) apply(optimizer->step({g}, rate, device.full({1}, 0.5)));
+      for (int half = 0; half < (step == 3 ? 2 : 1); ++half) {
+        const int count = step + half;
+        for (std::size_t i = 0; i < 3; ++i) {
+          const bool coupled = rule == "sgd" || rule == "adam";
+          const double slope = gradient[i] * (half == 1 ? factor : 1) + (coupled ? 0.01 * x[i] : 0);
+          if (rule == "sgd") {
+            m[i] = 0.9 * m[i] + slope;
+            x[i] -= 0.1 * m[i];
+            continue;
+          }
+          if (rule == "lion") {
+            const double direction = 0.9 * m[i] + 0.1 * slope;
+            m[i] = 0.99 * m[i] + 0.01 * slope;
+            x[i] -= 0.1 * ((direction > 0 ? 1 : -1) + 0.01 * x[i]);
+            continue;
+          }
+          m[i] = 0.9 * m[i] + 0.1 * slope;
+          v[i] = 0.95 * v[i] + 0.05 * slope * slope;
+          const double mean = m[i] / (1 - std::pow(0.9, count));
+          const double square = v[i] / (1 - std::pow(0.95, count));
+          const double decay = rule == "adamw" ? 0.01 * x[i] : 0;
+          x[i] -= 0.1 * (mean / (std::sqrt(square) + 1e-8) + decay);
         }
-        m[i] = 0.9 * m[i] + 0.1 * slope;
-        v[i] = 0.95 * v[i] + 0.05 * slope * slope;
-        const double mean = m[i] / (1 - std::pow(0.9, step));
-        const double square = v[i] / (1 - std::pow(0.95, step));
-        const double decay = rule == Rule::adamw ? 0.01 * x[i] : 0;
-        x[i] -= 0.1 * (mean / (std::sqrt(square) + 1e-8) + decay);
       }
       const auto got = p.to_vector();
-      for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got[i], x[i], 2e-5) << "step " << step;
-      EXPECT_EQ(working.to_vector(), p.to(DType::f16).to_vector());
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got[i], x[i], 2e-5) << rule << " " << step;
+      EXPECT_EQ(working.to_vector(), p.to(DType::f16).to_vector()) << rule;
     }
   }
+  EXPECT_THROW(optim::SGD({{.parameters = {{"p", variable(device.full({2}, 1))}},
+                            .working = {device.full({2}, 1), device.full({2}, 1)}}}),
+               Error);
 }
 
 TEST(NnOptimizer, ScalesTheLoss) {
   const Device device;
-  EXPECT_EQ(is_finite(device.full({1}, 5)).item(), 1);
-  EXPECT_EQ(is_finite(device.full({1}, -INFINITY)).item(), 0);
-  EXPECT_EQ(is_finite(device.full({1}, NAN)).item(), 0);
-  const LossScale scale(device, 1024, 2);
-  apply(scale.update(device.full({1}, 0)));
+  const optim::LossScale scale(device, 1024, 2);
+  apply(scale.step(device.full({1}, INFINITY)));
   EXPECT_FLOAT_EQ(scale.value().item(), 512);
-  apply(scale.update(device.full({1}, 1)));
+  apply(scale.step(device.full({1}, 1)));
   EXPECT_FLOAT_EQ(scale.value().item(), 512);
-  apply(scale.update(device.full({1}, 1)));
+  apply(scale.step(device.full({1}, 1)));
   EXPECT_FLOAT_EQ(scale.value().item(), 1024);
+  apply(scale.step(device.full({1}, 1)));  // counted anew
+  EXPECT_FLOAT_EQ(scale.value().item(), 1024);
+  apply(scale.step(device.full({1}, NAN)));
+  EXPECT_FLOAT_EQ(scale.value().item(), 512);
+}
+
+TEST(NnOptimizer, AStepWithALossScaleLearnsTheSame) {
+  const Device device;
+  const Tensor x = device.tensor({4, 2}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 9});
+  const auto train = [&](bool scaled) {
+    Init init(device, 5);
+    Linear model(init, 2, 1);
+    const optim::AdamW adam(model);
+    const optim::LossScale scale(device, 4096);
+    optim::Step step(model, adam,
+                     [&](const std::vector<Tensor>& in) {
+                       return mse_loss(model(in[0]), sum(in[0], {1}, true));
+                     },
+                     {.clip = 1, .loss_scale = scaled ? &scale : nullptr});
+    std::vector<float> losses;
+    for (int i = 0; i < 4; ++i) losses.push_back(step({x}, 1e-2).item());
+    return losses;
+  };
+  const auto plain = train(false);
+  const auto scaled = train(true);
+  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(scaled[i], plain[i], 1e-4 * plain[0]);
+  EXPECT_LT(plain.back(), plain.front());
 }
 
 TEST(NnLayers, AttentionLooksAtItsWindow) {
@@ -287,7 +340,8 @@ TEST(NnLayers, AttentionLooksAtItsWindow) {
 }
 
 TEST(NnLayers, AttentionTurnsByThePosition) {
-  // With one head of size 2, what position p gives to position s of equal vectors depends on cos(p - s) alone.
+  // With one head of size 2, what position p gives to position s of equal vectors depends on cos(p
+  // - s) alone.
   const Device device;
   const Tensor x = device.tensor({3, 2}, std::vector<float>{2, 0, 2, 0, 2, 0});
   const Tensor v = device.tensor({3, 2}, std::vector<float>{1, 0, 0, 1, 0, 0});

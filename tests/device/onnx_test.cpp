@@ -169,8 +169,8 @@ onnx::Model recurrent_node(const char* op, std::int64_t gates, const std::string
   return loaded(b::model(b::nodes({b::node(op, inputs, outputs, both + attributes)}) + ports));
 }
 
-/// Layers with the usual activations are those of the library, with the gates in its order; a parameter that the activations
-/// do not use leads to the translation step by step.
+/// Layers with the usual activations are those of the library, with the gates in its order; a
+/// parameter that the activations do not use leads to the translation step by step.
 TEST(DeviceOnnx, RecurrentLayersAreThoseOfTheLibrary) {
   const auto some = [](const Shape& shape, double phase) {
     std::uint64_t count = 1;

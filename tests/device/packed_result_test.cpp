@@ -1,4 +1,5 @@
-// Kernels that also write their results in packed form: the bytes are those that the kernel which only packs gives.
+// Kernels that also write their results in packed form: the bytes are those that the kernel which
+// only packs gives.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +22,7 @@ using ops::View;
 class PackedResults : public testing::Test {
  protected:
   View floats(std::initializer_list<std::uint64_t> shape) {
-    View view = View::dense(DType::f32, shape, static_cast<int>(slots_.size()));
+    View view = View::dense(DType::f32, shape, ops::Slot(slots_.size()));
     std::vector<float> values(view.count());
     for (float& value : values) value = normal_(random_);
     add(bytes_of(values));
@@ -30,7 +31,7 @@ class PackedResults : public testing::Test {
 
   /// Blocks of q8_0 with small scales.
   View weights(std::uint64_t rows, std::uint64_t columns) {
-    View view = View::dense(DType::q8_0, {rows, columns}, static_cast<int>(slots_.size()));
+    View view = View::dense(DType::q8_0, {rows, columns}, ops::Slot(slots_.size()));
     std::vector<std::uint8_t> bytes(view.bytes().size());
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       const std::size_t place = i % 34;
@@ -44,7 +45,7 @@ class PackedResults : public testing::Test {
 
   View room(const View& x) {
     View view = ops::mul_mat::packed_view(x);
-    view.slot = static_cast<int>(slots_.size());
+    view.slot = ops::Slot(slots_.size());
     const std::vector<std::uint32_t> before(view.count(), 0xABABABABU);
     add(bytes_of(before));
     return view;
@@ -59,7 +60,7 @@ class PackedResults : public testing::Test {
 
   std::vector<std::uint32_t> words(const View& view) {
     std::vector<std::uint32_t> out(view.count());
-    const auto& buffer = slots_.at(static_cast<std::size_t>(view.slot));
+    const auto& buffer = slots_.at(view.slot.number());
     EXPECT_TRUE(
         ok(device().read({buffer, 0, 4 * out.size()}, std::as_writable_bytes(std::span(out)))));
     return out;
@@ -157,6 +158,7 @@ TEST_F(PackedResults, OfAttention) {
                               .v = floats({1, 2, 300, size}),
                               .y = y.transpose(1, 2),
                               .rules = {.scale = 0.1F},
+                              .kernel = "decode",
                               .packed = packed},
                              device().caps()));
     expect_packed(rows, packed);

@@ -146,7 +146,8 @@ TEST(DevicePasses, ResultsStayTheSameAndWorkGetsLess) {
   }
 }
 
-/// What comes before a reduction, a softmax or a norm is computed inside of its kernel, unless somebody else reads it.
+/// What comes before a reduction, a softmax or a norm is computed inside of its kernel, unless
+/// somebody else reads it.
 TEST(DevicePasses, ChainsEndInReductionsAndNorms) {
   const std::vector<Tensor> in{wave({6, 64}, 0), wave({64}, 1)};
   const auto launches = [&](const Function& f, std::string_view wanted) {
@@ -178,7 +179,8 @@ TEST(DevicePasses, ChainsEndInReductionsAndNorms) {
             2U);
 }
 
-/// Parts are computed where a concatenation wants them, unless they are wanted twice or are results themselves.
+/// Parts are computed where a concatenation wants them, unless they are wanted twice or are results
+/// themselves.
 TEST(DevicePasses, ConcatenationsHaveNothingToCopy) {
   const std::vector<Tensor> in{wave({4, 8}, 0), wave({8, 8}, 1)};
   const auto concatenate = [](bool twice, bool kept) {

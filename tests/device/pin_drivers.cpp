@@ -8,7 +8,8 @@
 namespace weft::test {
 namespace {
 
-// The loader itself must go before the process ends: it would unload NVIDIA's driver while that is closing down.
+// The loader itself must go before the process ends: it would unload NVIDIA's driver while that is
+// closing down.
 int pin(dl_phdr_info* library, std::size_t, void*) {
   const std::string_view name = library->dlpi_name == nullptr ? "" : library->dlpi_name;
   if (name.contains("libvulkan_") || name.contains("LLVM")) {

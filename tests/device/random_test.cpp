@@ -1,4 +1,5 @@
-// Random numbers through the public API. That devices and the host agree in every layout is for the cases of the op.
+// Random numbers through the public API. That devices and the host agree in every layout is for the
+// cases of the op.
 #include <gtest/gtest.h>
 
 #include <algorithm>

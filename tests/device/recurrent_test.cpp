@@ -389,7 +389,8 @@ TEST(DeviceRecurrent, AStepIsOneLaunch) {
   }
 }
 
-/// Two layers, with a launch for each step and, because of a clip that nothing reaches, with steps of several. Only on demand:
+/// Two layers, with a launch for each step and, because of a clip that nothing reaches, with steps
+/// of several. Only on demand:
 /// --gtest_also_run_disabled_tests.
 void time_of_two_layers(std::uint64_t tokens, std::uint64_t batch, std::uint64_t size, int turns) {
   const Device& device = api_device();

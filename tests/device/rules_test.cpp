@@ -1,4 +1,5 @@
-// Rules that random programs against numpy found broken: types, signs of zeros, long integers, empty tensors, zeros in products.
+// Rules that random programs against numpy found broken: types, signs of zeros, long integers,
+// empty tensors, zeros in products.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -213,7 +213,8 @@ TEST(DeviceShapes, MasksAndDiagonals) {
   EXPECT_TRUE(message_of([&] {
                 (void)masked_fill(x, indices({2}, {0, 1}), 9);
               }).starts_with("masked_fill of f32[2,3] needs a mask that broadcasts to its shape"));
-  // What is masked is out of reach of gradients, also where the rest of the expression is not defined.
+  // What is masked is out of reach of gradients, also where the rest of the expression is not
+  // defined.
   const Tensor v = variable(api_device().tensor({2}, Floats{-1, 4}));
   const Tensor bad = indices({2}, {1, 0});
   EXPECT_EQ(grad(sum(masked_fill(v, bad, 1) * 3), {v})[0].to_vector(), (Floats{0, 3}));

@@ -9,7 +9,8 @@
 
 namespace weft::test {
 
-/// A device that binds no more than so many bytes at once, so that small tensors are split as large ones are.
+/// A device that binds no more than so many bytes at once, so that small tensors are split as large
+/// ones are.
 inline Device with_binding(const std::string& bytes) {
   gpu::DeviceOptions options;
   options.caps_mask = "binding=" + bytes;

@@ -160,5 +160,63 @@ TEST(DeviceTransforms, Cosines) {
   }
 }
 
+/// Along one axis, in double.
+Floats convolved(const Floats& a, const Floats& b) {
+  Floats out(a.size() + b.size() - 1);
+  for (std::size_t n = 0; n < out.size(); ++n) {
+    double sum = 0;
+    for (std::size_t k = 0; k < b.size(); ++k) {
+      if (n >= k && n - k < a.size()) sum += static_cast<double>(a[n - k]) * b[k];
+    }
+    out[n] = static_cast<float>(sum);
+  }
+  return out;
+}
+
+TEST(DeviceTransforms, ConvolutionsByWindowsAndByTransforms) {
+  for (const std::size_t k : {1U, 2U, 5U, 12U, 31U}) {
+    const std::size_t n = 23;
+    Floats a(n), b(k);
+    for (std::size_t i = 0; i < n; ++i)
+      a[i] = static_cast<float>(std::sin(1.0 + 1.7 * static_cast<double>(i)));
+    for (std::size_t i = 0; i < k; ++i)
+      b[i] = static_cast<float>(std::cos(2.3 * static_cast<double>(i)));
+    const Floats full = convolved(a, b);
+    const Tensor x = api_device().tensor({n}, a);
+    const Tensor y = api_device().tensor({k}, b);
+    for (const std::string_view method : {"direct", "fft", "auto"}) {
+      SCOPED_TRACE(std::to_string(k) + " " + std::string(method));
+      const auto near = [&](const Floats& got, std::size_t first, std::size_t count) {
+        ASSERT_EQ(got.size(), count);
+        for (std::size_t i = 0; i < count; ++i) EXPECT_NEAR(got[i], full[first + i], 2e-5) << i;
+      };
+      near(convolve(x, y, "full", method).to_vector(), 0, n + k - 1);
+      near(convolve(x, y, "same", method).to_vector(), (k - 1) / 2, n);
+      if (k <= n) near(convolve(x, y, "valid", method).to_vector(), k - 1, n - k + 1);
+    }
+  }
+  EXPECT_THROW((void)convolve(api_device().full({3}, 1), api_device().full({4}, 1), "valid"),
+               Error);
+  EXPECT_THROW((void)convolve(api_device().full({3}, 1), api_device().full({2}, 1), "half"), Error);
+  EXPECT_THROW((void)convolve(api_device().full({3}, 1), api_device().full({2, 2}, 1)), Error);
+  EXPECT_THROW((void)convolve(api_device().full({0}, 1), api_device().full({2}, 1)), Error);
+}
+
+TEST(DeviceTransforms, ConvolutionsOfBatchesAndTheirGradients) {
+  const Tensor a = variable(sin(api_device().arange(2 * 7 * 9).reshape({2, 7, 9})));
+  const Tensor b = variable(cos(api_device().arange(12).reshape({3, 4}) * 1.3));
+  const Tensor direct = convolve(a, b, "same", "direct");
+  const Tensor by_fft = convolve(a, b, "same", "fft");
+  EXPECT_EQ(direct.shape(), (Shape{2, 7, 9}));
+  EXPECT_TRUE(allclose(direct, by_fft, 1e-4, 1e-4));
+  const Tensor weights = sin(api_device().arange(2 * 7 * 9).reshape({2, 7, 9}) * 0.7);
+  const auto d = grad(sum(direct * weights), {a, b});
+  const auto e = grad(sum(by_fft * weights), {a, b});
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(allclose(d[i], e[i], 1e-4, 1e-4)) << i;
+  }
+  EXPECT_EQ(convolve(a.to(DType::f16), b.to(DType::f16), "full", "fft").dtype(), DType::f16);
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -25,6 +25,20 @@ Tensor row(const std::vector<T>& values) {
   return api_device().tensor({values.size()}, values);
 }
 
+TEST(DeviceTypes, ProductsHaveTheTypeThatBothMake) {
+  const Tensor wide = api_device().tensor({1, 2}, Floats{1, 2049});
+  const Tensor ones = api_device().tensor({2, 1}, Floats{1, 1});
+  const auto type_of = [&](DType a, DType b) { return matmul(wide.to(a), ones.to(b)).dtype(); };
+  EXPECT_EQ(type_of(DType::f16, DType::f32), DType::f32);
+  EXPECT_EQ(type_of(DType::f32, DType::f16), DType::f32);
+  EXPECT_EQ(type_of(DType::f16, DType::bf16), DType::f32);
+  EXPECT_EQ(type_of(DType::bf16, DType::bf16), DType::bf16);
+  EXPECT_EQ(type_of(DType::f16, DType::i8), DType::f16);
+  // 2049 + 1 has too many digits for f16 in one operand, not in the result.
+  EXPECT_EQ(matmul(ones.to(DType::f16).transpose(), wide.transpose()).item(), 2050);
+  EXPECT_EQ(matmul(wide, ones.to(DType::f16), {.dtype = DType::f16}).dtype(), DType::f16);
+}
+
 TEST(DeviceTypes, BooleansComeFromQuestionsAndAnswerThem) {
   const Tensor a = row(Floats{1, 2, 3, NAN});
   const Tensor b = row(Floats{1, 3, 2, NAN});
@@ -109,6 +123,8 @@ TEST(DeviceTypes, LongIntegersAreComputedInTwoWords) {
   EXPECT_EQ(row(Floats{0x1p40F, -1.5F}).to(DType::i64).to_vector<std::int64_t>(),
             (Longs{1LL << 40, -1}));
   EXPECT_EQ(a.to(DType::i32).to_vector<std::int32_t>(), (Ints{-1, 0, 0, -3, 0}));
+  EXPECT_EQ(a.to_string(),
+            "i64[5] [9223372036854775807, -9223372036854775808, 1099511627776, -3, 0]");
   EXPECT_EQ(sum(a).item<std::int64_t>(), -1 + (1LL << 40) - 3);
   EXPECT_EQ(max(a.reshape({1, 5}), {1}).to_vector<std::int64_t>(), (Longs{most}));
   EXPECT_EQ(argmax(a).item<std::int32_t>(), 0);
@@ -120,6 +136,54 @@ TEST(DeviceTypes, LongIntegersAreComputedInTwoWords) {
             (Longs{(1LL << 31) - 1, -1, 2, -2, 0}));
   EXPECT_EQ(floor_divide(a, row(Longs{10, 10, -7, 2, 5})).to_vector<std::int64_t>(),
             (Longs{most / 10, least / 10 - 1, -((1LL << 40) / 7) - 1, -2, 0}));
+}
+
+TEST(DeviceTypes, FloatsStopAtTheRangeOfIntegers) {
+  const Floats values{NAN, 1e10F, -1e10F, 2147483648.0F, 4294967296.0F, 300, -300, 40000, -1.9F};
+  const Tensor x = row(values);
+  constexpr std::int32_t high = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t low = std::numeric_limits<std::int32_t>::min();
+  EXPECT_EQ(x.to(DType::i32).to_vector<std::int32_t>(),
+            (Ints{0, high, low, high, high, 300, -300, 40000, -1}));
+  EXPECT_EQ(
+      x.to(DType::u32).to_vector<std::uint32_t>(),
+      (std::vector<std::uint32_t>{0, 4294967295U, 0, 2147483648U, 4294967295U, 300, 0, 40000, 0}));
+  EXPECT_EQ(x.to(DType::i8).to_vector<std::int8_t>(),
+            (std::vector<std::int8_t>{0, 127, -128, 127, 127, 127, -128, 127, -1}));
+  EXPECT_EQ(x.to(DType::u8).to_vector<std::uint8_t>(),
+            (Bytes{0, 255, 0, 255, 255, 255, 0, 255, 0}));
+  // A matrix that lies the other way round is copied by a kernel of its own.
+  Floats many(64 * 64);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = values[i % values.size()];
+  const Tensor turned = api_device().tensor({64, 64}, many).transpose().to(DType::i16);
+  const std::vector<std::int16_t> expected{0, 32767, -32768, 32767, 32767, 300, -300, 32767, -1};
+  const auto got = turned.transpose().to_vector<std::int16_t>();
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], expected[i % expected.size()]);
+}
+
+TEST(DeviceTypes, MatricesOfIntegersAreMultiplied) {
+  const Tensor a = row(Ints{1, 2, 3, 65536, 5, 6}).reshape({2, 3});
+  EXPECT_EQ(matmul(a, a.transpose()).to_vector<std::int32_t>(), (Ints{14, 65564, 65564, 61}));
+  const Tensor b = row(Longs{1LL << 40, 1, 2, 3}).reshape({2, 1, 2, 1});
+  EXPECT_EQ(matmul(b, row(Longs{2, -1}).reshape({1, 2})).to_vector<std::int64_t>(),
+            (Longs{1LL << 41, -(1LL << 40), 2, -1, 4, -2, 6, -3}));
+  EXPECT_EQ(matmul(row(Bytes{200, 2}).reshape({1, 2}), row(Bytes{2, 3}).reshape({2, 1}))
+                .to_vector<std::uint8_t>(),
+            (Bytes{150}));
+  EXPECT_EQ(matmul(a, row(Floats{0.5F, 1, 0}).reshape({3, 1})).to_vector(), (Floats{2.5F, 32773}));
+  EXPECT_THROW((void)matmul(a, a), Error);
+}
+
+TEST(DeviceTypes, LimitsAreThoseOfTheType) {
+  const Tensor u = row(std::vector<std::uint32_t>{0, 3000000000U});
+  EXPECT_EQ(clip(u, 1, {}).to_vector<std::uint32_t>(),
+            (std::vector<std::uint32_t>{1, 3000000000U}));
+  EXPECT_EQ(clip(row(Longs{least, most}), {}, 5).to_vector<std::int64_t>(), (Longs{least, 5}));
+  EXPECT_EQ(clip(row(Longs{least, most}), -7, {}).to_vector<std::int64_t>(), (Longs{-7, most}));
+  EXPECT_EQ(clip(row(Ints{0, 2, 9}), 0.5, 2.5).to_vector(), (Floats{0.5F, 2, 2.5F}));
+  // An index of 64 bits that does not fit into 32 lies outside, too.
+  EXPECT_EQ(take(row(Floats{1, 2}), row(Longs{(1LL << 32) + 1, -1, 0})).to_vector(),
+            (Floats{0, 2, 1}));
 }
 
 TEST(DeviceTypes, NarrowAndLongElementsAreMovedAndSorted) {

@@ -18,8 +18,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Goes round for so long that nobody waits for it, but not for ever: it cannot be taken off a GPU. The loop depends on memory, so
-/// that no compiler works it out.
+/// Goes round for so long that nobody waits for it, but not for ever: it cannot be taken off a GPU.
+/// The loop depends on memory, so that no compiler works it out.
 Kernel endless(const Device& device) {
   return device.kernel({.wgsl = R"(
 @group(0) @binding(0) var<storage, read_write> state: array<u32>;

@@ -124,6 +124,8 @@ TEST(DeviceWrongResults, GradientsAtZeroes) {
   expect_same(derived(two, prod(two)), {0, 0, 0}, "prod with two 0");
   const Tensor none = row({3, 2, 4});
   expect_same(derived(none, prod(none)), {8, 12, 6}, "prod");
+  const Tensor limits = row({-1, 0, 0.5F, 1, 2});
+  expect_same(derived(limits, clamp(limits, 0, 1)), {0, 1, 1, 1, 0}, "clamp at its limits");
 }
 
 TEST(DeviceWrongResults, NanIsLargerAndSmallerThanEveryNumber) {
@@ -182,6 +184,9 @@ TEST(DeviceWrongResults, WhatHasNoResultIsAnError) {
   EXPECT_EQ(sum(none, {0}).to_vector(), (Floats{0, 0, 0}));
   EXPECT_EQ(prod(none).item(), 1.0F);
   EXPECT_THROW((void)sum(device.full({2, 2}, 1), {0, 0}), Error);
+  EXPECT_THROW((void)pad(none, {~0ULL, 0}, {2, 0}), Error);
+  EXPECT_THROW((void)pad(none, {~0ULL, 0}, {2, 0}, Edge::circular), Error);
+  EXPECT_EQ(roll(row({1, 2, 3}), {(1LL << 40) + 1}).to_vector(), (Floats{2, 3, 1}));
   EXPECT_THROW((void)device.full({2}, 300, DType::u8), Error);
   EXPECT_THROW((void)device.full({2}, -1, DType::u32), Error);
   EXPECT_THROW((void)device.full({2}, nan, DType::i32), Error);
@@ -198,6 +203,53 @@ TEST(DeviceWrongResults, WhatHasNoResultIsAnError) {
     return {std::vector<Tensor>{}, {{variable_one, in[0]}}};
   });
   EXPECT_THROW((void)updates.one({device.full({1}, 2)}), Error);
+}
+
+TEST(DeviceWrongResults, EveryTypeWorksOrIsRefusedWhereItIsWritten) {
+  using Call = std::function<Tensor(const Tensor&)>;
+  const Tensor index = api_device().tensor({2}, Ints{1, 0});
+  const std::vector<std::pair<std::string, Call>> calls{
+      {"sort", [](const Tensor& x) { return sort(x).values; }},
+      {"argsort", [](const Tensor& x) { return argsort(x); }},
+      {"top_k", [](const Tensor& x) { return top_k(x, 2).values; }},
+      {"sum", [](const Tensor& x) { return sum(x); }},
+      {"mean", [](const Tensor& x) { return mean(x); }},
+      {"prod", [](const Tensor& x) { return prod(x); }},
+      {"max", [](const Tensor& x) { return max(x); }},
+      {"min", [](const Tensor& x) { return min(x, {0}); }},
+      {"argmax", [](const Tensor& x) { return argmax(x); }},
+      {"gather", [&](const Tensor& x) { return gather(x, index, 0); }},
+      {"take", [&](const Tensor& x) { return take(x, index, 0); }},
+      {"roll", [](const Tensor& x) { return roll(x, {1}); }},
+      {"flip", [](const Tensor& x) { return flip(x); }},
+      {"tril", [](const Tensor& x) { return tril(x.reshape({2, 2})); }},
+      {"pad", [](const Tensor& x) { return pad(x, {1}, {2}, 1); }},
+      {"cumsum", [](const Tensor& x) { return cumsum(x, 0); }},
+      {"cummax", [](const Tensor& x) { return cummax(x, 0); }},
+      {"concat", [](const Tensor& x) { return concat({x, x}, 0); }},
+      {"where", [](const Tensor& x) { return where(equal(x, x), x, x); }},
+      {"softmax", [](const Tensor& x) { return softmax(x); }},
+      {"matmul", [](const Tensor& x) { return matmul(x.reshape({2, 2}), x.reshape({2, 2})); }},
+  };
+  for (const DType type : all_dtypes) {
+    const Tensor x = row({1, 0, 1, 1}).to(type);
+    for (const auto& [name, call] : calls) {
+      Tensor y;
+      try {
+        y = call(x);
+      } catch (const Error& error) {
+        // In the words of whoever called it.
+        EXPECT_TRUE(std::string_view(error.what()).contains(name)) << error.what();
+        EXPECT_TRUE(std::string_view(error.what()).contains(weft::name(type))) << error.what();
+        continue;
+      }
+      try {
+        y.eval();
+      } catch (const Error& error) {
+        ADD_FAILURE() << name << " of " << weft::name(type) << " fails late: " << error.what();
+      }
+    }
+  }
 }
 
 TEST(DeviceWrongResults, KernelsDoNotChangeWhatWasWrittenBefore) {

@@ -91,6 +91,35 @@ TEST_F(FaultCApi, WhatIsKeptComesBack) {
   for (weft_tensor made : {copied, asked_for, gone}) weft_tensor_free(made);
 }
 
+TEST_F(FaultCApi, TensorsFromDataComeBackByThemselves) {
+  ASSERT_EQ(weft_device_recover_automatically(device), WEFT_OK) << weft_last_error();
+  weft_tensor numbers = tensor({1, 2});
+  const std::int64_t shape = 2;
+  const std::array<std::uint8_t, 2> bytes{0, 7};
+  weft_tensor truths = nullptr;
+  ASSERT_EQ(weft_tensor_from_data(device, WEFT_BOOL, 1, &shape, bytes.data(), 2, &truths), WEFT_OK)
+      << weft_last_error();
+  for (int i = 0; i < 3; ++i) {
+    gpu::set_faults({.kind = i == 0   ? "submit"
+                             : i == 1 ? "map"
+                                      : "buffer",
+                     .number = 1,
+                     .lose = true});
+    weft_tensor made = tensor({3, 4});  // while the device goes, too
+    weft_tensor doubled = nullptr;
+    ASSERT_EQ(weft_tensor_add(numbers, numbers, &doubled), WEFT_OK) << weft_last_error();
+    EXPECT_EQ(read(numbers), (std::array<float, 2>{1, 2}));
+    EXPECT_EQ(read(truths), (std::array<float, 2>{0, 1}));
+    EXPECT_EQ(read(made), (std::array<float, 2>{3, 4}));
+    EXPECT_EQ(read(doubled), (std::array<float, 2>{2, 4}));
+    gpu::set_faults({});
+    weft_tensor_free(made);
+    weft_tensor_free(doubled);
+  }
+  weft_tensor_free(numbers);
+  weft_tensor_free(truths);
+}
+
 TEST_F(FaultCApi, KernelsOfOnesOwnAreCompiledAgain) {
   const bool writes[] = {true};
   weft_kernel_source source{};

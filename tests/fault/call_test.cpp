@@ -8,7 +8,8 @@
 #include "graph/node.hpp"
 #include "scenarios.hpp"
 
-// "The Nth call fails", for every N: an error with a sentence, nothing leaked, and the next attempt right.
+// "The Nth call fails", for every N: an error with a sentence, nothing leaked, and the next attempt
+// right.
 
 namespace weft::test {
 namespace {
@@ -80,7 +81,8 @@ Counts sweep(const std::function<Scenario()>& make, std::string_view kind, bool 
     if (before != 0 && !fresh) {
       EXPECT_EQ(now, before) << "bytes on the device";
     }
-    // After the first failure memory between operations is in buffers of its own, so the second is what to compare with.
+    // After the first failure memory between operations is in buffers of its own, so the second is
+    // what to compare with.
     before = now;
   }
   return counts;
@@ -116,6 +118,8 @@ TEST_P(FaultCalls, TrainingStandsEach) {
   report({{"training", sweep(training, GetParam(), false, 6)},
           {"first training", sweep(training, GetParam(), true, 4)}});
 }
+
+TEST_P(FaultCalls, ModelsStandEach) { report({{"models", sweep(models, GetParam(), false, 6)}}); }
 
 TEST_P(FaultCalls, LoadingStandsEach) {
   const TemporaryFolder folder;

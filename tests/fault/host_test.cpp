@@ -8,12 +8,13 @@
 #include "graph/node.hpp"
 #include "scenarios.hpp"
 
-// The host's memory ends at the Nth allocation, for every N: an exception, and the next attempt right.
+// The host's memory ends at the Nth allocation, for every N: an exception, and the next attempt
+// right.
 
 namespace {
 
-// Counted are allocations that Weft's own code asks for, not those inside of Dawn and the driver, which end the process when they
-// get none. (Those of the standard library's templates are Weft's.)
+// Counted are allocations that Weft's own code asks for, not those inside of Dawn and the driver,
+// which end the process when they get none. (Those of the standard library's templates are Weft's.)
 thread_local bool counting = false;
 thread_local std::uint64_t counted = 0;
 thread_local std::uint64_t fail_at = 0;
@@ -84,6 +85,8 @@ void sweep(const Scenario& scenario, std::uint64_t most) {
 
 TEST(FaultHost, InferenceStandsEveryAllocation) { sweep(inference(), 60); }
 TEST(FaultHost, TrainingStandsEveryAllocation) { sweep(training(), 60); }
+TEST(FaultHost, CompilingStandsEveryAllocation) { sweep(compiling(), 40); }
+TEST(FaultHost, ModelsStandEveryAllocation) { sweep(models(), 60); }
 
 TEST(FaultHost, LoadingStandsEveryAllocation) {
   const std::filesystem::path folder =

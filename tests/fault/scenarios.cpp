@@ -4,6 +4,10 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <future>
+#include <weft/onnx.hpp>
+
+#include "../onnx/bytes.hpp"
 
 namespace weft::test {
 namespace {
@@ -73,6 +77,95 @@ Scenario training() {
           [w, v] {
             keep(w);
             keep(v);
+          }};
+}
+
+Scenario compiling() {
+  Device device;
+  const Tensor weights = device.tensor({16, 16}, ramp(256, 0.02F));
+  auto texts = std::make_shared<std::uint64_t>(0);
+  return {"compiling", device,
+          [device, weights, texts] {
+            const Compiled fresh = compile([weights](const std::vector<Tensor>& in) -> Outputs {
+              return relu(matmul(in[0], weights)) + in[0];
+            });
+            const Tensor x = device.tensor({4, 16}, ramp(64, 0.05F));
+            std::vector<float> all;
+            append(all, fresh.one({x}));
+            // The number in front of the text makes it one that no cache has.
+            const Kernel kernel = device.kernel(
+                {.wgsl = "// " + std::to_string(::getpid()) + "." + std::to_string(++*texts) + R"(
+@group(0) @binding(0) var<storage, read_write> y: array<f32>;
+@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) { y[i] += f32(i); })",
+                 .label = "new",
+                 .writes = {true}});
+            const Tensor y = device.tensor({4}, ramp(4, 1));
+            kernel.run({y}, {1, 1, 1});
+            append(all, y);
+            return all;
+          },
+          [weights] { keep(weights); }};
+}
+
+Scenario uploading() {
+  Device device;
+  return {"uploading", device, [device] {
+            std::vector<float> all;
+            for (const std::size_t count : {3, 1'000, 70'000, 400'000}) {
+              const Tensor x = device.tensor({count}, ramp(count, 0.01F));
+              append(all, x.slice(0, count - 3, 3) * 2);
+            }
+            return all;
+          }};
+}
+
+Scenario reading() {
+  Device device;
+  std::vector<Tensor> all;
+  for (const std::size_t count : {5, 3'000, 300'000}) {
+    all.push_back(device.tensor({count}, ramp(count, 0.01F)));
+  }
+  return {"reading", device,
+          [all] {
+            std::vector<float> values;
+            for (const Tensor& x : all) append(values, x);
+            return values;
+          },
+          [all] {
+            for (const Tensor& x : all) keep(x);
+          }};
+}
+
+Scenario threads() {
+  Scenario one = inference();
+  const auto run = one.run;
+  one.name = "threads";
+  one.run = [run] {
+    std::vector<std::future<std::vector<float>>> futures;
+    futures.reserve(4);
+    for (int i = 0; i < 4; ++i) futures.push_back(std::async(std::launch::async, run));
+    for (auto& future : futures) future.wait();
+    std::vector<float> all;
+    for (auto& future : futures) {
+      const std::vector<float> values = future.get();
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  };
+  return one;
+}
+
+Scenario models() {
+  Device device;
+  const std::string bytes = onnx_bytes::small_model();
+  const onnx::Model kept = onnx::load(device, onnx_bytes::bytes(bytes));
+  return {"models", device, [device, bytes, kept] {
+            const Tensor x = device.tensor({2, 2}, ramp(4, 0.5F));
+            const onnx::Model fresh = onnx::load(device, onnx_bytes::bytes(bytes));
+            std::vector<float> all;
+            append(all, kept.run({{"x", x}}).at("y"));
+            append(all, fresh.run({{"x", x}}).at("y"));
+            return all;
           }};
 }
 

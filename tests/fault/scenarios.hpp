@@ -8,7 +8,8 @@
 #include <vector>
 #include <weft/weft.hpp>
 
-// What is run with failing calls: each scenario holds a device and what lives on it, and can be run again and again.
+// What is run with failing calls: each scenario holds a device and what lives on it, and can be run
+// again and again.
 
 namespace weft::test {
 
@@ -26,8 +27,20 @@ struct Scenario {
 
 /// A compiled function that is called with new inputs.
 Scenario inference();
-/// One step of a small network: loss, gradients, updates of its variables, from the same values each time.
+/// One step of a small network: loss, gradients, updates of its variables, from the same values
+/// each time.
 Scenario training();
+/// A function that is compiled anew in every run, and a kernel whose text nobody has seen before.
+Scenario compiling();
+/// Tensors of several sizes that are made from values of the host.
+Scenario uploading();
+/// Tensors of several sizes that are read whole.
+Scenario reading();
+/// Four threads that call one compiled function at the same time.
+Scenario threads();
+/// A model in ONNX's format, which is kept (its weights come back by themselves), and one that is
+/// read anew in every run.
+Scenario models();
 /// Tensors of a file, as they come and added up.
 Scenario loading(const std::filesystem::path& folder);
 

@@ -219,6 +219,10 @@ constexpr std::array table{
     Target{"template", template_run, template_seeds},
     Target{"caps", caps_run, caps_seeds},
     Target{"onnx", onnx_run, onnx_seeds},
+    Target{"models", models_run, models_seeds},
+    Target{"programs", programs_run, program_seeds},
+    Target{"expressions", expressions_run, program_seeds},
+    Target{"c_calls", c_calls_run, c_calls_seeds},
 };
 
 }  // namespace

@@ -261,7 +261,8 @@ TEST_F(GgmlBackend, RefusesMemoryThatThereIsNot) {
 }
 
 TEST_F(GgmlBackend, FailsGraphsThatNeedMoreMemoryThanThereIs) {
-  // The left side is decoded to scratch that is 28 times as large and more than one buffer may have.
+  // The left side is decoded to scratch that is 28 times as large and more than one buffer may
+  // have.
   const std::size_t most = ggml_backend_buft_get_max_size(ggml_backend_dev_buffer_type(device_));
   const auto rows = static_cast<std::int64_t>(most / (4096 * sizeof(float))) + 1;
   ggml_tensor* left = ggml_new_tensor_2d(context_.get(), GGML_TYPE_Q1_0, 4096, rows);
@@ -349,7 +350,8 @@ TEST_F(GgmlBackend, ServesSeveralThreads) {
   }
 }
 
-/// llama.cpp's loader asks this way whether the device can read the factors of rotations: without any parameter.
+/// llama.cpp's loader asks this way whether the device can read the factors of rotations: without
+/// any parameter.
 TEST_F(GgmlBackend, TakesFactorsOfRotationsWhoseParametersAreNotKnown) {
   ggml_context* context = context_.get();
   ggml_tensor* x = ggml_new_tensor_3d(context, GGML_TYPE_F32, 64, 4, 512);
@@ -358,6 +360,27 @@ TEST_F(GgmlBackend, TakesFactorsOfRotationsWhoseParametersAreNotKnown) {
     ggml_tensor* weight = ggml_new_tensor_1d(context, GGML_TYPE_F32, factors);
     ggml_tensor* probe = ggml_rope_ext(context, x, positions, weight, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     EXPECT_TRUE(ggml_backend_dev_supports_op(device_, probe)) << factors;
+  }
+}
+
+/// Answers are kept: another type, extent, parameter or overlap of the same op is another question.
+TEST_F(GgmlBackend, AnswersAreThoseOfTheOpThatIsAskedFor) {
+  ggml_context* context = context_.get();
+  ggml_tensor* x = ggml_new_tensor_2d(context, GGML_TYPE_F32, 64, 4);
+  ggml_tensor* sum = ggml_add(context, x, ggml_new_tensor_2d(context, GGML_TYPE_F32, 64, 4));
+  ggml_tensor* glu = ggml_glu(context, x, GGML_GLU_OP_SWIGLU, false);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(ggml_backend_dev_supports_op(device_, sum));
+    EXPECT_TRUE(ggml_backend_dev_supports_op(device_, glu));
+    sum->src[1]->type = GGML_TYPE_F64;
+    EXPECT_FALSE(ggml_backend_dev_supports_op(device_, sum));
+    sum->src[1]->type = GGML_TYPE_F32;
+    sum->src[1]->ne[0] = 3;
+    EXPECT_FALSE(ggml_backend_dev_supports_op(device_, sum));
+    sum->src[1]->ne[0] = 64;
+    glu->op_params[0] = GGML_GLU_OP_COUNT;
+    EXPECT_FALSE(ggml_backend_dev_supports_op(device_, glu));
+    glu->op_params[0] = GGML_GLU_OP_SWIGLU;
   }
 }
 

@@ -8,7 +8,8 @@
 
 namespace weft::test {
 
-/// Loads ggml's CPU backend and the plug-in, once, and collects the log. The plug-in offers the adapter three times.
+/// Loads ggml's CPU backend and the plug-in, once, and collects the log. The plug-in offers the
+/// adapter three times.
 void load_backends();
 
 /// Device `number` of the plug-in; fails the test when there is none.

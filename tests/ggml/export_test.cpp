@@ -1,4 +1,5 @@
-// Models as `weft train` exports them, in llama.cpp: it must see the same tokens and compute the same logits.
+// Models as `weft train` exports them, in llama.cpp: it must see the same tokens and compute the
+// same logits.
 #include <gtest/gtest.h>
 #include <llama.h>
 
@@ -138,8 +139,8 @@ std::string utf8(std::uint32_t point) {
   return {static_cast<char>(0xf0U | point >> 18U), tail(12), tail(6), tail(0)};
 }
 
-/// A line for the ends of every run of code points, their neighbours, and some others: the character behind a letter and
-/// behind a digit.
+/// A line for the ends of every run of code points, their neighbours, and some others: the
+/// character behind a letter and behind a digit.
 std::vector<std::string> character_lines() {
   std::vector<std::string> lines;
   const auto add = [&lines](std::uint32_t point) {
@@ -159,8 +160,9 @@ std::vector<std::string> character_lines() {
   return lines;
 }
 
-/// The vocabulary has tokens of "x" or "1" with the first byte of the next character; they are found where the two are
-/// in one piece only. So a character whose kind is another one here than there gives other tokens.
+/// The vocabulary has tokens of "x" or "1" with the first byte of the next character; they are
+/// found where the two are in one piece only. So a character whose kind is another one here than
+/// there gives other tokens.
 TEST(GgmlTokenizer, CharactersHaveTheSameKinds) {
   load_backends();
   const std::vector<std::string> lines = character_lines();

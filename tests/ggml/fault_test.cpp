@@ -1,5 +1,6 @@
-// llama.cpp over a plug-in whose calls of WebGPU fail by order: a decode with the first, second, … call failing, and devices that are
-// lost in the middle of a text. In a process of its own, which loads that plug-in.
+// llama.cpp over a plug-in whose calls of WebGPU fail by order: a decode with the first, second, …
+// call failing, and devices that are lost in the middle of a text. In a process of its own, which
+// loads that plug-in.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <llama.h>
@@ -106,7 +107,8 @@ class GgmlFault : public testing::Test {
     fs::remove(model);
   }
 
-  /// Each of a sample of calls fails, or loses the device: an error, nothing leaked, and what comes next is right.
+  /// Each of a sample of calls fails, or loses the device: an error, nothing leaked, and what comes
+  /// next is right.
   void sweep(const char* kind, bool lose, std::uint64_t most) {
     Decoder decoder(model);
     ASSERT_TRUE(decoder.ready()) << captured_log();

@@ -120,7 +120,8 @@ class GgmlFusion : public testing::Test {
     return values;
   }
 
-  /// Queries, keys and values of `tokens` tokens: q and k rotated, k and v written to rows 3, 4, … of caches.
+  /// Queries, keys and values of `tokens` tokens: q and k rotated, k and v written to rows 3, 4, …
+  /// of caches.
   struct Attention {
     ggml_tensor* q;
     ggml_tensor* k;

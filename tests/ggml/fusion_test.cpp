@@ -1,4 +1,5 @@
-// Nodes that the plug-in computes together: that it does, and that the results are those of ggml's CPU backend.
+// Nodes that the plug-in computes together: that it does, and that the results are those of ggml's
+// CPU backend.
 #include "fusion_fixture.hpp"
 
 namespace weft::test {
@@ -175,7 +176,8 @@ TEST_F(GgmlFusion, ChoosesExperts) {
   check(6, {weights, bias}, 1e-7);
 }
 
-/// The routers of other models: scores by sigmoids that a bias moves only for the choice, and a softmax of what was chosen.
+/// The routers of other models: scores by sigmoids that a bias moves only for the choice, and a
+/// softmax of what was chosen.
 TEST_F(GgmlFusion, ChoosesExpertsByOtherScores) {
   ggml_context* context = context_.get();
   std::vector<ggml_tensor*> results;

@@ -1,4 +1,5 @@
-// The plug-in and the ggml that it is loaded into: what it takes that ggml for, and which it refuses.
+// The plug-in and the ggml that it is loaded into: what it takes that ggml for, and which it
+// refuses.
 #include <ggml.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +53,8 @@ TEST(GgmlHost, TellsCardsApartByTheirPlaceOnTheBus) {
   fs::remove_all(bus);
 }
 
-/// What a program with another ggml is told; the first word is the API number of the plug-in, or "refused".
+/// What a program with another ggml is told; the first word is the API number of the plug-in, or
+/// "refused".
 std::string told(const std::string& kind) {
   return run_command(formatted("{} {} {} 2>&1", WEFT_FAKE_HOST, WEFT_PLUGIN, kind)).text;
 }

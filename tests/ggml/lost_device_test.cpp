@@ -1,4 +1,5 @@
-// The plug-in after its device was lost: what comes back, what must be written again, and what is said.
+// The plug-in after its device was lost: what comes back, what must be written again, and what is
+// said.
 #include <fcntl.h>
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -163,9 +164,37 @@ TEST_F(GgmlLost, WhatNoFileHasIsAnErrorUntilItIsWrittenAgain) {
   forget_log();
   for (int i = 0; i < 2; ++i) EXPECT_EQ(compute(), GGML_STATUS_FAILED) << "without weights";
   EXPECT_NE(captured_log().find("are gone"), std::string::npos) << captured_log();
+  EXPECT_NE(captured_log().find("WEFT_KEEP_WEIGHTS"), std::string::npos) << captured_log();
   ggml_backend_tensor_set(weights, values.data(), 0, ggml_nbytes(weights));
   EXPECT_EQ(compute(), GGML_STATUS_SUCCESS) << captured_log();
   EXPECT_EQ(result(), expected);
+}
+
+TEST_F(GgmlLost, WeightsThatWereNotMappedComeBackWhereCopiesAreKept) {
+  ::setenv("WEFT_KEEP_WEIGHTS", "1", 1);
+  // In two pieces, as a loader that reads a file into a small buffer writes them.
+  const std::size_t half = ggml_nbytes(weights) / 2;
+  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+  ggml_backend_tensor_set(weights, bytes, 0, half);
+  ggml_backend_tensor_set(weights, bytes + half, half, half);
+  ::unsetenv("WEFT_KEEP_WEIGHTS");
+  write_x();
+  ASSERT_EQ(compute(), GGML_STATUS_SUCCESS);
+  const std::vector<float> expected = result();
+  for (int i = 0; i < 2; ++i) {
+    lose();
+    EXPECT_EQ(compute(), GGML_STATUS_FAILED) << "the graph that was begun";
+    write_x();
+    ASSERT_EQ(compute(), GGML_STATUS_SUCCESS) << captured_log();
+    EXPECT_EQ(result(), expected);
+  }
+  // What is written later, and not kept, is not taken from the copy.
+  ggml_backend_tensor_set(weights, bytes, half, half);
+  lose();
+  EXPECT_EQ(compute(), GGML_STATUS_FAILED);
+  write_x();
+  EXPECT_EQ(compute(), GGML_STATUS_FAILED) << "half of them are gone";
+  EXPECT_NE(captured_log().find("WEFT_KEEP_WEIGHTS"), std::string::npos) << captured_log();
 }
 
 TEST_F(GgmlLost, AFileThatWasChangedDoesNotComeBack) {

@@ -1,4 +1,5 @@
-// Language models of several architectures with random weights: logits on the Weft device against ggml's CPU backend.
+// Language models of several architectures with random weights: logits on the Weft device against
+// ggml's CPU backend.
 #include <ggml-backend.h>
 #include <gtest/gtest.h>
 #include <llama.h>
@@ -23,11 +24,21 @@ struct Variant {
   std::string architecture;
   std::string type;
   bool flash_attention = false;
+  ggml_type cache = GGML_TYPE_F32;
 };
 
-/// A file that no other process uses: the tests run several times side by side, under different masks.
+/// A file that no other process uses: the tests run several times side by side, under different
+/// masks.
 std::filesystem::path temporary_model(const std::string& name) {
   return std::filesystem::path(testing::TempDir()) / formatted("weft-{}-{}.gguf", name, getpid());
+}
+
+/// Layers of both kinds, and one of the first kind again, where there are two kinds.
+ModelSpec model_of(const Variant& setup, bool decoded = false) {
+  return {.architecture = setup.architecture,
+          .type = setup.type,
+          .layers = setup.architecture == "lfm2" ? 3U : 2U,
+          .decoded = decoded};
 }
 
 class GgmlModels : public testing::TestWithParam<Variant> {};
@@ -36,24 +47,25 @@ TEST_P(GgmlModels, LogitsAgreeWithTheCpu) {
   const Variant& setup = GetParam();
   load_backends();
   const std::filesystem::path path = temporary_model(setup.architecture + "-" + setup.type);
-  const Status written = write_random_model(path, {setup.architecture, setup.type});
+  const Status written = write_random_model(path, model_of(setup));
   ASSERT_TRUE(written) << written.error().message;
 
-  const Transcript cpu = run_model(path, {}, {}, setup.flash_attention);
+  const Transcript cpu = run_model(path, {}, {}, setup.flash_attention, setup.cache);
   ASSERT_EQ(cpu.logits.size(), static_cast<std::size_t>(prompt_tokens + decoded_tokens));
   forget_log();
-  const Transcript weft = run_model(path, {weft_device(0)}, cpu.tokens, setup.flash_attention);
+  const Transcript weft =
+      run_model(path, {weft_device(0)}, cpu.tokens, setup.flash_attention, setup.cache);
   ASSERT_EQ(weft.logits.size(), cpu.logits.size());
   // The CPU looks the tokens up, as their vectors stay in the host; all the rest is the device's.
   EXPECT_TRUE(captured_log().contains(" splits = 2,")) << "part of the graph falls back to the CPU";
 
-  // The CPU rounds activations to 8 bits for quantized weights, as the device does where that is faster. The same weights
-  // as f32 show how much that is: over all tokens, the device may not be further away from them than the CPU.
+  // The CPU rounds activations to 8 bits for quantized weights, as the device does where that is
+  // faster. The same weights as f32 show how much that is: over all tokens, the device may not be
+  // further away from them than the CPU.
   Transcript exact = cpu;
   const bool quantized = setup.type != "f32";
   if (quantized) {
-    ASSERT_TRUE(write_random_model(
-        path, {.architecture = setup.architecture, .type = setup.type, .decoded = true}));
+    ASSERT_TRUE(write_random_model(path, model_of(setup, true)));
     exact = run_model(path, {}, cpu.tokens, setup.flash_attention);
     ASSERT_EQ(exact.logits.size(), weft.logits.size());
   }
@@ -115,7 +127,10 @@ TEST(GgmlModel, SplitsOverTwoDevices) {
 
 std::string setup_name(const testing::TestParamInfo<Variant>& info) {
   return formatted("{}_{}{}", info.param.architecture, info.param.type,
-                   info.param.flash_attention ? "_flash" : "");
+                   info.param.flash_attention ? "_flash" : "") +
+         (info.param.cache == GGML_TYPE_F32
+              ? ""
+              : formatted("_cache_{}", ggml_type_name(info.param.cache)));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GgmlModels,
@@ -125,6 +140,9 @@ INSTANTIATE_TEST_SUITE_P(All, GgmlModels,
                                          Variant{"gemma3", "f32"}, Variant{"gemma3", "q4_0", true},
                                          Variant{"phi3", "f32"}, Variant{"phi3", "q6_k"},
                                          Variant{"qwen3moe", "f32"}, Variant{"qwen3moe", "q4_0"},
+                                         Variant{"lfm2", "f32", true},
+                                         Variant{"lfm2", "q8_0", true, GGML_TYPE_Q8_0},
+                                         Variant{"lfm2", "q4_0", true, GGML_TYPE_Q4_0},
                                          Variant{"mamba", "f32"}, Variant{"mamba", "q8_0"},
                                          Variant{"rwkv7", "f32"}, Variant{"rwkv7", "q5_0"}),
                          setup_name);

@@ -34,13 +34,15 @@ struct Outcome {
 /// Runs a shell command; `text` is its output and its errors.
 Outcome run_command(const std::string& command);
 
-/// Runs a program and interrupts it as Ctrl-C does, once it has written something to its output. Errors go to `text` too.
+/// Runs a program and interrupts it as Ctrl-C does, once it has written something to its output.
+/// Errors go to `text` too.
 Outcome run_and_interrupt(std::vector<std::string> command);
 
 /// Runs a program whose output and errors are a terminal.
 Outcome run_on_terminal(std::vector<std::string> command);
 
-/// Runs a program and returns the most memory of its own that it had (pages of no file and shared with nobody).
+/// Runs a program and returns the most memory of its own that it had (pages of no file and shared
+/// with nobody).
 std::size_t peak_private_bytes(std::vector<std::string> command);
 
 }  // namespace weft::test

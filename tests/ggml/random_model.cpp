@@ -56,8 +56,8 @@ class Builder {
 
   /// A matrix of the model's type; values keep the size of what they are multiplied with.
   void matrix(const std::string& name, Extents shape) {
-    // As in trained models, what is added to the residual stream is smaller than the stream, which starts with values of
-    // size one.
+    // As in trained models, what is added to the residual stream is smaller than the stream, which
+    // starts with values of size one.
     const bool adds = name.contains("output.weight")
                           ? name != "output.weight"
                           : name.contains("_down") || name.contains("ssm_out") ||
@@ -276,14 +276,45 @@ void add_rwkv(Builder& model, const ModelSpec& spec) {
   }
 }
 
+/// Short convolutions and attention in turn.
+void add_lfm2(Builder& model, const ModelSpec& spec) {
+  constexpr std::uint64_t kernel = 3;
+  std::vector<std::int32_t> shared;  // heads of keys; a layer without them is a convolution
+  for (std::uint32_t i = 0; i < spec.layers; ++i)
+    shared.push_back(i % 2 == 0 ? 0 : static_cast<std::int32_t>(kv_heads));
+  model.set("lfm2.attention.head_count_kv", gguf::Array(shared));
+  model.number("attention.head_count", heads);
+  model.number("rope.dimension_count", head);
+  model.real("rope.freq_base", 10000);
+  model.number("shortconv.l_cache", kernel);
+  model.vector("token_embd_norm.weight", {width}, 1);
+  for (std::uint32_t i = 0; i < spec.layers; ++i) {
+    const std::string layer = formatted("blk.{}.", i);
+    if (shared[i] != 0) {
+      add_attention(model, layer, true, false);
+    } else {
+      model.vector(layer + "attn_norm.weight", {width}, 1);
+      model.vector(layer + "ffn_norm.weight", {width}, 1);
+      model.vector(layer + "shortconv.conv.weight", {kernel, width}, 0, 0.5F);
+      model.matrix(layer + "shortconv.in_proj.weight", {width, 3 * width});
+      model.matrix(layer + "shortconv.out_proj.weight", {width, width});
+    }
+    model.matrix(layer + "ffn_gate.weight", {width, hidden});
+    model.matrix(layer + "ffn_up.weight", {width, hidden});
+    model.matrix(layer + "ffn_down.weight", {hidden, width});
+  }
+}
+
 }  // namespace
 
 Status write_random_model(const std::filesystem::path& path, const ModelSpec& spec) {
   Builder model(spec);
   model.real("attention.layer_norm_rms_epsilon", 1e-5F);
   model.embeddings();
-  model.vector("output_norm.weight", {width}, 1);
-  if (spec.architecture == "mamba") {
+  if (spec.architecture != "lfm2") model.vector("output_norm.weight", {width}, 1);
+  if (spec.architecture == "lfm2") {
+    add_lfm2(model, spec);
+  } else if (spec.architecture == "mamba") {
     add_mamba(model, spec);
   } else if (spec.architecture == "rwkv7") {
     add_rwkv(model, spec);

@@ -10,8 +10,8 @@ namespace weft::test {
 
 /// A small language model with random weights.
 struct ModelSpec {
-  std::string
-      architecture;  ///< "llama", "qwen3", "gemma3", "phi3", "qwen3moe", "mamba" or "rwkv7".
+  std::string architecture;  ///< "llama", "qwen3", "gemma3", "phi3", "qwen3moe", "lfm2", "mamba" or
+                             ///< "rwkv7".
   std::string type = "f32";  ///< The type of the matrices: "f32", "f16", "q8_0", "q4_k", …
   std::uint32_t layers = 2;
   std::uint64_t seed = 1;

@@ -1,4 +1,5 @@
-// What test-backend-ops has no case of, against ggml's CPU backend: some ops, and tensors that no binding takes whole.
+// What test-backend-ops has no case of, against ggml's CPU backend: some ops, and tensors that no
+// binding takes whole.
 #include "fusion_fixture.hpp"
 
 namespace weft::test {
@@ -68,7 +69,8 @@ TEST_F(GgmlRest, GradientsOfColumnsAndPools) {
   check_all(results);
 }
 
-/// Tensors of more than a mebibyte, which is all that bindings take under one of the masks that the tests run with.
+/// Tensors of more than a mebibyte, which is all that bindings take under one of the masks that the
+/// tests run with.
 TEST_F(GgmlRest, TensorsPastOneBinding) {
   ggml_context* context = context_.get();
   std::vector<ggml_tensor*> results;

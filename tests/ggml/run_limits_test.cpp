@@ -1,4 +1,5 @@
-// `weft run` at its limits: odd files, outputs that take nothing, options out of range, variables that are missing.
+// `weft run` at its limits: odd files, outputs that take nothing, options out of range, variables
+// that are missing.
 #include <sys/stat.h>
 
 #include <cstdint>
@@ -105,7 +106,8 @@ TEST_F(GgmlRun, RefusesOptionsOutOfRange) {
   }
 }
 
-/// Views of one tensor that lie in one another are read while a result goes elsewhere into the same buffer.
+/// Views of one tensor that lie in one another are read while a result goes elsewhere into the same
+/// buffer.
 TEST_F(GgmlRun, GeneratesTheSameInSafeMode) {
   for (const char* architecture : {"qwen3moe", "mamba"}) {
     ASSERT_TRUE(write_random_model(model, {.architecture = architecture}));

@@ -21,7 +21,8 @@ llama_token best(const std::vector<float>& logits) {
 }
 
 Transcript run_model(const std::filesystem::path& path, std::vector<ggml_backend_dev_t> devices,
-                     const std::vector<llama_token>& forced, bool flash_attention) {
+                     const std::vector<llama_token>& forced, bool flash_attention,
+                     ggml_type cache) {
   Transcript run;
   const bool on_cpu = devices.empty();
   devices.push_back(nullptr);
@@ -37,7 +38,7 @@ Transcript run_model(const std::filesystem::path& path, std::vector<ggml_backend
   params.n_ctx = 256;
   params.n_batch = params.n_ubatch = 64;
   params.n_threads = params.n_threads_batch = 1;
-  params.type_k = params.type_v = GGML_TYPE_F32;  // So that only the device's arithmetic differs.
+  params.type_k = params.type_v = cache;  // f32: only the device's arithmetic differs
   params.offload_kqv = !on_cpu;
   params.op_offload = false;
   params.flash_attn_type =
@@ -47,7 +48,7 @@ Transcript run_model(const std::filesystem::path& path, std::vector<ggml_backend
     ADD_FAILURE() << "no context: " << captured_log();
     return run;
   }
-  const auto vocabulary =
+  const auto words =
       static_cast<std::size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model.get())));
   std::vector<llama_token> tokens;
   for (int i = 0; i < prompt_tokens; ++i) tokens.push_back(3 + ((i * 37) % 256));
@@ -63,7 +64,7 @@ Transcript run_model(const std::filesystem::path& path, std::vector<ggml_backend
     }
     for (std::int32_t i = 0; i < batch.n_tokens; ++i) {
       const float* logits = llama_get_logits_ith(context.get(), i);
-      run.logits.emplace_back(logits, logits + vocabulary);
+      run.logits.emplace_back(logits, logits + words);
     }
     tokens = {step < forced.size() ? forced[step] : best(run.logits.back())};
     run.tokens.push_back(tokens.front());

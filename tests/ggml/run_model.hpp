@@ -20,9 +20,11 @@ struct Transcript {
 /// The most likely token.
 llama_token best(const std::vector<float>& logits);
 
-/// Runs a model on the given devices (none: the CPU). Follows `forced` tokens where there are some, else its own choice.
+/// Runs a model on the given devices (none: the CPU). Follows `forced` tokens where there are some,
+/// else its own choice.
 Transcript run_model(const std::filesystem::path& path, std::vector<ggml_backend_dev_t> devices,
-                     const std::vector<llama_token>& forced, bool flash_attention);
+                     const std::vector<llama_token>& forced, bool flash_attention,
+                     ggml_type cache = GGML_TYPE_F32);
 
 /// The mean square of the error over the mean square of what is wanted.
 double nmse(const std::vector<float>& got, const std::vector<float>& wanted);

@@ -29,7 +29,8 @@ TEST_F(GgmlRun, GeneratesTheTextOfTheCpu) {
   EXPECT_EQ(text_of("-p Hello -n 12 --temp 0 --device 0,0"), first) << "on two devices";
 }
 
-/// Processor time of all commands so far, which other programs of the machine do not change as they change the clock's.
+/// Processor time of all commands so far, which other programs of the machine do not change as they
+/// change the clock's.
 double seconds_of_commands() {
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);
@@ -39,7 +40,8 @@ double seconds_of_commands() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// On two cores it starts in seconds and writes at least 10 tokens a second: here with the work of one core.
+/// On two cores it starts in seconds and writes at least 10 tokens a second: here with the work of
+/// one core.
 TEST_F(GgmlRun, WritesWithTheBuiltInModel) {
   const auto seconds = [](int tokens) {
     const double before = seconds_of_commands();
@@ -137,7 +139,8 @@ TEST_F(GgmlRun, StopsCleanlyWhenInterrupted) {
 }
 
 TEST_F(GgmlRun, TakesContextsOfAnySize) {
-  // llama.cpp makes at least 256 tokens of it; the prompt has more than one, and the model was trained for 512.
+  // llama.cpp makes at least 256 tokens of it; the prompt has more than one, and the model was
+  // trained for 512.
   const std::string wanted = on_cpu("-p Hello -n 12 --temp 0");
   EXPECT_EQ(on_cpu("-p Hello -n 12 --temp 0 -c 1"), wanted);
   const auto all = [this](int context) {
@@ -183,8 +186,8 @@ TEST_F(GgmlRun, ReportsWhatDoesNotWorkInOneLine) {
   }
 }
 
-/// The weights lie in the file's pages and on the device, which is shared memory for the software adapter; beyond that there
-/// is a staging buffer, however large the model is.
+/// The weights lie in the file's pages and on the device, which is shared memory for the software
+/// adapter; beyond that there is a staging buffer, however large the model is.
 TEST_F(GgmlRun, LoadsWithoutACopyOfTheWeights) {
   const auto peak = [this] {
     return peak_private_bytes({WEFT_PROGRAM, "run", "-m", model.string(), "-p", "x", "-n", "1"});

@@ -1,4 +1,5 @@
-// Language models as programs use them (src/llm): conversations that are kept, full contexts, embeddings. The built-in model.
+// Language models as programs use them (src/llm): conversations that are kept, full contexts,
+// embeddings. The built-in model.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -14,7 +14,8 @@
 #include "formats/mapped_file.hpp"
 #include "onnx/model.hpp"
 
-// Runs the conformance tests of ONNX (Debian's libonnx-testdata): folders with a model, inputs, and the results that it must have.
+// Runs the conformance tests of ONNX (Debian's libonnx-testdata): folders with a model, inputs, and
+// the results that it must have.
 
 namespace {
 
@@ -64,7 +65,8 @@ Value read_value(const fs::path& path, const std::string& kind) {
 }
 
 /// Why a result is not what it must be; empty if it is.
-/// Sums of many numbers (`sums`) may also be off by a part of the largest result, where terms cancel each other.
+/// Sums of many numbers (`sums`) may also be off by a part of the largest result, where terms
+/// cancel each other.
 std::string difference(const Value& is, const Value& must, double rtol, bool sums = false) {
   if (is.exists() != must.exists() || is.is_sequence() != must.is_sequence())
     return formatted("{} in place of {}", describe(is), describe(must));

@@ -232,6 +232,23 @@ def test_half_sums() -> None:
     assert float(total) == 2500 and float(mean) == 0.125, (total, mean)
 
 
+def test_half_reductions() -> None:
+    """Against doubles, within the last digit of f16."""
+    nodes = [node("ReduceSum", ["x", "axes"], ["sum"]), node("ReduceMean", ["x", "axes"], ["mean"]), node("ReduceL2", ["x", "axes"], ["length"]),
+             node("Softmax", ["x"], ["share"], attribute("axis", -1)), node("LayerNormalization", ["x", "w"], ["norm"], attribute("axis", -1))]
+    results = ["sum", "mean", "length", "share", "norm"]
+    whole = model(graph(nodes, [port("x", HALF, ["n", 5000])], [port(one, HALF, None) for one in results],
+                        [tensor("axes", np.array([1])), tensor("w", np.ones(5000, np.float16))]))
+    x = RANDOM.standard_normal((3, 5000)).astype(np.float16)
+    exact = x.astype(np.float64)
+    powers = np.exp(exact)
+    must = [exact.sum(1, keepdims=True), exact.mean(1, keepdims=True), np.sqrt((exact**2).sum(1, keepdims=True)), powers / powers.sum(1, keepdims=True),
+            (exact - exact.mean(1, keepdims=True)) / np.sqrt(exact.var(1, keepdims=True) + 1e-5)]
+    for name, got, right in zip(results, on_weft(whole).run(None, {"x": x}), must, strict=True):
+        error = np.abs(got.astype(np.float64) - right) / np.maximum(np.abs(right), 2.0**-14)
+        assert got.dtype == np.float16 and error.max() < 2.0**-10, (name, error.max())
+
+
 def test_large() -> None:
     """Tensors of 4 MB, which are past one binding where test_small_bindings calls it."""
     nodes = [node("Softmax", ["x"], ["s"], attribute("axis", -1)), node("LayerNormalization", ["x", "w"], ["n"], attribute("axis", -1)),

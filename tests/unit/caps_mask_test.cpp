@@ -128,5 +128,23 @@ TEST(Toggles, EveryRowSaysWhy) {
   }
 }
 
+TEST(CapsMask, MatricesOfOneKindAreLeft) {
+  Caps caps = full_caps();
+  caps.matrix_configs.push_back({MatrixType::f16, MatrixType::f16, 8, 8, 8});
+  const Result<Caps> halves = apply_caps_mask(caps, "matrices=f16-f16");
+  ASSERT_TRUE(halves);
+  ASSERT_EQ(halves->matrix_configs.size(), 1U);
+  EXPECT_EQ(halves->matrix_configs[0].result, MatrixType::f16);
+  const Result<Caps> none = apply_caps_mask(caps, "matrices=f32-f32");
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(none->subgroup_matrix);
+  for (const std::string_view bad :
+       {"matrices=f16", "matrices=f16-f64", "matrices=", "matrices=-"}) {
+    const Result<Caps> refused = apply_caps_mask(caps, bad);
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_TRUE(refused.error().message.contains("f16-f32")) << refused.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace weft

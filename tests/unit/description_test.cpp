@@ -1,4 +1,5 @@
-// description/*.toml, the kinds of the graph, the elementwise functions and the folders of src/ops say the same.
+// description/*.toml, the kinds of the graph, the elementwise functions and the folders of src/ops
+// say the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,8 +56,8 @@ TEST(Description, EveryDescribedKindExistsAndHasTheGradientThatIsPromised) {
 /// Forms that are chosen by options of other functions, and what only gradients and plans use.
 bool is_part(const ops::map::Function& function) {
   using ops::map::Family;
-  static const std::set<std::string_view> forms{"copy",       "div_scalar", "gelu_tanh",
-                                                "gelu_quick", "geglu_tanh", "geglu_quick"};
+  static const std::set<std::string_view> forms{
+      "copy", "div_scalar", "scalar_div", "gelu_tanh", "gelu_quick", "geglu_tanh", "geglu_quick"};
   return function.family == Family::backward || function.family == Family::source ||
          forms.contains(function.name);
 }
@@ -98,11 +99,13 @@ TEST(Description, EveryFolderWithCasesIsListed) {
 
 TEST(Description, ElementTypesAreThoseOfTheHeader) {
   ASSERT_EQ(described_types.size(), all_dtypes.size() + quantized_dtypes.size())
-      << "include/weft/dtype.hpp and description/types.toml do not have the same types.";
+      << "include/weft/dtypes.hpp is not what description/types.toml says; `tools/check_docs "
+         "--fix` "
+         "writes it.";
   for (std::size_t i = 0; i < described_types.size(); ++i) {
     const auto type = static_cast<DType>(i);
     const DescribedType& row = described_types[i];
-    EXPECT_EQ(name(type), row.name) << "Type " << i << " of include/weft/dtype.hpp is another one "
+    EXPECT_EQ(name(type), row.name) << "Type " << i << " of include/weft/dtypes.hpp is another one "
                                     << "than row " << i << " of description/types.toml.";
     EXPECT_EQ(block_elements(type), row.elements) << row.name;
     EXPECT_EQ(block_bytes(type), row.bytes) << row.name;

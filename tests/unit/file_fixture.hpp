@@ -44,7 +44,8 @@ inline std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// One of the ways in which files go bad: cut short, bytes changed, a number replaced by an extreme one, a part doubled.
+/// One of the ways in which files go bad: cut short, bytes changed, a number replaced by an extreme
+/// one, a part doubled.
 inline std::vector<std::byte> damage(std::vector<std::byte> bytes, std::mt19937_64& random) {
   const auto below = [&](std::size_t limit) { return random() % limit; };
   switch (below(4)) {

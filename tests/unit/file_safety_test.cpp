@@ -173,7 +173,8 @@ TEST(FileSafety, ManyTensorsOpenInLinearTime) {
   (void)seconds_for(100);
   const double few = seconds_for(2'500);
   const double many = seconds_for(20'000);
-  // Eight times as many; quadratic would take 64 times as long. Other processes may take their share.
+  // Eight times as many; quadratic would take 64 times as long. Other processes may take their
+  // share.
   EXPECT_LT(many, 30 * few + 0.2) << few << " s for 2,500";
 }
 

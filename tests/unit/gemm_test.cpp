@@ -1,13 +1,20 @@
 // What matrix products refuse, and which kernels and cuts they choose, without any device.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "device/profiles.hpp"
 #include "ops/gemm/gemm.hpp"
 
 namespace weft::ops::gemm {
 namespace {
+
+const Caps& of(std::string_view profile) {
+  return std::ranges::find(profiles(), profile, &Profile::name)->caps;
+}
 
 Caps device() {
   Caps caps;
@@ -17,11 +24,12 @@ Caps device() {
   caps.workgroup_bytes = 48 << 10;
   caps.workgroup_invocations = 1024;
   caps.matrix_configs = {{MatrixType::f16, MatrixType::f32, 16, 16, 16}};
+  caps.traits = of("h200").traits;
   return caps;
 }
 
-View tensor(std::initializer_list<std::uint64_t> shape, int slot, DType type = DType::f32) {
-  return View::dense(type, shape, slot);
+View tensor(std::initializer_list<std::uint64_t> shape, std::size_t slot, DType type = DType::f32) {
+  return View::dense(type, shape, Slot(slot));
 }
 
 std::string refusal(const Args& args) {
@@ -64,8 +72,8 @@ TEST(Gemm, RefusesShapesTypesAndOverlaps) {
                .c = tensor({4, 8}, 2),
                .kernel = "fast"}),
       "While planning the product of f32[4,6] and f32[6,8]: There is no matrix product "
-      "kernel named `fast`; there are naive, matvec, thin, split_k, matrix, tile and, for bf16 "
-      "in aligned rows, halves.");
+      "kernel named `fast`; there are naive, matvec, thin, split_k, matrix, lone, tile and, for "
+      "bf16 in aligned rows, halves.");
   EXPECT_EQ(refusal({.a = tensor({40, 60}, 0),
                      .b = tensor({60, 80}, 1),
                      .c = tensor({40, 80}, 2),
@@ -75,7 +83,8 @@ TEST(Gemm, RefusesShapesTypesAndOverlaps) {
             "was not allowed.");
 }
 
-/// Tiles and parts of K, as measured on an H200: a prompt's products, the gradients of weights, and few results.
+/// Tiles and parts of K, as measured on an H200: a prompt's products, the gradients of weights, and
+/// few results.
 TEST(Gemm, TilesAndPartsOfKFollowTheSize) {
   struct Choice {
     std::uint64_t m, n, k;
@@ -102,6 +111,59 @@ TEST(Gemm, TilesAndPartsOfKFollowTheSize) {
     EXPECT_EQ(planned->dispatches[0].grid.z, choice.parts);
     EXPECT_EQ(planned->dispatches.size(), choice.parts > 1 ? 2U : 1U);
   }
+}
+
+/// Matrices of other devices than NVIDIA's, and the subgroups that are asked for.
+TEST(Gemm, UsesTheMatricesThatADeviceHas) {
+  const auto kernel = [](std::string_view profile, DType in, DType out) {
+    const auto planned = plan({.a = tensor({2048, 2048}, 0, in),
+                               .b = tensor({2048, 2048}, 1, in),
+                               .c = tensor({2048, 2048}, 2, out)},
+                              of(profile));
+    if (!planned) return planned.error().message;
+    const KernelSpec& spec = planned->dispatches.back().kernel;
+    if (!spec.features.subgroup_matrix) return spec.label;
+    const auto text = [&](const char* name) {
+      return std::get<std::string>(spec.constants.at(name));
+    };
+    const auto number = [&](const char* name) {
+      return std::to_string(std::get<std::int64_t>(spec.constants.at(name)));
+    };
+    return text("COMPONENT") + " " + number("MM") + "x" + number("MN") + "x" + number("MK") + " " +
+           std::to_string(spec.features.subgroup_size);
+  };
+  EXPECT_EQ(kernel("h200", DType::f16, DType::f32), "f16 16x16x16 0");
+  EXPECT_EQ(kernel("h200", DType::f32, DType::f32), "gemm tile 64x64x16");
+  EXPECT_EQ(kernel("apple", DType::f16, DType::f32), "f32 8x8x8 0");
+  EXPECT_EQ(kernel("apple", DType::f32, DType::f32),
+            "f32 8x8x8 0");  // exact, so nobody has to allow it
+  EXPECT_EQ(kernel("apple", DType::bf16, DType::f32), "f32 8x8x8 0");  // and nothing is scaled
+  EXPECT_EQ(kernel("rdna3", DType::f16, DType::f32), "f16 16x16x16 32");
+  EXPECT_EQ(kernel("xe2", DType::f16, DType::f32), "f16 8x16x16 16");
+  EXPECT_EQ(kernel("intel", DType::f16, DType::f32), "gemm tile 64x64x16");
+}
+
+/// Sums in f16 are short, of operands that cannot overflow them, and only where the result is as
+/// coarse.
+TEST(Gemm, AddsInF16OnlyWhereTheErrorIsBounded) {
+  const auto caps = apply_caps_mask(of("rdna3"), "matrices=f16-f16");
+  ASSERT_TRUE(caps);
+  const auto product = [](DType in, DType out) {
+    return Args{.a = tensor({1024, 1024}, 0, in),
+                .b = tensor({1024, 1024}, 1, in),
+                .c = tensor({1024, 1024}, 2, out)};
+  };
+  const Labels scaled = launches(product(DType::f16, DType::f16), *caps);
+  ASSERT_EQ(scaled.size(), 5U);
+  EXPECT_EQ(scaled.front(), "gemm halve rows");
+  EXPECT_TRUE(scaled.back().starts_with("gemm matrix")) << scaled.back();
+  const auto planned = plan(product(DType::f16, DType::f16), *caps);
+  ASSERT_TRUE(planned);
+  const wgsl::Constants& constants = planned->dispatches.back().kernel.constants;
+  EXPECT_EQ(std::get<std::int64_t>(constants.at("SHORT_SUMS")), 1);
+  EXPECT_LE(std::get<std::int64_t>(constants.at("BK")), std::int64_t{bounded_terms});
+  EXPECT_EQ(launches(product(DType::f16, DType::f32), *caps), Labels{"gemm tile 64x64x16"});
+  EXPECT_EQ(launches(product(DType::f32, DType::f32), *caps), Labels{"gemm tile 64x64x16"});
 }
 
 TEST(Gemm, SideBySideColumnsOfOneBufferDoNotOverlap) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,10 +29,25 @@ struct Variant {
   std::uint32_t x_2 = 7;
 };
 
-TEST(Members, HaveTheNamesOfTheirDefinition) {
+using Size = std::size_t (*)();
+
+struct SizeReader {
+  template <class M>
+  static std::size_t read() {
+    return sizeof(M);
+  }
+};
+
+TEST(Members, HaveTheNamesAndPlacesOfTheirDefinition) {
   std::vector<std::string> names;
-  for_each_member(Params{}, [&](std::string_view name, const auto&) { names.emplace_back(name); });
+  std::vector<std::size_t> places;
+  for (const auto& [name, offset, size] : members_of<Params, Size, SizeReader>) {
+    names.emplace_back(name);
+    places.insert(places.end(), {offset, size()});
+  }
   EXPECT_EQ(names, (std::vector<std::string>{"a_row", "scale", "inner"}));
+  EXPECT_EQ(places, (std::vector<std::size_t>{0, 4, offsetof(Params, scale), 4,
+                                              offsetof(Params, inner), sizeof(Inner)}));
 }
 
 TEST(Members, OfAVariantAreConstantsInCapitals) {

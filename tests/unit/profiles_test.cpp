@@ -70,6 +70,33 @@ TEST(Profiles, RowsHaveNamesReasonsAndCapsThatAgree) {
   }
 }
 
+TEST(Profiles, MatricesNameTheSubgroupsThatTheyWorkWith) {
+  constexpr MatrixConfig square{MatrixType::f16, MatrixType::f32, 16, 16, 16};
+  constexpr MatrixConfig flat{MatrixType::f16, MatrixType::f32, 8, 16, 16};
+  Caps caps;
+  caps.subgroups = caps.subgroup_matrix = caps.subgroup_control = true;
+  caps.subgroup_min = 16;
+  caps.subgroup_max = 64;
+  const AdapterFacts radeon{"discrete", "amd", "rdna-3", "AMD Radeon RX 7800 XT"};
+  const AdapterFacts arc{"discrete", "intel", "xe-2hpg", "Intel(R) Arc(tm) B580"};
+  const AdapterFacts other{"discrete", "nobody", "", "card"};
+  EXPECT_EQ(matrix_subgroup(radeon, caps, square), 32U);
+  EXPECT_EQ(matrix_subgroup(arc, caps, flat), 16U);
+  EXPECT_EQ(matrix_subgroup(other, caps, flat), 32U);
+  caps.subgroup_control = false;
+  EXPECT_EQ(matrix_subgroup(radeon, caps, square), 0U);  // nobody could ask for them
+  caps.subgroup_min = caps.subgroup_max = 8;
+  EXPECT_EQ(matrix_subgroup(other, caps, square), 8U);
+  EXPECT_EQ(subgroup_of(caps, square), 8U);
+  caps.subgroup_max = 32;
+  EXPECT_EQ(subgroup_of(caps, square), 0U);
+  for (const Profile& profile : profiles()) {
+    for (const MatrixConfig& config : profile.caps.matrix_configs) {
+      EXPECT_EQ(subgroup_of(profile.caps, config), config.subgroup) << profile.name;
+    }
+  }
+}
+
 TEST(Profiles, AProfileOnlyTakesAway) {
   const Caps software = row("software").caps;
   const Result<Caps> rdna = apply_caps_mask(software, "profile=rdna3");
@@ -79,6 +106,11 @@ TEST(Profiles, AProfileOnlyTakesAway) {
   EXPECT_EQ(rdna->subgroup_min, 8U);    // what the device has …
   EXPECT_FALSE(rdna->subgroup_matrix);  // … and not what it has otherwise
   EXPECT_EQ(rdna->max_binding, software.max_binding);
+  const Result<Caps> apple = apply_caps_mask(software, "profile=apple");
+  ASSERT_TRUE(apple);
+  ASSERT_EQ(apple->matrix_configs.size(), 1U);  // f16 into f16, with the device's own subgroups
+  EXPECT_EQ(apple->matrix_configs[0].result, MatrixType::f16);
+  EXPECT_EQ(apple->matrix_configs[0].subgroup, 8U);
   const Result<Caps> small = apply_caps_mask(software, "profile=compatibility");
   ASSERT_TRUE(small);
   EXPECT_FALSE(small->f16);

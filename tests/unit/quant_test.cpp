@@ -21,11 +21,11 @@ Caps plain_device() {
 }
 
 TEST(QuantView, CountsBlocks) {
-  const View view = View::dense(DType::q4_0, {3, 64}, 0);
+  const View view = View::dense(DType::q4_0, {3, 64}, Slot(0));
   EXPECT_EQ(view.bytes(), (ByteRange{0, 108}));
   EXPECT_EQ(view.slice(0, 1, 2).offset, 36U);
   EXPECT_EQ(view.slice(1, 32, 32).offset, 18U);
-  EXPECT_EQ(View::dense(DType::mxfp4, {2, 32}, 0).slice(0, 1, 1).offset, 17U);
+  EXPECT_EQ(View::dense(DType::mxfp4, {2, 32}, Slot(0)).slice(0, 1, 1).offset, 17U);
 }
 
 TEST(QuantView, EveryTypeHasItsName) {
@@ -50,26 +50,28 @@ TEST(QuantView, MustKeepBlocksWhole) {
 
 TEST(QuantView, IsRefusedByOtherOperations) {
   const auto plan = map::plan({.function = "copy",
-                               .inputs = {View::dense(DType::q8_0, {2, 32}, 0)},
-                               .y = View::dense(DType::f32, {2, 32}, 1)},
+                               .inputs = {View::dense(DType::q8_0, {2, 32}, Slot(0))},
+                               .y = View::dense(DType::f32, {2, 32}, Slot(1))},
                               plain_device());
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().message.find("q8_0"), std::string::npos) << plan.error().message;
 }
 
 TEST(QuantPlan, RefusesWhatCannotBeEncoded) {
-  const auto plan = quant::plan(quant::EncodeArgs{.x = View::dense(DType::f32, {2, 256}, 0),
-                                                  .table = View::dense(DType::iq2_s, {2, 256}, 1)},
-                                plain_device());
+  const auto plan =
+      quant::plan(quant::EncodeArgs{.x = View::dense(DType::f32, {2, 256}, Slot(0)),
+                                    .table = View::dense(DType::iq2_s, {2, 256}, Slot(1))},
+                  plain_device());
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
 }
 
 TEST(QuantPlan, NamesTheShapesOfProductsThatDoNotFit) {
-  const auto plan = mul_mat::plan(mul_mat::Args{.weights = View::dense(DType::q4_0, {8, 64}, 0),
-                                                .x = View::dense(DType::f32, {1, 32}, 1),
-                                                .y = View::dense(DType::f32, {1, 8}, 2)},
-                                  plain_device());
+  const auto plan =
+      mul_mat::plan(mul_mat::Args{.weights = View::dense(DType::q4_0, {8, 64}, Slot(0)),
+                                  .x = View::dense(DType::f32, {1, 32}, Slot(1)),
+                                  .y = View::dense(DType::f32, {1, 8}, Slot(2))},
+                    plain_device());
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().message.find("q4_0[8,64]"), std::string::npos) << plan.error().message;
 }

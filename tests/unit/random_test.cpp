@@ -1,4 +1,5 @@
-// Random numbers on the host, which those of every device equal bit by bit (Op_random* and DeviceRandom*).
+// Random numbers on the host, which those of every device equal bit by bit (Op_random* and
+// DeviceRandom*).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,7 +43,8 @@ TEST(Random, NormalNumbersAreQuantiles) {
     const std::uint32_t tail = word >> 31U != 0 ? ~word : word;
     const double p = (tail + 0.5) * 0x1p-32;
     EXPECT_EQ(z > 0, word >> 31U != 0) << word;
-    // The distance to the quantile follows from how far the probability is off, by the density there.
+    // The distance to the quantile follows from how far the probability is off, by the density
+    // there.
     const double off = 0.5 * std::erfc(std::abs(z) / std::sqrt(2.0)) - p;
     const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::acos(-1.0));
     EXPECT_LE(std::abs(off / density), 2.5e-7 * std::max(std::abs(z), 0.25)) << word << " " << z;

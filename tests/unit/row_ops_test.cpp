@@ -1,4 +1,5 @@
-// What softmax and the norms refuse, with the values in the message, and how many launches rows take.
+// What softmax and the norms refuse, with the values in the message, and how many launches rows
+// take.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,6 +11,7 @@ namespace weft {
 namespace {
 
 using ops::Plan;
+using ops::Slot;
 using ops::View;
 
 Caps caps() {
@@ -27,25 +29,26 @@ std::string error_of(const Result<Plan>& plan) { return plan ? "no error" : plan
 #define EXPECT_MENTIONS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
 TEST(RowOps, SoftmaxRefusesWhatDoesNotFit) {
-  const View x = View::dense(DType::f32, {4, 6, 8}, 0);
-  const View y = View::dense(DType::f32, {4, 6, 8}, 1);
+  const View x = View::dense(DType::f32, {4, 6, 8}, Slot(0));
+  const View y = View::dense(DType::f32, {4, 6, 8}, Slot(1));
   namespace softmax = ops::softmax;
   EXPECT_MENTIONS(error_of(softmax::plan({.x = x}, caps())), "`y` was not given");
   EXPECT_MENTIONS(
-      error_of(softmax::plan({.x = x, .y = View::dense(DType::f32, {4, 6, 9}, 1)}, caps())),
+      error_of(softmax::plan({.x = x, .y = View::dense(DType::f32, {4, 6, 9}, Slot(1))}, caps())),
       "[4,6,9]");
   EXPECT_MENTIONS(
-      error_of(softmax::plan({.x = View::dense(DType::i32, {4, 6, 8}, 0), .y = y}, caps())), "i32");
-  EXPECT_MENTIONS(
-      error_of(softmax::plan(
-          {.x = View::dense(DType::f32, {}, 0), .y = View::dense(DType::f32, {}, 1)}, caps())),
-      "at least one dimension");
-  const View mask = View::dense(DType::f32, {4, 8}, 2);  // 4 rows do not divide 6
+      error_of(softmax::plan({.x = View::dense(DType::i32, {4, 6, 8}, Slot(0)), .y = y}, caps())),
+      "i32");
+  EXPECT_MENTIONS(error_of(softmax::plan({.x = View::dense(DType::f32, {}, Slot(0)),
+                                          .y = View::dense(DType::f32, {}, Slot(1))},
+                                         caps())),
+                  "at least one dimension");
+  const View mask = View::dense(DType::f32, {4, 8}, Slot(2));  // 4 rows do not divide 6
   EXPECT_MENTIONS(error_of(softmax::plan({.x = x, .y = y, .mask = mask}, caps())), "f32[4,8]");
   EXPECT_MENTIONS(error_of(softmax::plan({.x = x, .y = y, .max_bias = 8}, caps())), "no mask");
-  EXPECT_MENTIONS(
-      error_of(softmax::plan({.x = x, .y = y, .sinks = View::dense(DType::f32, {5}, 3)}, caps())),
-      "f32[5]");
+  EXPECT_MENTIONS(error_of(softmax::plan(
+                      {.x = x, .y = y, .sinks = View::dense(DType::f32, {5}, Slot(3))}, caps())),
+                  "f32[5]");
   View shifted = x;
   shifted.offset = 32;
   EXPECT_MENTIONS(error_of(softmax::plan({.x = x, .y = shifted}, caps())), "overlaps the output");
@@ -56,32 +59,34 @@ TEST(RowOps, SoftmaxRefusesWhatDoesNotFit) {
 
 TEST(RowOps, NormRefusesWhatDoesNotFit) {
   namespace norm = ops::norm;
-  const View x = View::dense(DType::f32, {2, 6, 8}, 0);
-  const View y = View::dense(DType::f32, {2, 6, 8}, 1);
+  const View x = View::dense(DType::f32, {2, 6, 8}, Slot(0));
+  const View y = View::dense(DType::f32, {2, 6, 8}, Slot(1));
   EXPECT_MENTIONS(
       error_of(norm::plan({.kind = norm::Kind::group, .x = x, .y = y, .groups = 4}, caps())),
       "4 groups do not divide the 6 channels");
   EXPECT_MENTIONS(
       error_of(norm::plan({.kind = norm::Kind::group, .x = x, .y = y, .groups = 0}, caps())),
       "0 groups");
-  EXPECT_MENTIONS(
-      error_of(norm::plan(
-          {.kind = norm::Kind::group, .x = x, .y = y, .weight = View::dense(DType::f32, {8}, 2)},
-          caps())),
-      "[6]");
-  EXPECT_MENTIONS(
-      error_of(norm::plan({.x = x, .y = y, .weight = View::dense(DType::f32, {7}, 2)}, caps())),
-      "[7]");
-  EXPECT_MENTIONS(error_of(norm::plan({.x = x, .y = y, .sum = y}, caps())), "overlap");
+  EXPECT_MENTIONS(error_of(norm::plan({.kind = norm::Kind::group,
+                                       .x = x,
+                                       .y = y,
+                                       .weight = View::dense(DType::f32, {8}, Slot(2))},
+                                      caps())),
+                  "[6]");
   EXPECT_MENTIONS(error_of(norm::plan(
-                      {.x = x, .y = y, .residual = View::dense(DType::f32, {2, 6, 1}, 3)}, caps())),
-                  "residual");
+                      {.x = x, .y = y, .weight = View::dense(DType::f32, {7}, Slot(2))}, caps())),
+                  "[7]");
+  EXPECT_MENTIONS(error_of(norm::plan({.x = x, .y = y, .sum = y}, caps())), "overlap");
+  EXPECT_MENTIONS(
+      error_of(norm::plan({.x = x, .y = y, .residual = View::dense(DType::f32, {2, 6, 1}, Slot(3))},
+                          caps())),
+      "residual");
 }
 
 TEST(RowOps, RowsTakeOneLaunchUntilTheyPassAWorkgroup) {
   const auto launches = [](std::uint64_t rows, std::uint64_t length, const Caps& device) {
-    const auto plan = ops::softmax::plan({.x = View::dense(DType::f32, {rows, length}, 0),
-                                          .y = View::dense(DType::f32, {rows, length}, 1)},
+    const auto plan = ops::softmax::plan({.x = View::dense(DType::f32, {rows, length}, Slot(0)),
+                                          .y = View::dense(DType::f32, {rows, length}, Slot(1))},
                                          device);
     return plan ? plan->dispatches.size() : 0;
   };
@@ -100,7 +105,7 @@ TEST(RowOps, RowsTakeOneLaunchUntilTheyPassAWorkgroup) {
 }
 
 TEST(RowOps, EmptyTensorsTakeNoLaunch) {
-  const View x = View::dense(DType::f16, {3, 0}, 0);
+  const View x = View::dense(DType::f16, {3, 0}, Slot(0));
   const auto plan = ops::norm::plan({.x = x, .y = x}, caps());
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_TRUE(plan->dispatches.empty());

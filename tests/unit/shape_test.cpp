@@ -6,7 +6,7 @@
 namespace weft::ops::shape {
 namespace {
 
-const View x = View::dense(DType::f32, {4, 6}, 0);
+const View x = View::dense(DType::f32, {4, 6}, Slot(0));
 
 /// Any device will do; this one is large enough for all that is tested here.
 const Caps caps = [] {
@@ -16,7 +16,7 @@ const Caps caps = [] {
 }();
 
 View out(std::initializer_list<std::uint64_t> shape, DType type = DType::f32) {
-  return View::dense(type, shape, 1);
+  return View::dense(type, shape, Slot(1));
 }
 
 template <class Args>
@@ -85,7 +85,7 @@ TEST(Shape, PadRefusesSizesAndValues) {
       "While planning pad: Padding dimension 0 by 18446744073709551615 and 2 elements gives a "
       "tensor that is too large.");
   const auto with_value = [](double value, DType type) {
-    return refusal(Pad{.x = View::dense(type, {4, 6}, 0),
+    return refusal(Pad{.x = View::dense(type, {4, 6}, Slot(0)),
                        .low = {1, 0},
                        .high = {0, 2},
                        .value = value,
@@ -98,7 +98,7 @@ TEST(Shape, PadRefusesSizesAndValues) {
   EXPECT_EQ(with_value(0.5, DType::i8),
             "While planning pad: The value 0.5 cannot pad a tensor of type i8, which takes whole "
             "numbers from -128 to 127.");
-  EXPECT_EQ(refusal(Pad{.x = View::dense(DType::f32, {0, 6}, 0),
+  EXPECT_EQ(refusal(Pad{.x = View::dense(DType::f32, {0, 6}, Slot(0)),
                         .low = {2, 0},
                         .high = {0, 0},
                         .border = Border::edge,
@@ -129,12 +129,12 @@ TEST(Shape, ContiguousRefusesWrongOrders) {
 }
 
 TEST(Shape, InputsMayLieAtTheirPlaceInTheOutputAndNowhereElse) {
-  const View y = View::dense(DType::f32, {8, 6}, 0);
+  const View y = View::dense(DType::f32, {8, 6}, Slot(0));
   const auto launches = [](const auto& args) {
     const auto planned = plan(args, caps);
     return planned ? static_cast<int>(planned->dispatches.size()) : -1;
   };
-  const View other = View::dense(DType::f32, {4, 6}, 1);
+  const View other = View::dense(DType::f32, {4, 6}, Slot(1));
   EXPECT_EQ(launches(Concat{.inputs = {x, other}, .dim = 0, .y = y}), 1);
   EXPECT_EQ(launches(Concat{.inputs = {other, other}, .dim = 0, .y = y}), 2);
   EXPECT_EQ(refusal(Concat{.inputs = {other, x}, .dim = 0, .y = y}),
@@ -144,9 +144,9 @@ TEST(Shape, InputsMayLieAtTheirPlaceInTheOutputAndNowhereElse) {
 }
 
 TEST(Shape, RepetitionOfDenseTensorsIsOneLaunchAtAnyRank) {
-  const View wide = View::dense(DType::f32, {2, 3, 2, 3, 2, 3, 2, 3}, 0);
-  const auto planned =
-      plan(Repeat{.x = wide, .y = View::dense(DType::f32, {2, 3, 2, 300, 2, 3, 2, 3}, 1)}, caps);
+  const View wide = View::dense(DType::f32, {2, 3, 2, 3, 2, 3, 2, 3}, Slot(0));
+  const auto planned = plan(
+      Repeat{.x = wide, .y = View::dense(DType::f32, {2, 3, 2, 300, 2, 3, 2, 3}, Slot(1))}, caps);
   ASSERT_TRUE(planned) << planned.error().message;
   EXPECT_EQ(planned->dispatches.size(), 1U);
 }

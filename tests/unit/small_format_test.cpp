@@ -34,6 +34,7 @@ TEST(SmallFormat, TextsAndWholeNumbers) {
        std::numeric_limits<std::uint64_t>::max(), std::int8_t{-5});
   const void* pointer = &text;
   same("{}", pointer);
+  same("[{:<{}}] [{:>{}.{}f}] [{:{}}] {}", text, 8, 2.5, 7, 2, 5, 3, "widths that are values");
 }
 
 TEST(SmallFormat, FractionsWithAPrecision) {

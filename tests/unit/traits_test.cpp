@@ -1,5 +1,6 @@
 // Traits as text, and the files that `weft tune` keeps.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -77,6 +78,23 @@ TEST_F(TunedFiles, AreFoundForTheirDeviceAlone) {
   EXPECT_TRUE(gpu::tuned_file(mine, {}).empty());
 }
 
+TEST_F(TunedFiles, WhatAProbeFoundCountsWhereNothingWasTuned) {
+  const gpu::AdapterInfo mine = adapter("one");
+  Traits traits;
+  traits.processors = 5;
+  ASSERT_TRUE(gpu::store_tuned(mine, traits, gpu::probed_file(mine, folder_)));
+  const auto found = [&](const std::string& setting) {
+    const auto loaded = gpu::load_tuned(mine, setting, folder_);
+    return loaded && *loaded ? (*loaded)->processors : 0;
+  };
+  EXPECT_EQ(found(""), 5U);
+  EXPECT_EQ(found("off"), 0U);
+  EXPECT_EQ(found("probe"), 0U);
+  traits.processors = 7;
+  ASSERT_TRUE(gpu::store_tuned(mine, traits, gpu::tuned_file(mine, folder_)));
+  EXPECT_EQ(found(""), 7U);
+}
+
 TEST_F(TunedFiles, DamagedOnesAreIgnoredUnlessTheyAreNamed) {
   const gpu::AdapterInfo mine = adapter("one");
   const auto file = gpu::tuned_file(mine, folder_);
@@ -89,6 +107,26 @@ TEST_F(TunedFiles, DamagedOnesAreIgnoredUnlessTheyAreNamed) {
   ASSERT_FALSE(named);
   EXPECT_TRUE(named.error().message.contains("nonsense")) << named.error().message;
   EXPECT_FALSE(gpu::load_tuned(mine, (folder_ / "missing").string(), folder_));
+}
+
+TEST_F(TunedFiles, NobodyElseCanWriteThemAndNoPipeIsWaitedFor) {
+  const gpu::AdapterInfo mine = adapter("one");
+  const auto file = gpu::tuned_file(mine, folder_ / "new");
+  const mode_t before = ::umask(0);
+  const Status stored = gpu::store_tuned(mine, Traits{}, file);
+  ::umask(before);
+  ASSERT_TRUE(stored) << stored.error().message;
+  const auto mode_of = [](const std::filesystem::path& path) {
+    return std::filesystem::status(path).permissions() & std::filesystem::perms::mask;
+  };
+  EXPECT_EQ(mode_of(file) & std::filesystem::perms(022), std::filesystem::perms::none);
+  EXPECT_EQ(mode_of(file.parent_path()), std::filesystem::perms::owner_all);
+  const auto pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(gpu::load_tuned(mine, pipe.string(), folder_));
+  const Status nowhere = gpu::store_tuned(mine, Traits{}, file / "below");
+  ASSERT_FALSE(nowhere);
+  EXPECT_TRUE(nowhere.error().message.contains("Not a directory")) << nowhere.error().message;
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ def write(path: Path, text: str) -> None:
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 2
     out = Path(sys.argv[1])

@@ -137,7 +137,7 @@ def value_of(p: Parameter, source: str, enums: dict[str, Enum]) -> str:
         case "text": return f"std::string_view(required({at}, {what}))"
         case "dtype": return f"any_dtype_of({at}, {what})"
         case "shape": return f"shape_of({count}, {at}, {what})"
-        case "axes" | "i64s": return f"list_of({at}, {count}, {what})"
+        case "axes" | "extents" | "i64s": return f"list_of({at}, {count}, {what})"
         case "u64s": return f"counts_of({at}, {count}, {what})"
         case "u32x4" | "f64x4": return f"std::to_array({at})"
         case "int" | "i32" | "i64" | "u32" | "word" | "f32" | "f64" | "bool": return at

@@ -26,6 +26,18 @@ def default(p: Parameter) -> str:
     return text if p.type in CPP else f"{p.type}::{text}"
 
 
+def operands(f: Function) -> list[Parameter]:
+    """The arguments of an elementwise function that may be numbers: all but the first."""
+    return [p for p in f.args if p.type == "tensor"][1:] if f.map and f.kind == "map" else []
+
+
+def reversed_signature(f: Function) -> str | None:
+    """The same for a number and a tensor, of functions that take two and nothing else."""
+    if len(operands(f)) != 1 or len(f.args) != 2:
+        return None
+    return f"Tensor {f.cpp}(double {f.args[0].name}, In {f.args[1].name})"
+
+
 def signature(f: Function, defaults: bool = True) -> str:
     """The declaration of a function, without the semicolon."""
     parts, first = [], True
@@ -34,7 +46,7 @@ def signature(f: Function, defaults: bool = True) -> str:
         if p.name == "*":
             parts.append(f"const {f.options.name}& options" + (" = {}" if defaults else ""))
             continue
-        kind = "In" if p.type == "tensor" and first and not f.is_method else CPP.get(p.type, p.type)
+        kind = "In" if p.type == "tensor" and first and not f.is_method else "const Operand&" if p in operands(f) else CPP.get(p.type, p.type)
         first = first and p.type not in ("tensor", "tensors", "device")
         parts.append(f"{kind} {p.name}" + ("" if p.required or not defaults else f" = {default(p) if p.default else '{}'}"))
     if f.is_method:
@@ -71,12 +83,14 @@ def plain(described: Description) -> list[Function]:
 
 def elementwise_header(described: Description) -> str:
     parts = [NOTE, "#pragma once\n\n#include \"weft/in.hpp\"\n#include \"weft/options.hpp\"\n\nnamespace weft {\n\n"]
-    parts += [comment(f.about) + signature(f) + ";\n" for f in plain(described)]
+    for f in plain(described):
+        turned = reversed_signature(f)
+        parts.append(comment(f.about) + signature(f) + ";\n" + (f"{turned};\n" if turned else ""))
     return "".join([*parts, "\n}  // namespace weft\n"])
 
 
 def elementwise_source(described: Description) -> str:
-    parts = [NOTE, "#include \"weft/elementwise.hpp\"\n\n#include \"weft/ops.hpp\"\n\nnamespace weft {\n\n"]
+    parts = [NOTE, "#include \"weft/elementwise.hpp\"\n\n#include \"api/operands.hpp\"\n#include \"weft/ops.hpp\"\n\nnamespace weft {\n\n"]
     for f in plain(described):
         inputs = [a.name for a in f.args if a.type == "tensor"]
         rest = [a.name for a in f.args if a.type != "tensor"]
@@ -84,8 +98,12 @@ def elementwise_source(described: Description) -> str:
             body = f'reduce("{f.map}", {inputs[0]}, {", ".join(rest)})'
         else:
             tensors = ", ".join([f"{inputs[0]}.tensor", *inputs[1:]])
-            body = f'map("{f.map}", {{{tensors}}}, {{{", ".join(rest)}}}, {inputs[0]}.where)'
+            call = "map_operands" if operands(f) else "map"
+            body = f'{call}("{f.map}", {{{tensors}}}, {{{", ".join(rest)}}}, {inputs[0]}.where)'
         parts.append(f"{signature(f, defaults=False)} {{ return {body}; }}\n")
+        turned = reversed_signature(f)
+        if turned:
+            parts.append(f'{turned} {{ return map_operands("{f.map}", {{{inputs[0]}, {inputs[1]}.tensor}}, {{}}, {inputs[1]}.where); }}\n')
     return "".join([*parts, "\n}  // namespace weft\n"])
 
 
@@ -195,6 +213,55 @@ def file_types(described: Description) -> str:
             for t in sorted((t for t in rows if "gguf" in t), key=lambda t: t["gguf"])]
     safetensors = [f'    SafetensorsType{{"{t["safetensors"]}", {t["bytes"]}, {dtype(t)}}},\n' for t in rows if "safetensors" in t]
     return FILE_TYPES % ("".join(gguf), "".join(safetensors))
+
+
+TYPES = NOTE + """#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace weft {
+
+/// Element types of tensors. 8- and 16-bit elements lie packed in 32-bit words, i64 takes two, and a boolean is a byte of 0
+/// or 1. The types from q1_0 on are quantized: their elements lie in blocks that share scales, in the formats of GGUF files.
+enum class DType : std::uint8_t {
+%(members)s};
+
+/// Every plain element type, for tables and loops.
+inline constexpr std::array all_dtypes{
+%(plain)s};
+
+/// Every quantized type.
+inline constexpr std::array quantized_dtypes{
+%(quantized)s};
+
+namespace detail {
+/// What there is to know about a type: its name, and how many elements share how many bytes.
+struct DTypeFacts {
+  std::string_view name;
+  std::uint32_t block_elements;
+  std::uint32_t block_bytes;
+};
+inline constexpr std::array dtype_facts{
+%(facts)s};
+}  // namespace detail
+
+}  // namespace weft
+"""
+
+
+def types_header(described: Description) -> str:
+    """The element types of C++."""
+    rows = described.types
+
+    def names(wanted: list[dict]) -> str:
+        return "".join(f"    DType::{member(t['name'])},\n" for t in wanted)
+
+    return TYPES % {"members": "".join(f"  {member(t['name'])},\n" for t in rows),
+                    "plain": names([t for t in rows if t["elements"] == 1]),
+                    "quantized": names([t for t in rows if t["elements"] > 1]),
+                    "facts": "".join(f'    DTypeFacts{{"{t["name"]}", {t["elements"]}, {t["bytes"]}}},\n' for t in rows)}
 
 
 C_TYPES = NOTE + """#ifndef WEFT_C_DTYPE_H

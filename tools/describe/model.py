@@ -16,14 +16,14 @@ CPP = {"tensor": "const Tensor&", "tensor?": "const Tensor&", "tensors": "const 
        "word": "std::uint64_t", "f32": "float", "f64": "double", "bool": "bool", "text": "std::string_view", "dtype": "DType",
        "dtype?": "std::optional<DType>", "u64?": "std::optional<std::uint64_t>", "f64?": "std::optional<double>",
        "int?": "std::optional<int>",
-       "shape": "const Shape&", "axes": "const std::vector<int>&", "i64s": "const std::vector<std::int64_t>&",
+       "shape": "const Shape&", "axes": "const Dims&", "extents": "const Extents&", "i64s": "const std::vector<std::int64_t>&",
        "u64s": "const std::vector<std::uint64_t>&", "u32s": "const std::vector<std::uint32_t>&", "u32x4": "std::array<std::uint32_t, 4>", "f64x4": "std::array<double, 4>"}
 C = {"tensor": "weft_tensor", "tensor?": "weft_tensor", "tensors": "const weft_tensor*", "device": "weft_device", "int": "int32_t",
      "i32": "int32_t", "i64": "int64_t", "u32": "uint32_t", "u64": "int64_t", "word": "uint64_t", "f32": "float", "f64": "double",
      "bool": "bool", "text": "const char*", "dtype": "weft_dtype", "dtype?": "weft_dtype", "u64?": "int64_t", "f64?": "double",
-     "int?": "int32_t", "shape": "const int64_t*", "axes": "const int32_t*", "i64s": "const int64_t*", "u64s": "const int64_t*",
+     "int?": "int32_t", "shape": "const int64_t*", "axes": "const int32_t*", "extents": "const int64_t*", "i64s": "const int64_t*", "u64s": "const int64_t*",
      "u32s": "const uint32_t*", "u32x4": "uint32_t", "f64x4": "double"}
-LISTS = {"tensors", "shape", "axes", "i64s", "u64s", "u32s"}
+LISTS = {"tensors", "shape", "axes", "extents", "i64s", "u64s", "u32s"}
 ARRAYS = {"u32x4": 4, "f64x4": 4}
 MAYBE = {"dtype?", "u64?", "f64?", "int?"}  # in C: has_NAME and NAME
 

@@ -12,7 +12,8 @@ WORDS = {"tensor": "a tensor", "tensor?": "a tensor, or none", "tensors": "tenso
          "i32": "a whole number", "i64": "a whole number", "u32": "a whole number ≥ 0", "u64": "a whole number ≥ 0", "word": "64 bits",
          "f32": "a number", "f64": "a number", "bool": "yes or no", "text": "a text", "dtype": "an element type",
          "dtype?": "an element type, or none", "u64?": "a whole number ≥ 0, or none", "f64?": "a number, or none",
-         "int?": "a whole number, or none", "shape": "extents", "axes": "axes", "i64s": "whole numbers", "u64s": "whole numbers ≥ 0",
+         "int?": "a whole number, or none", "shape": "extents", "axes": "axes", "extents": "extents, of which one may be -1",
+         "i64s": "whole numbers", "u64s": "whole numbers ≥ 0",
          "u32x4": "four whole numbers ≥ 0", "f64x4": "up to four numbers"}
 
 

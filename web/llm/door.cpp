@@ -62,7 +62,8 @@ weft::llm::SamplingOptions sampling_of(const json& request) {
   return sampling;
 }
 
-/// llama.cpp ends the program where a file says that it has too many layers. ggml reads what the file says, piece by piece.
+/// llama.cpp ends the program where a file says that it has too many layers. ggml reads what the
+/// file says, piece by piece.
 weft::Status check_file(const std::string& path) {
   const std::unique_ptr<gguf_context, decltype(&gguf_free)> file(
       gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}), gguf_free);
@@ -85,8 +86,8 @@ std::string text_of(const std::vector<weft::llm::Message>& messages) {
   return text.empty() ? messages.back().text : text;
 }
 
-/// A conversation that leaves a quarter of the context to the answer: without its oldest messages, where it is too long and
-/// the context shifts. What a system says is kept.
+/// A conversation that leaves a quarter of the context to the answer: without its oldest messages,
+/// where it is too long and the context shifts. What a system says is kept.
 weft::Result<std::string> fitting(std::vector<weft::llm::Message> messages) {
   const weft::llm::Session& session = *model().session;
   for (;;) {

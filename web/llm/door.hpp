@@ -7,8 +7,9 @@
 #include "base/error.hpp"
 #include "weft/error.hpp"
 
-// What the calls of JavaScript have in common: text in, text out. Requests and answers are JSON, because what a call computes
-// dwarfs them. An answer is an object; one with a member "error" says what went wrong.
+// What the calls of JavaScript have in common: text in, text out. Requests and answers are JSON,
+// because what a call computes dwarfs them. An answer is an object; one with a member "error" says
+// what went wrong.
 
 namespace weft::web {
 

@@ -58,7 +58,8 @@ void keep(Lesson& now) {
 
 extern "C" {
 
-/// Prepares the training of the model "path" on "text": "steps" of "batch" sequences of "context" tokens.
+/// Prepares the training of the model "path" on "text": "steps" of "batch" sequences of "context"
+/// tokens.
 EMSCRIPTEN_KEEPALIVE const char* weft_teach_open(const char* request) {
   return guarded([request] {
     const json asked = json::parse(request);
@@ -69,7 +70,7 @@ EMSCRIPTEN_KEEPALIVE const char* weft_teach_open(const char* request) {
     now.schedule.steps = 100;
     now.config.batch = 4;
     now.config.model = now.model.config;
-    now.config.decay = 0.01;
+    now.config.optimizer.weight_decay = 0.01;
     std::uint64_t context = std::min<std::uint64_t>(128, now.model.config.context);
     take(asked, "steps", now.schedule.steps);
     take(asked, "rate", now.schedule.lr);
@@ -99,7 +100,8 @@ EMSCRIPTEN_KEEPALIVE const char* weft_teach_open(const char* request) {
   });
 }
 
-/// One step. After a lost device it goes back to the last snapshot, and the answer says after which step that was.
+/// One step. After a lost device it goes back to the last snapshot, and the answer says after which
+/// step that was.
 EMSCRIPTEN_KEEPALIVE const char* weft_teach_step() {
   return guarded([] {
     Lesson& now = required();

@@ -17,8 +17,15 @@ function show(role, text = '') {
   body.textContent = text;
   entry.append(who, body);
   byId('messages').append(entry);
-  entry.scrollIntoView({ block: 'nearest' });
+  byId('messages').scrollTop = byId('messages').scrollHeight;
   return body;
+}
+
+/** Adds to a text; what is read further up stays where it is. */
+function write(body, piece) {
+  const list = byId('messages'), atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
+  body.textContent += piece;
+  if (atEnd) list.scrollTop = list.scrollHeight;
 }
 
 /** Loads a model in the place of the one that is there; the last one that was asked for counts. */
@@ -72,6 +79,7 @@ async function answer(text) {
   const body = show('assistant', model.chats ? '' : text);
   answering = new AbortController();
   byId('chat-send').textContent = 'Stop';
+  byId('messages').setAttribute('aria-busy', 'true');  // Read aloud when it is whole, not token by token.
   const begin = performance.now();
   let first, content = '';
   try {
@@ -81,8 +89,7 @@ async function answer(text) {
       if (piece) {
         first ??= performance.now() - begin;
         content += piece;
-        body.textContent += piece;
-        body.scrollIntoView({ block: 'end' });
+        write(body, piece);
       }
       if (chunk.usage) {
         const { completion_tokens: tokens, generation_rate: rate } = chunk.usage;
@@ -95,6 +102,7 @@ async function answer(text) {
   }
   conversation.push({ role: 'assistant', content });
   answering = undefined;
+  byId('messages').setAttribute('aria-busy', 'false');
   byId('chat-send').textContent = 'Send';
 }
 
@@ -130,10 +138,8 @@ export function startChat() {
     byId('messages').replaceChildren();
   });
   byId('chat-file').addEventListener('change', event => choose(event.target.files[0]));
-  document.addEventListener('dragover', event => event.preventDefault());
-  document.addEventListener('drop', event => {
-    event.preventDefault();
-    choose(event.dataTransfer.files[0]);
+  document.addEventListener('keydown', event => {
+    if (event.key === 'Escape') answering?.abort();
   });
   globalThis.weftChat = { get model() { return model; } };  // for the curious, in the browser's console
   load(builtin, 'the built-in model').catch(() => undefined);

@@ -114,7 +114,14 @@ export function startCheck(device) {
     document.documentElement.dataset.measured = String(results.benchmark.length);
   }, 'The benchmark could not run'));
   copy.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(JSON.stringify(results, undefined, 1));
-    status.textContent = 'The results are on the clipboard.';
+    const text = JSON.stringify(results, undefined, 1);
+    try {
+      await navigator.clipboard.writeText(text);
+      status.textContent = 'The results are on the clipboard.';
+    } catch {
+      byId('failures').hidden = false;
+      byId('failures').textContent = text;
+      status.textContent = 'This browser does not let the page use the clipboard: the results are at its end.';
+    }
   });
 }

@@ -1,8 +1,8 @@
 // The page's frame: tabs, the device, and what is offered once it is open.
 import { Device } from './weft/index.js';
-import { startChat } from './chat.js';
+import { choose, startChat } from './chat.js';
 import { startCheck } from './check.js';
-import { startTeaching } from './teach.js';
+import { startTeaching, take } from './teach.js';
 import { startTimes } from './time.js';
 import { startTraining } from './train.js';
 
@@ -30,6 +30,23 @@ for (const [i, tab] of tabs.entries()) {
     to.focus();
   });
 }
+// A dropped model is for the chat; what is dropped on "teach it" is a text, unless its name says that it is a model.
+document.addEventListener('dragover', event => {
+  event.preventDefault();
+  document.body.classList.add('dropping');
+});
+for (const name of ['dragleave', 'drop']) document.addEventListener(name, () => document.body.classList.remove('dropping'));
+document.addEventListener('drop', event => {
+  event.preventDefault();
+  const file = event.dataTransfer.files[0];
+  if (!file) return;
+  const isModel = /\.gguf$/i.test(file.name), isText = file.type.startsWith('text/') || /\.(txt|md)$/i.test(file.name);
+  const teaches = !isModel && (isText || byId('tab-teach').getAttribute('aria-selected') === 'true');
+  select(byId(teaches ? 'tab-teach' : 'tab-chat'));
+  if (teaches) take(file);
+  else choose(file);
+});
+
 const wanted = tabs.find(tab => `#${tab.getAttribute('aria-controls')}` === location.hash);
 if (wanted) select(wanted);
 

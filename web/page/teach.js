@@ -59,7 +59,10 @@ export function startTeaching() {
     choose(new File([bytes], 'the taught model'));
     byId('tab-chat').click();
   });
-  file.addEventListener('change', async () => {
-    if (file.files[0]) text.value = await file.files[0].text();
-  });
+  file.addEventListener('change', () => take(file.files[0]));
+}
+
+/** Takes a file as the text to learn. */
+export async function take(file) {
+  if (file) byId('teach-text').value = await file.text();
 }

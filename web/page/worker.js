@@ -1,6 +1,10 @@
-// Keeps what the page has loaded, so that it works offline. What is newer on the server is taken when there is one.
+// Keeps the page, so that it works offline: its files (files.json, which tools/web writes) when it is first opened, and what else is
+// loaded later. What is newer on the server is taken when there is one.
 const store = 'weft';
-self.addEventListener('install', () => self.skipWaiting());
+self.addEventListener('install', event => {
+  self.skipWaiting();
+  event.waitUntil((async () => (await caches.open(store)).addAll(await (await fetch('files.json')).json()))());
+});
 self.addEventListener('activate', event => event.waitUntil(self.clients.claim()));
 self.addEventListener('fetch', event => {
   const { request } = event;

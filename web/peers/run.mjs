@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { launch, serve } from '../tests/chromium.mjs';
+import { computed } from '../tests/processes.mjs';
 
 const [packages, ...chosen] = process.argv.slice(2);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -14,6 +15,7 @@ try {
     const browser = await launch();
     const page = await browser.newPage();
     page.on('pageerror', error => console.error(String(error)));
+    await page.exposeFunction('computed', () => Object.values(computed()).reduce((sum, seconds) => sum + seconds, 0));
     const open = async () => {
       await page.goto(`${server.url}/?library=${library}`);
       await page.waitForFunction(() => globalThis.results, undefined, { timeout: 400_000 });
@@ -30,9 +32,9 @@ try {
 } finally {
   server.close();
 }
-const cell = one => (one === undefined ? '–' : one.error ? one.error : `${one.milliseconds.toFixed(1)} ms`);
+const cell = one => (one === undefined ? '–' : one.error ? one.error : `${one.milliseconds.toFixed(1)} ms (${one.processor.toFixed(0)})`);
 const names = [...new Set(rows.flatMap(({ works }) => Object.keys(works)))];
-console.log(`load ${loadavg()[0].toFixed(1)}, ${new Date().toISOString().slice(0, 10)}`);
+console.log(`load ${loadavg()[0].toFixed(1)}, ${new Date().toISOString().slice(0, 10)}; in brackets: milliseconds of all processors, browser included`);
 console.log(`| | ${rows.map(({ library, version }) => `${library} ${version}`).join(' | ')} |\n|---|${rows.map(() => '---').join('|')}|`);
 console.log(`| page to first result | ${rows.map(({ first, error }) => error ?? `${first.toFixed(0)} ms`).join(' | ')} |`);
 for (const name of names) console.log(`| ${name} | ${rows.map(({ works }) => cell(works[name])).join(' | ')} |`);

@@ -3,8 +3,7 @@ onmessage = async ({ data: { args, env } }) => {
   const line = text => postMessage({ line: text });
   try {
     const { default: make } = await import(new URL('./program/device_tests.mjs', import.meta.url).href);
-    const module = await make({ print: line, printErr: line, noExitRuntime: true });
-    Object.assign(module.ENV, env);
+    const module = await make({ print: line, printErr: line, noExitRuntime: true, preRun: [starting => void Object.assign(starting.ENV, env)] });
     let code = 1;
     try {
       code = await module.callMain(args);

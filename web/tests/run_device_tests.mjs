@@ -9,10 +9,12 @@ const [program, ...options] = process.argv.slice(2);
 const report = options.find(option => option.startsWith('--gtest_output=json:'))?.slice('--gtest_output=json:'.length);
 const { default: make } = await import(pathToFileURL(resolve(program)).href);
 const gpu = await nodeGpu();
-const module = await make({ gpu, print: text => console.log(text), printErr: text => console.error(text), noExitRuntime: true });
-for (const [name, value] of Object.entries(process.env)) {
-  if (name.startsWith('WEFT_') || name.startsWith('GTEST_')) module.ENV[name] = value;
-}
+// The program reads its environment when it starts: it has to be there before.
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(WEFT|GTEST)_/.test(name)));
+const module = await make({
+  gpu, print: text => console.log(text), printErr: text => console.error(text), noExitRuntime: true,
+  preRun: [starting => void Object.assign(starting.ENV, env)],
+});
 let code = 1;
 try {
   code = await module.callMain(options.map(option => option.startsWith('--gtest_output=json:') ? '--gtest_output=json:/report.json' : option));

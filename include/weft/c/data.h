@@ -18,7 +18,8 @@ typedef struct weft_column {
   uint64_t size;         ///< Bytes of all examples.
 } weft_column;
 
-/// Choices for a loader; all zero: batches of 32 in another order in each epoch, without a last one that is not full.
+/// Choices for a loader; all zero: batches of 32 in another order in each epoch, without a last one
+/// that is not full.
 typedef struct weft_loader_options {
   uint64_t batch;     ///< Examples of a batch; 0: 32.
   bool in_order;      ///< The examples as they are, in each epoch.
@@ -36,7 +37,8 @@ WEFT_API weft_status weft_loader_get_size(weft_loader loader, uint64_t* examples
                                           uint64_t* batches);
 /// Begins an epoch; what is left of the one before is dropped.
 WEFT_API weft_status weft_loader_start(weft_loader loader, uint64_t epoch);
-/// The next batch of the epoch, one tensor per column; `more` is false, and no tensor is given, at its end.
+/// The next batch of the epoch, one tensor per column; `more` is false, and no tensor is given, at
+/// its end.
 WEFT_API weft_status weft_loader_next(weft_loader loader, weft_tensor* tensors, bool* more);
 /// Gives a loader back.
 WEFT_API weft_status weft_loader_free(weft_loader loader);

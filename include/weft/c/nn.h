@@ -11,8 +11,8 @@ extern "C" {
 typedef struct weft_init_handle* weft_init;      ///< What new modules start with.
 typedef struct weft_module_handle* weft_module;  ///< A layer or a model with parameters.
 
-/// Where the parameters of new modules lie, and the seed of their values: each takes the next number, so that a model starts the
-/// same from the same seed on every device.
+/// Where the parameters of new modules lie, and the seed of their values: each takes the next
+/// number, so that a model starts the same from the same seed on every device.
 WEFT_API weft_status weft_init_create(weft_device device, uint64_t seed, weft_init* init);
 /// Gives it back; modules that were made with it stay.
 WEFT_API weft_status weft_init_free(weft_init init);
@@ -41,8 +41,8 @@ typedef struct weft_module_conv_options {
 WEFT_API weft_status weft_module_conv(weft_init init, uint64_t in, uint64_t out,
                                       const weft_module_conv_options* options, weft_module* module);
 
-/// Each channel of [N, C, …] with mean 0 and variance 1; while training of the batch, and running means are kept for later. A
-/// momentum or eps of 0 stands for 0.1 and 1e-5.
+/// Each channel of [N, C, …] with mean 0 and variance 1; while training of the batch, and running
+/// means are kept for later. A momentum or eps of 0 stands for 0.1 and 1e-5.
 WEFT_API weft_status weft_module_batch_norm(weft_init init, uint64_t channels, double momentum,
                                             double eps, weft_module* module);
 /// Normalisations along the last dimension; an eps of 0 stands for 1e-5.
@@ -73,7 +73,8 @@ typedef struct weft_module_attention_options {
   bool no_bias;      ///< Without biases.
 } weft_module_attention_options;
 
-/// Attention of sequences [batch, positions, width] to themselves, in several heads; `options` may be NULL.
+/// Attention of sequences [batch, positions, width] to themselves, in several heads; `options` may
+/// be NULL.
 WEFT_API weft_status weft_module_multihead_attention(weft_init init, uint64_t width, uint64_t heads,
                                                      const weft_module_attention_options* options,
                                                      weft_module* module);
@@ -114,11 +115,12 @@ WEFT_API weft_status weft_module_rnn(weft_init init, uint64_t in, uint64_t hidde
                                      const weft_module_recurrent_options* options,
                                      weft_module* module);
 
-/// Modules one after the other; their names are "0", "1", …. The handles stay the caller's and can be freed.
+/// Modules one after the other; their names are "0", "1", …. The handles stay the caller's and can
+/// be freed.
 WEFT_API weft_status weft_module_sequential(const weft_module* modules, uint32_t count,
                                             weft_module* module);
-/// A model of one's own: modules by name, and what it does with a tensor, which uses their handles. Function and context must
-/// live as long as the module.
+/// A model of one's own: modules by name, and what it does with a tensor, which uses their handles.
+/// Function and context must live as long as the module.
 WEFT_API weft_status weft_module_custom(const char* const* names, const weft_module* modules,
                                         uint32_t count, weft_part forward, void* context,
                                         weft_module* module);
@@ -128,16 +130,19 @@ WEFT_API weft_status weft_module_free(weft_module module);
 
 /// What a module makes of a tensor.
 WEFT_API weft_status weft_module_forward(weft_module module, weft_tensor x, weft_tensor* y);
-/// The same of attention and of a transformer block, with a mask that is added to the products (or NULL) and keys and values of the
-/// positions before these: NULL at first, afterwards what the last call put there, which this one frees and replaces.
+/// The same of attention and of a transformer block, with a mask that is added to the products (or
+/// NULL) and keys and values of the positions before these: NULL at first, afterwards what the last
+/// call put there, which this one frees and replaces.
 WEFT_API weft_status weft_module_attend(weft_module module, weft_tensor x, weft_tensor mask,
                                         weft_tensor* keys, weft_tensor* values, weft_tensor* y);
-/// The same of recurrent layers, with the first states and lengths (or NULL); places for the last states may be NULL.
+/// The same of recurrent layers, with the first states and lengths (or NULL); places for the last
+/// states may be NULL.
 WEFT_API weft_status weft_module_recur(weft_module module, weft_tensor x, weft_tensor state,
                                        weft_tensor cell, weft_tensor lengths, weft_tensor* y,
                                        weft_tensor* last_state, weft_tensor* last_cell);
 
-/// Gives `receiver` what an optimizer changes, by name, in the order of gradients; the handles are the receiver's to free.
+/// Gives `receiver` what an optimizer changes, by name, in the order of gradients; the handles are
+/// the receiver's to free.
 WEFT_API weft_status weft_module_parameters(weft_module module, weft_receiver receiver,
                                             void* context);
 /// The same with buffers such as running means: what a file of weights holds.
@@ -152,7 +157,8 @@ WEFT_API weft_status weft_module_load(weft_module module, const char* path);
 WEFT_API weft_status weft_module_train(weft_module module, bool on);
 /// What dropout follows from in the next forward pass: u32[2].
 WEFT_API weft_status weft_module_set_key(weft_module module, weft_tensor key);
-/// Gives buffers (running means of batch norms) the values that forward passes had for them since the last call.
+/// Gives buffers (running means of batch norms) the values that forward passes had for them since
+/// the last call.
 WEFT_API weft_status weft_module_apply_updates(weft_module module);
 
 #ifdef __cplusplus

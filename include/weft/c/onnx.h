@@ -18,12 +18,14 @@ WEFT_API weft_status weft_model_load_bytes(weft_device device, const void* bytes
 /// Gives a model back.
 WEFT_API weft_status weft_model_free(weft_model model);
 
-/// What a model takes and gives, its operations, those that Weft cannot run, and how the last run went, as JSON; or the graph that
-/// was compiled last, in the DOT language. As weft_tensor_to_text gives texts.
+/// What a model takes and gives, the shapes of all its values, its operations, those that Weft
+/// cannot run, and how the last run went, as JSON; or the graph that was compiled last, in the DOT
+/// language. As weft_tensor_to_text gives texts.
 WEFT_API weft_status weft_model_to_text(weft_model model, bool dot, char* text, size_t capacity,
                                         size_t* length);
 
-/// Runs a model on tensors for its inputs by name. `receiver` gets each result; the handle is the receiver's to free.
+/// Runs a model on tensors for its inputs by name. `receiver` gets each result; the handle is the
+/// receiver's to free.
 WEFT_API weft_status weft_model_run(weft_model model, const char* const* names,
                                     const weft_tensor* tensors, uint32_t count,
                                     weft_receiver receiver, void* context);

@@ -11,7 +11,8 @@ typedef struct weft_optimizer_handle* weft_optimizer;  ///< A rule that turns gr
 typedef struct weft_ema_handle* weft_ema;              ///< The moving average of parameters.
 typedef struct weft_step_handle* weft_step;            ///< A compiled training step.
 
-/// Parameters whose names contain a text, and what is different for them. The first group that fits counts.
+/// Parameters whose names contain a text, and what is different for them. The first group that fits
+/// counts.
 typedef struct weft_parameter_group {
   const char* contains;
   double lr_scale;      ///< Times the learning rate of a step.
@@ -42,7 +43,8 @@ WEFT_API weft_status weft_optimizer_lion(weft_module module, const weft_optimize
 /// Gives an optimizer back.
 WEFT_API weft_status weft_optimizer_free(weft_optimizer optimizer);
 
-/// The parameters in the order of the gradients, one handle each; `capacity` handles fit, and `count` says how many there are.
+/// The parameters in the order of the gradients, one handle each; `capacity` handles fit, and
+/// `count` says how many there are.
 WEFT_API weft_status weft_optimizer_parameters(weft_optimizer optimizer, weft_tensor* parameters,
                                                uint32_t capacity, uint32_t* count);
 /// One step at once, from a gradient per parameter.
@@ -61,7 +63,8 @@ typedef enum weft_decay {
   WEFT_DECAY_COSINE = 2
 } weft_decay;
 
-/// Learning rates over a training: up in a straight line over `warmup` steps, then down to `floor` times the highest.
+/// Learning rates over a training: up in a straight line over `warmup` steps, then down to `floor`
+/// times the highest.
 typedef struct weft_schedule {
   double lr;
   uint64_t steps;
@@ -72,7 +75,8 @@ typedef struct weft_schedule {
 /// The rate of a step, counted from 0.
 WEFT_API weft_status weft_schedule_rate(const weft_schedule* schedule, uint64_t step, double* rate);
 
-/// average = decay · average + (1 - decay) · parameter, for all parameters of a module, as a part of a training step.
+/// average = decay · average + (1 - decay) · parameter, for all parameters of a module, as a part
+/// of a training step.
 WEFT_API weft_status weft_ema_create(weft_module module, double decay, weft_ema* ema);
 /// Gives `receiver` the averages under the names of the parameters.
 WEFT_API weft_status weft_ema_averages(weft_ema ema, weft_receiver receiver, void* context);
@@ -84,11 +88,15 @@ typedef struct weft_step_options {
   double clip;    ///< Largest norm of all gradients together; 0: as they are.
   uint64_t seed;  ///< Of what dropout drops.
   weft_ema ema;   ///< May be NULL.
+  /// What the loss is multiplied by at first, for models that compute in f16; it is halved after a
+  /// step that overflowed, and doubled from time to time. 0: the loss stays as it is.
+  double loss_scale;
 } weft_step_options;
 
-/// A training step that is compiled and replayed: loss, gradients, clipping, the optimizer, running means. `loss` makes one
-/// element of a batch, and is called once per set of shapes; it and its context must live as long as the step, which keeps
-/// module and optimizer itself. `options` may be NULL.
+/// A training step that is compiled and replayed: loss, gradients, clipping, the optimizer, running
+/// means. `loss` makes one element of a batch, and is called once per set of shapes; it and its
+/// context must live as long as the step, which keeps module and optimizer itself. `options` may be
+/// NULL.
 WEFT_API weft_status weft_step_create(weft_module module, weft_optimizer optimizer, weft_part loss,
                                       void* context, const weft_step_options* options,
                                       weft_step* step);

@@ -49,8 +49,8 @@ WEFT_API const char* weft_version(void);
 /// The name of a status, for example "out_of_memory"; "unknown" for a number that is none.
 WEFT_API const char* weft_status_name(weft_status status);
 
-/// What went wrong in the last call of this thread that failed: a sentence with the values in it, in UTF-8. Valid until
-/// the next failing call of this thread; empty before the first.
+/// What went wrong in the last call of this thread that failed: a sentence with the values in it,
+/// in UTF-8. Valid until the next failing call of this thread; empty before the first.
 WEFT_API const char* weft_last_error(void);
 
 /// The name of a type, for example "bf16"; "unknown" for a number that is none.

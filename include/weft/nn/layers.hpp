@@ -44,7 +44,8 @@ struct ConvShape {
   bool bias = true;
 };
 
-/// A convolution over images [N, in, spatial…] with as many spatial dimensions as the kernel has extents.
+/// A convolution over images [N, in, spatial…] with as many spatial dimensions as the kernel has
+/// extents.
 class Conv : public Layer {
  public:
   Conv(Init& init, std::uint64_t in, std::uint64_t out, const std::vector<std::uint64_t>& kernel,
@@ -58,7 +59,8 @@ class Conv : public Layer {
   Tensor bias_;
 };
 
-/// Convolutions of 1, 2 and 3 spatial dimensions with kernels of equal extents, and their transposes.
+/// Convolutions of 1, 2 and 3 spatial dimensions with kernels of equal extents, and their
+/// transposes.
 template <std::size_t Rank, bool Transposed>
 class ConvNd : public Conv {
  public:
@@ -73,8 +75,8 @@ using ConvTranspose1d = ConvNd<1, true>;
 using ConvTranspose2d = ConvNd<2, true>;
 using ConvTranspose3d = ConvNd<3, true>;
 
-/// Each channel of [N, C, …] with mean 0 and variance 1 over everything else, then times weight plus bias. While training, of
-/// the batch itself, and running means are kept for later.
+/// Each channel of [N, C, …] with mean 0 and variance 1 over everything else, then times weight
+/// plus bias. While training, of the batch itself, and running means are kept for later.
 class BatchNorm : public Layer {
  public:
   explicit BatchNorm(Init& init, std::uint64_t channels, double momentum = 0.1, double eps = 1e-5);
@@ -156,17 +158,17 @@ class Sequential : public Layer {
   /// Adds a layer and gives it back.
   template <class L, class... Arguments>
   L& append(Arguments&&... arguments) {
-    auto made = std::make_unique<L>(std::forward<Arguments>(arguments)...);
+    auto made = std::make_shared<L>(std::forward<Arguments>(arguments)...);
     L& layer = *made;
     append(std::move(made));
     return layer;
   }
-  void append(std::unique_ptr<Layer> layer);
+  void append(std::shared_ptr<Layer> layer);
   [[nodiscard]] std::size_t size() const { return layers_.size(); }
   [[nodiscard]] Tensor forward(const Tensor& x) override;
 
  private:
-  std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<std::shared_ptr<Layer>> layers_;
 };
 
 /// Linear layers of these widths with an activation between them.

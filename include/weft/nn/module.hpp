@@ -21,8 +21,8 @@ struct Named {
   Tensor tensor;
 };
 
-/// Where the parameters of new modules lie, and what they start with: each takes the next key, so that a model starts the
-/// same from the same seed, on every device.
+/// Where the parameters of new modules lie, and what they start with: each takes the next key, so
+/// that a model starts the same from the same seed, on every device.
 class Init {
  public:
   explicit Init(const Device& device, std::uint64_t seed = 0) : device_(device), key_(seed) {}
@@ -37,7 +37,8 @@ class Init {
   [[nodiscard]] Tensor truncated_normal(const Shape& shape, double std);
   /// Uniform within ±1/sqrt(fan_in): what linear layers and convolutions start with.
   [[nodiscard]] Tensor fan_in_uniform(const Shape& shape, std::uint64_t fan_in);
-  /// Uniform within ±sqrt(6 / (fan_in + fan_out)) (Glorot), and normal with sqrt(2 / fan_in) (He, for relu).
+  /// Uniform within ±sqrt(6 / (fan_in + fan_out)) (Glorot), and normal with sqrt(2 / fan_in) (He,
+  /// for relu).
   [[nodiscard]] Tensor xavier_uniform(const Shape& shape, std::uint64_t fan_in,
                                       std::uint64_t fan_out);
   [[nodiscard]] Tensor kaiming_normal(const Shape& shape, std::uint64_t fan_in);
@@ -50,9 +51,9 @@ class Init {
   std::uint32_t drawn_ = 0;
 };
 
-/// A part of a model: named parameters, named buffers (tensors that are no parameters, such as running means), and other
-/// modules. A class of one's own registers its members in its constructor; they are known by address, so that modules
-/// can be neither copied nor moved.
+/// A part of a model: named parameters, named buffers (tensors that are no parameters, such as
+/// running means), and other modules. A class of one's own registers its members in its
+/// constructor; they are known by address, so that modules can be neither copied nor moved.
 class Module {
  public:
   Module() = default;
@@ -66,8 +67,8 @@ class Module {
   [[nodiscard]] std::vector<Named> state() const;
   /// Elements of all parameters.
   [[nodiscard]] std::uint64_t parameter_count() const;
-  /// Gives state() new values. Every name must be there and nothing else, and shapes must be the same; throws weft::Error
-  /// with the names otherwise, and changes nothing.
+  /// Gives state() new values. Every name must be there and nothing else, and shapes must be the
+  /// same; throws weft::Error with the names otherwise, and changes nothing.
   void load_state(const std::map<std::string, Tensor>& values);
   /// state() to and from a file whose name ends with ".safetensors" or ".gguf".
   void save(const std::filesystem::path& path) const;
@@ -78,10 +79,11 @@ class Module {
   void train(bool on = true);
   void eval() { train(false); }
 
-  /// What dropout follows from in the next forward pass: u32[2], one for all layers, each of which draws for itself.
+  /// What dropout follows from in the next forward pass: u32[2], one for all layers, each of which
+  /// draws for itself.
   void set_key(const Tensor& key);
-  /// New values that forward() has for buffers, such as the running means of batch norms, since the last call. A training
-  /// step makes them part of its updates; apply() does it at once.
+  /// New values that forward() has for buffers, such as the running means of batch norms, since the
+  /// last call. A training step makes them part of its updates; apply() does it at once.
   [[nodiscard]] std::vector<Update> take_updates();
 
  protected:

@@ -14,23 +14,25 @@ namespace weft::nn {
 struct RecurrentChoices {
   std::uint64_t layers = 1;
   bool bidirectional = false;
-  bool batch_first =
-      false;  ///< x and y are [batch, tokens, …] instead of [tokens, batch, …]; states are not changed by it.
+  bool batch_first = false;  ///< x and y are [batch, tokens, …] instead of [tokens, batch, …];
+                             ///< states are not changed by it.
   bool bias = true;
   float dropout = 0;                ///< Between layers, while training; needs set_key() then.
   std::uint64_t projection = 0;     ///< Of LSTM: the size of its output; 0: as many as `hidden`.
   std::string activation = "tanh";  ///< Of RNN: "tanh" or "relu".
 };
 
-/// States before the first token, and how many tokens each sequence has; what is left out is 0, or all of them.
+/// States before the first token, and how many tokens each sequence has; what is left out is 0, or
+/// all of them.
 struct RecurrentStart {
   Tensor state;    ///< [layers · directions, batch, size], those of a layer one after the other.
   Tensor cell;     ///< Of LSTM: [layers · directions, batch, hidden].
   Tensor lengths;  ///< i32 [batch].
 };
 
-/// Recurrent layers on top of each other. Parameters are named as in PyTorch: weight_ih_l0, weight_hh_l0, bias_ih_l0,
-/// bias_hh_l0, weight_hr_l0 (of a projection), and the same with _reverse behind it.
+/// Recurrent layers on top of each other. Parameters are named as in PyTorch: weight_ih_l0,
+/// weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_hr_l0 (of a projection), and the same with _reverse
+/// behind it.
 class RecurrentLayers : public Layer {
  public:
   [[nodiscard]] Tensor forward(const Tensor& x) override { return forward(x, {}).y; }

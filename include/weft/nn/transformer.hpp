@@ -17,7 +17,8 @@ struct AttentionChoices {
   bool bias = true;
 };
 
-/// Keys and values of the positions so far, for a model that goes on token by token. Empty at first.
+/// Keys and values of the positions so far, for a model that goes on token by token. Empty at
+/// first.
 struct AttentionCache {
   Tensor k;  ///< [batch, key heads, positions, size]
   Tensor v;
@@ -30,8 +31,8 @@ class MultiheadAttention : public Layer {
   MultiheadAttention(Init& init, std::uint64_t width, std::uint64_t heads,
                      const AttentionChoices& choices = {});
   [[nodiscard]] Tensor forward(const Tensor& x) override { return forward(x, {}); }
-  /// The same with a mask, [positions, keys] or [batch, heads, positions, keys], that is added to the products, and with the
-  /// positions before these in a cache, which it adds these to.
+  /// The same with a mask, [positions, keys] or [batch, heads, positions, keys], that is added to
+  /// the products, and with the positions before these in a cache, which it adds these to.
   [[nodiscard]] Tensor forward(const Tensor& x, const Tensor& mask,
                                AttentionCache* cache = nullptr);
 

@@ -1,4 +1,5 @@
-// Attention as products and a softmax, of few queries: what graphs have that do not use ggml's op for it.
+// Attention as products and a softmax, of few queries: what graphs have that do not use ggml's op
+// for it.
 #include "ops/attention/attention.hpp"
 
 #include <array>

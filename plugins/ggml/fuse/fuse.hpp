@@ -20,13 +20,15 @@ bool fusing();
 /// True for nodes that compute something.
 bool is_computed(const ggml_tensor& tensor);
 
-/// How often each tensor of a graph is read, directly or through views of it, by this graph and by others: a graph may be
-/// a part of a larger one, the rest of which runs elsewhere.
+/// How often each tensor of a graph is read, directly or through views of it, by this graph and by
+/// others: a graph may be a part of a larger one, the rest of which runs elsewhere.
 class Uses {
  public:
-  /// `counts` says how often a tensor is a source in the whole graph, views included; -1 where that is not known.
+  /// `counts` says how often a tensor is a source in the whole graph, views included; -1 where that
+  /// is not known.
   Uses(std::span<ggml_tensor* const> nodes, const std::function<int(const ggml_tensor&)>& counts);
-  /// Whether one node alone ever sees the result, so that it need not be written where that node is fused with this one.
+  /// Whether one node alone ever sees the result, so that it need not be written where that node is
+  /// fused with this one.
   [[nodiscard]] bool only_once(const ggml_tensor& tensor) const;
   /// Whether only these nodes ever see the result.
   [[nodiscard]] bool only_among(const ggml_tensor& tensor,
@@ -36,13 +38,14 @@ class Uses {
 
  private:
   struct Count {
-    /// The tensors through which it is read, once for every source of a node; also those that are outputs, and what
-    /// changes it in place.
+    /// The tensors through which it is read, once for every source of a node; also those that are
+    /// outputs, and what changes it in place.
     std::vector<const ggml_tensor*> readers;
     int sources = 0;  ///< Sources of all nodes, views among them.
     int known = 0;    ///< The same in the whole graph.
   };
-  /// What is known of a tensor whose memory is its own and whose readers are all in this graph, else null.
+  /// What is known of a tensor whose memory is its own and whose readers are all in this graph,
+  /// else null.
   [[nodiscard]] const Count* private_count(const ggml_tensor& tensor) const;
   std::unordered_map<const ggml_tensor*, Count> counts_;
 };
@@ -55,17 +58,18 @@ struct Fusion {
   ops::View packed{};    ///< and where, as PackedInput::room() said.
 };
 
-/// The longest known sequence at the start of `nodes` (those that compute something) that one op can do. Empty when there
-/// is none, or when its tensors overlap so that only one node after the other is right.
+/// The longest known sequence at the start of `nodes` (those that compute something) that one op
+/// can do. Empty when there is none, or when its tensors overlap so that only one node after the
+/// other is right.
 std::optional<Fusion> fuse(std::span<const ggml_tensor* const> nodes, const Uses& uses,
                            const PlaceFn& place, const PackedInput& packed, const Caps& caps);
 
-/// Moves nodes that fuse() can join next to each other where the results stay the same. For graphs whose tensors have no
-/// memory yet.
+/// Moves nodes that fuse() can join next to each other where the results stay the same. For graphs
+/// whose tensors have no memory yet.
 void bring_together(std::span<ggml_tensor*> nodes);
 
-/// Calls `keep` with tensors that must stay where they are until a later node is computed, so that its result does not lie
-/// on what it reads when it is fused with the nodes in between.
+/// Calls `keep` with tensors that must stay where they are until a later node is computed, so that
+/// its result does not lie on what it reads when it is fused with the nodes in between.
 void keep_inputs(std::span<ggml_tensor* const> nodes,
                  const std::function<void(ggml_tensor&, ggml_tensor&)>& keep);
 

@@ -11,7 +11,8 @@ using ops::View;
 
 bool is_norm(ggml_op op) { return op == GGML_OP_NORM || op == GGML_OP_RMS_NORM; }
 
-/// The tensors of an addition, a norm, a multiplication and an addition in a row; only the norm is always there.
+/// The tensors of an addition, a norm, a multiplication and an addition in a row; only the norm is
+/// always there.
 struct NormChain {
   const ggml_tensor* sum = nullptr;
   const ggml_tensor* norm = nullptr;

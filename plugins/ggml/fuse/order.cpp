@@ -1,5 +1,5 @@
-// Products of the same x are not neighbours in the graphs of language models: the first of queries, keys and values is
-// rotated before the next is computed, and may then lie where the first did.
+// Products of the same x are not neighbours in the graphs of language models: the first of queries,
+// keys and values is rotated before the next is computed, and may then lie where the first did.
 #include <algorithm>
 
 #include "fuse/patterns.hpp"
@@ -16,8 +16,8 @@ bool reads(const ggml_tensor& node, const ggml_tensor& root) {
   });
 }
 
-/// Whether two nodes give the same results in either order. What tensors share is told by what they are views of: this
-/// is before they have memory.
+/// Whether two nodes give the same results in either order. What tensors share is told by what they
+/// are views of: this is before they have memory.
 bool independent(const ggml_tensor& a, const ggml_tensor& b) {
   const auto writes_sources = [](const ggml_tensor& node) {
     return node.op == GGML_OP_OPT_STEP_ADAMW || node.op == GGML_OP_OPT_STEP_SGD;
@@ -51,10 +51,10 @@ void bring_together(std::span<ggml_tensor*> nodes) {
       }
     };
     pull([&](const ggml_tensor& node) { return belong_together(*nodes[first], node); });
-    const auto products = nodes.subspan(first, to - first);
-    if (products.size() > 1) {
+    const auto joined = nodes.subspan(first, to - first);
+    if (joined.size() > 1) {
       pull([&](const ggml_tensor& node) {
-        return node.op == GGML_OP_ADD && std::ranges::contains(products, node.src[0]) &&
+        return node.op == GGML_OP_ADD && std::ranges::contains(joined, node.src[0]) &&
                node.src[1]->op == GGML_OP_NONE;
       });
     }

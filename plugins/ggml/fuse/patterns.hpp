@@ -28,19 +28,20 @@ struct Candidates {
   }
   /// The node as ops see it; empty where a tensor has no place.
   [[nodiscard]] std::optional<Node> node(const ggml_tensor& tensor) const;
-  /// The right side of one of the next products, from node `from` on, that has the elements of `result` and is multiplied
-  /// in packed form where that is there.
+  /// The right side of one of the next products, from node `from` on, that has the elements of
+  /// `result` and is multiplied in packed form where that is there.
   [[nodiscard]] std::optional<ops::View> packed_reader(std::size_t from,
                                                        const ops::View& result) const;
-  /// The first `count` nodes by `plan`, which is told where to write what it makes in packed form too: where a product that
-  /// comes next takes it so, and the plan can; else nowhere. `rows` is the result as products see it, and `busy` what the
-  /// plan reads packed.
+  /// The first `count` nodes by `plan`, which is told where to write what it makes in packed form
+  /// too: where a product that comes next takes it so, and the plan can; else nowhere. `rows` is
+  /// the result as products see it, and `busy` what the plan reads packed.
   [[nodiscard]] std::optional<Fusion> packing(
       std::size_t count, const ops::View& result, const ops::View& rows, const ops::View& busy,
       const std::function<Result<ops::Plan>(const ops::View& room)>& plan) const;
 };
 
-/// A pattern: a sequence at the start of the nodes as one plan, if it is there and its tensors allow it.
+/// A pattern: a sequence at the start of the nodes as one plan, if it is there and its tensors
+/// allow it.
 using Pattern = std::optional<Fusion> (*)(const Candidates& candidates);
 
 /// Products with up to this many columns are joined.
@@ -72,8 +73,8 @@ const ggml_tensor* other_operand(const ggml_tensor& node, const ggml_tensor& ten
 /// True for views of the same elements in the same order.
 bool same_view(const ops::View& a, const ops::View& b);
 
-/// A fused kernel writes results before later rows of the inputs have been read: an output may lie exactly on an input,
-/// row on row, but not elsewhere on it.
+/// A fused kernel writes results before later rows of the inputs have been read: an output may lie
+/// exactly on an input, row on row, but not elsewhere on it.
 bool safe_in_rows(std::initializer_list<ops::View> outputs,
                   std::initializer_list<ops::View> inputs);
 

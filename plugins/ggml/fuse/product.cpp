@@ -1,5 +1,5 @@
-// Products with the same x: queries, keys and values; the gate of a gated unit and what it lets through. And a product with
-// what comes after it: a bias, an activation.
+// Products with the same x: queries, keys and values; the gate of a gated unit and what it lets
+// through. And a product with what comes after it: a bias, an activation.
 #include <algorithm>
 
 #include "fuse/patterns.hpp"
@@ -70,8 +70,8 @@ std::optional<Fusion> gated(const Candidates& candidates, const std::vector<Node
   });
 }
 
-/// The biases of the first `count` nodes, which are products, if the nodes behind them add one to each; then y is where
-/// those lie.
+/// The biases of the first `count` nodes, which are products, if the nodes behind them add one to
+/// each; then y is where those lie.
 bool add_biases(const Candidates& candidates, std::size_t count, JoinArgs& args) {
   std::vector<View> biases(count);
   std::vector<View> results(count);

@@ -21,7 +21,8 @@ bool same_bytes(const View& a, const View& b) {
          b.is_dense() && a.count() == b.count();
 }
 
-/// Whether a stream can run at the same time as the others: none writes what another one reads or writes.
+/// Whether a stream can run at the same time as the others: none writes what another one reads or
+/// writes.
 bool may_join(const std::vector<Args>& streams, const Args& args) {
   for (const Args& other : streams) {
     if (ops::overlap(args.y, other.y)) return false;
@@ -35,7 +36,8 @@ bool may_join(const std::vector<Args>& streams, const Args& args) {
   return true;
 }
 
-/// Rows of a table that one index each of src1 names, [1, rows, heads, size] for a tensor of that many heads.
+/// Rows of a table that one index each of src1 names, [1, rows, heads, size] for a tensor of that
+/// many heads.
 struct Target {
   View table;
   View rows;
@@ -68,7 +70,8 @@ std::optional<Args> stream_of(const Node& node, const Caps& caps) {
 
 }  // namespace
 
-/// ROPE (queries), then ROPE and SET_ROWS (keys), then SET_ROWS (values); only a ROPE must be there, and two nodes.
+/// ROPE (queries), then ROPE and SET_ROWS (keys), then SET_ROWS (values); only a ROPE must be
+/// there, and two nodes.
 std::optional<Fusion> fuse_rope(const Candidates& candidates) {
   if (!candidates.is(0, GGML_OP_ROPE)) return std::nullopt;
   std::vector<Args> streams;

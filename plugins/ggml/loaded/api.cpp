@@ -29,8 +29,8 @@ struct Host {
   std::string refusal;
 };
 
-/// Where the operations are counted otherwise than here, what the first difference is. Goes upwards and ends at the first
-/// one: the function that names them does not look at how many there are.
+/// Where the operations are counted otherwise than here, what the first difference is. Goes upwards
+/// and ends at the first one: the function that names them does not look at how many there are.
 std::string other_numbering(const Api& api) {
   for (std::size_t i = 0; i < op_names.size(); ++i) {
     const char* name = api.op_name(static_cast<ggml_op>(i));

@@ -8,8 +8,9 @@
 
 namespace weft::plugin {
 
-/// ggml repeats a smaller tensor as a whole (element i meets i % extent). Splits each dimension of `full` views, which
-/// have the larger shape, where `small` is repeated in between, so that plain broadcasting does the rest.
+/// ggml repeats a smaller tensor as a whole (element i meets i % extent). Splits each dimension of
+/// `full` views, which have the larger shape, where `small` is repeated in between, so that plain
+/// broadcasting does the rest.
 inline void split_repeats(std::span<ops::View* const> full, ops::View& small) {
   for (std::uint32_t i = small.rank; i-- > 0;) {
     const std::uint64_t extent = small.shape[i];
@@ -45,8 +46,8 @@ inline ops::View reshape_dense(const ops::View& view, std::span<const std::uint6
   return out;
 }
 
-/// A quantized tensor as the 16-bit numbers (or bytes) that it is stored in, to move its blocks as they are. Other
-/// tensors stay what they are.
+/// A quantized tensor as the 16-bit numbers (or bytes) that it is stored in, to move its blocks as
+/// they are. Other tensors stay what they are.
 inline ops::View as_stored(ops::View view) {
   if (!is_quantized(view.dtype)) return view;
   const std::uint64_t elements = block_elements(view.dtype);

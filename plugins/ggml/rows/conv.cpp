@@ -1,5 +1,5 @@
-// Convolutions, pools and what they are made of. ggml counts spatial dimensions from the innermost, so parameters for
-// width come before those for height; axes here are in the order of views.
+// Convolutions, pools and what they are made of. ggml counts spatial dimensions from the innermost,
+// so parameters for width come before those for height; axes here are in the order of views.
 #include "ops/conv/conv.hpp"
 
 #include <array>
@@ -51,7 +51,8 @@ Result<View> split_first(const View& view, std::int32_t inner) {
   return view.split(0, static_cast<std::uint64_t>(inner));
 }
 
-/// ggml's im2col has six parameters also for one dimension, of which those of the height say nothing then.
+/// ggml's im2col has six parameters also for one dimension, of which those of the height say
+/// nothing then.
 Axes im2col_axes(const Node& node) {
   Axes axes = axes_of(node, 2);
   if (node.param(6) != 1) axes.erase(axes.begin());

@@ -72,7 +72,8 @@ struct Run {
   std::uint64_t count = 0;
 };
 
-/// Element i of `extent` comes from (i - low) modulo `source`: the runs in which that does not wrap.
+/// Element i of `extent` comes from (i - low) modulo `source`: the runs in which that does not
+/// wrap.
 std::vector<Run> wrapped_runs(std::uint64_t extent, std::uint64_t low, std::uint64_t source) {
   std::vector<Run> runs;
   std::uint64_t from = (source - low % source) % source;
@@ -142,7 +143,8 @@ Result<Plan> pad(const Node& node, const Caps& caps) {
                           caps);
 }
 
-/// dst is src0 with a part of it (strides and offset in bytes, from the parameters) combined with src1.
+/// dst is src0 with a part of it (strides and offset in bytes, from the parameters) combined with
+/// src1.
 Result<Plan> combine_part(std::string_view function, const Node& node, const Caps& caps) {
   const View base = node.source(0);
   const View update = node.source(1);

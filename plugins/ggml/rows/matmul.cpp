@@ -17,8 +17,9 @@ namespace {
 using ops::Plan;
 using ops::View;
 
-/// ggml lets neighbouring batches of the right side share one of the left: batch i meets batch i / (n / m). Splits the
-/// batch dimensions of `full` views so that plain broadcasting of `shared` does that.
+/// ggml lets neighbouring batches of the right side share one of the left: batch i meets batch i /
+/// (n / m). Splits the batch dimensions of `full` views so that plain broadcasting of `shared` does
+/// that.
 void split_shared(std::span<View* const> full, View& shared) {
   for (std::uint32_t i = 2; i-- > 0;) {
     const std::uint64_t batches = shared.shape[i];
@@ -94,12 +95,7 @@ bool allows_q8(const Node& node) {
 bool exact_products() {
   static const bool exact = [] {
     const char* value = std::getenv("WEFT_PRECISION");
-    const std::string_view text = value != nullptr ? value : "";
-    if (!text.empty() && text != "highest" && text != "standard") {
-      log(GGML_LOG_LEVEL_ERROR,
-          formatted("WEFT_PRECISION is `{}`; `standard` and `highest` are known.", text));
-    }
-    return text == "highest";
+    return value != nullptr && std::string_view(value) == "highest";
   }();
   return exact;
 }
@@ -108,7 +104,7 @@ std::optional<View> packed_source(const Node& node, const Caps& caps, bool given
   const auto wanted = [&](auto args) -> std::optional<View> {
     if (given) {
       args.packed = ops::mul_mat::packed_view(args.x);
-      args.packed.slot = ops::first_scratch_slot;
+      args.packed.slot = ops::Slot::shared(0);
     }
     return ops::mul_mat::wants_packed(args, caps) ? std::optional(args.x) : std::nullopt;
   };

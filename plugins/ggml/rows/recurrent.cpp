@@ -34,8 +34,9 @@ Status check_dense(const Node& node, std::size_t sources) {
   return {};
 }
 
-/// What wkv6, wkv7 and gla have in common: tokens of all sequences behind one another, and a result that holds the
-/// outputs and then the states. `heads` is a source of the shape [tokens, heads, size].
+/// What wkv6, wkv7 and gla have in common: tokens of all sequences behind one another, and a result
+/// that holds the outputs and then the states. `heads` is a source of the shape [tokens, heads,
+/// size].
 struct Tokens {
   std::uint64_t sequences, tokens, heads, size;
   Tokens(const View& like, const View& state)

@@ -158,7 +158,8 @@ Result<Plan> get_rel_pos(const Node& node, const Caps& caps) {
   return plan;
 }
 
-/// With everything dense and seen as [rows, k, k]: dst[r, i, j] = src0[r, i, j] + src2[r, i] + src1[r, j].
+/// With everything dense and seen as [rows, k, k]: dst[r, i, j] = src0[r, i, j] + src2[r, i] +
+/// src1[r, j].
 Result<Plan> add_rel_pos(const Node& node, const Caps& caps) {
   const std::uint64_t k = node.source(1).shape[3];
   const std::uint64_t rows = k == 0 ? 0 : node.source(1).count() / k;

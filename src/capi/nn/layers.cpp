@@ -20,16 +20,11 @@ class Custom : public nn::Layer {
       : parts_(std::move(parts)), function_(std::move(function)) {
     for (std::size_t i = 0; i < parts_.size(); ++i) add(names[i], *parts_[i]);
   }
-  [[nodiscard]] Tensor forward(const Tensor& x) override {
-    if (function_) return function_(x);
-    Tensor y = x;
-    for (const auto& part : parts_) y = part->forward(y);
-    return y;
-  }
+  [[nodiscard]] Tensor forward(const Tensor& x) override { return function_(x); }
 
  private:
   std::vector<std::shared_ptr<nn::Layer>> parts_;
-  std::function<Tensor(const Tensor&)> function_;  // else one part after the other
+  std::function<Tensor(const Tensor&)> function_;
 };
 
 /// A number of elements that is not 0 and that products with others do not overflow.
@@ -286,10 +281,9 @@ weft_status weft_module_sequential(const weft_module* modules, uint32_t count,
                                    weft_module* module) {
   return call(__func__, [&] {
     weft_module& out = result(module, "module");
-    std::vector<std::string> names;
-    auto layers = layers_of(modules, count);
-    for (std::size_t i = 0; i < layers.size(); ++i) names.push_back(std::to_string(i));
-    out = put(ModuleObject{std::make_shared<Custom>(names, std::move(layers), nullptr)});
+    auto made = std::make_shared<nn::Sequential>();
+    for (auto& layer : layers_of(modules, count)) made->append(std::move(layer));
+    out = put(ModuleObject{std::move(made)});
   });
 }
 

@@ -8,30 +8,6 @@
 
 namespace weft::capi {
 
-void give(const std::vector<nn::Named>& tensors, weft_receiver receiver, void* context) {
-  if (receiver == nullptr) raise(ErrorCode::invalid_argument, "`receiver` is NULL.");
-  std::vector<Tensor> all;
-  for (const nn::Named& named : tensors) all.push_back(named.tensor);
-  std::vector<weft_tensor> handles(all.size());
-  put_all(all, handles.data());
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    receiver(context, tensors[i].name.c_str(), handles[i]);
-  }
-}
-
-std::map<std::string, Tensor> named_tensors(const char* const* names, const weft_tensor* tensors,
-                                            std::uint32_t count) {
-  const std::vector<Tensor> given = tensors_of(tensors, count, "tensors");
-  std::map<std::string, Tensor> out;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const char* name = required(required(names, "names")[i], formatted("names[{}]", i));
-    if (!out.emplace(name, given[i]).second) {
-      raise(ErrorCode::invalid_argument, "`names` has `{}` twice.", name);
-    }
-  }
-  return out;
-}
-
 namespace {
 
 /// The module as what the function needs, or an error that says so.

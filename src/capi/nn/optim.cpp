@@ -1,6 +1,7 @@
 #include "weft/c/optim.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,13 +37,15 @@ struct StepObject {
   std::shared_ptr<nn::Layer> layer;
   std::shared_ptr<optim::Optimizer> optimizer;
   std::shared_ptr<optim::Ema> ema;
+  std::shared_ptr<optim::LossScale> scale;
   std::shared_ptr<optim::Step> step;
   std::shared_ptr<std::mutex> mutex;  ///< One step at a time.
 };
 
 double or_default(double value, double otherwise) { return value == 0 ? otherwise : value; }
 
-/// The parameters of a module in groups: each in the first whose text its name contains, the others in one of their own.
+/// The parameters of a module in groups: each in the first whose text its name contains, the others
+/// in one of their own.
 std::vector<optim::Group> groups_of(const nn::Module& module,
                                     const weft_optimizer_options& options) {
   std::vector<optim::Group> out(1);
@@ -221,13 +224,22 @@ weft_status weft_step_create(weft_module module, weft_optimizer optimizer, weft_
     const auto model = get<ModuleObject>(module, "module");
     const auto rule = get<OptimizerObject>(optimizer, "optimizer");
     if (loss == nullptr) raise(ErrorCode::invalid_argument, "`loss` is NULL.");
-    StepObject made{model->layer, rule->optimizer, {}, {}, std::make_shared<std::mutex>()};
+    StepObject made{model->layer, rule->optimizer, {}, {}, {}, std::make_shared<std::mutex>()};
     optim::StepOptions choices;
     if (options != nullptr) {
       choices.clip = options->clip;
       choices.seed = options->seed;
       if (options->ema != nullptr) made.ema = get<EmaObject>(options->ema, "options.ema")->ema;
       choices.ema = made.ema.get();
+      if (!(options->loss_scale >= 0) || std::isinf(options->loss_scale)) {
+        raise(ErrorCode::invalid_argument,
+              "`options.loss_scale` is {}; it must be a number from 0 on.", options->loss_scale);
+      }
+      if (options->loss_scale > 0) {
+        made.scale = std::make_shared<optim::LossScale>(
+            rule->optimizer->parameters().front().device(), options->loss_scale);
+        choices.loss_scale = made.scale.get();
+      }
     }
     made.step = std::make_shared<optim::Step>(
         *model->layer, *rule->optimizer,

@@ -90,7 +90,8 @@ BandAttributes visible(const AttentionAttributes& a, std::uint64_t queries, std:
   return {.low = a.window > 0 ? shift - window + 1 : -all, .high = a.causal ? shift : all};
 }
 
-/// The logits of attention, [batch, heads, queries, keys] of f32, before the rules of what is visible.
+/// The logits of attention, [batch, heads, queries, keys] of f32, before the rules of what is
+/// visible.
 Tensor logits_of(const AttentionAttributes& a, const Tensor& q, const Tensor& k,
                  const Tensor& mask) {
   const Tensor wide = q.to(DType::f32);
@@ -187,8 +188,8 @@ Tensor attention_expression(const AttentionAttributes& a, const std::vector<Tens
   return weft::matmul(shares, grouped(in[2], q.shape()).to(DType::f32)).to(q.dtype());
 }
 
-/// Second derivatives go through the matrix of shares. The result of the forward pass and its log-sum-exps are functions
-/// of q, k and v: what depends on them is counted there.
+/// Second derivatives go through the matrix of shares. The result of the forward pass and its
+/// log-sum-exps are functions of q, k and v: what depends on them is counted there.
 std::vector<Tensor> gradient_attention_back(const GradientArgs& g) {
   GradientArgs own = g;
   own.wanted[5] = own.wanted[6] = false;

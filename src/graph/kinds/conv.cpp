@@ -9,8 +9,9 @@
 namespace weft::graph::kinds {
 namespace {
 
-// One set of tensors, whichever of them is computed: an image [N, C, spatial…], its windows' results [N, OC, o…] and
-// weights [OC, C / groups, k…]. Each of the three kinds is the derivative of the other two.
+// One set of tensors, whichever of them is computed: an image [N, C, spatial…], its windows'
+// results [N, OC, o…] and weights [OC, C / groups, k…]. Each of the three kinds is the derivative
+// of the other two.
 
 Status need_images(const Signature& s, std::string_view what) {
   const auto& a = as<ConvAttributes>(s.attributes);

@@ -128,6 +128,7 @@ constexpr Row table[] = {
   {"erfinv", [](const At& t) -> Parts { return {t.dy * exp(square(t.y)) * (std::sqrt(std::numbers::pi) / 2)}; }},
   {"lgamma", [](const At& t) -> Parts { return {t.dy * map("digamma", t.a())}; }},
   {"nan_to_num", [](const At& t) -> Parts { return {t.dy * map("isfinite", t.a()).to(DType::f32)}; }},
+  {"scalar_div", [](const At& t) -> Parts { return {-t.dy * t.y / t.a()}; }},
   {"div_scalar", [](const At& t) -> Parts { return {map("div_scalar", t.dy, {t.s[0]})}; }},
   {"square", [](const At& t) -> Parts { return {t.dy * t.a() * 2}; }},
   {"exp", [](const At& t) -> Parts { return {t.dy * t.y}; }},
@@ -158,7 +159,10 @@ constexpr Row table[] = {
     return {t.dy * (u + t.a() * line(square(u), -1, 1) * sigmoid(t.a()))};
   }},
   {"xielu", d_xielu},
-  {"clamp", [](const At& t) -> Parts { return {t.dy * inside(t.a(), t.s[0], t.s[1])}; }},
+  {"clamp", [](const At& t) -> Parts {
+    // What is equal to a limit still counts as inside.
+    return {t.dy * map("equal", t.a(), clamp(t.a(), t.s[0], t.s[1])).to(DType::f32)};
+  }},
   {"scale", [](const At& t) -> Parts { return {t.dy * t.s[0]}; }},
   {"add", [](const At& t) -> Parts { return {t.dy, t.dy}; }},
   {"sub", [](const At& t) -> Parts { return {t.dy, t.want(1) ? -t.dy : Tensor()}; }},
@@ -212,7 +216,8 @@ Parts expressions(std::string_view function, const At& at) {
   return row->parts(at);
 }
 
-/// Derivatives that one kernel computes: NAME_back(x, dy), and NAME_back(a, b, dy) for the gate of a gated unit.
+/// Derivatives that one kernel computes: NAME_back(x, dy), and NAME_back(a, b, dy) for the gate of
+/// a gated unit.
 Parts kernels(std::string_view function, const At& t) {
   const std::string back = std::string(function) + "_back";
   const ops::map::Function* found = ops::map::find_function(back);

@@ -8,8 +8,8 @@
 
 namespace weft::graph {
 
-/// dy times the derivative of an elementwise function by each of its inputs, in the shape of the result; empty for
-/// inputs without one. `y` is the function's result.
+/// dy times the derivative of an elementwise function by each of its inputs, in the shape of the
+/// result; empty for inputs without one. `y` is the function's result.
 std::vector<Tensor> derivatives(std::string_view function, const std::vector<Tensor>& inputs,
                                 const Tensor& y, const Tensor& dy,
                                 const std::array<double, 4>& scalars,

@@ -48,7 +48,8 @@ Result<ops::Plan> lower_fused_tail(const LowerArgs& l) {
   return ops::norm::plan(args, l.caps);
 }
 
-// A softmax or norm reads each element before it writes the same one; for a reduction see may_replace (lower.cpp).
+// A softmax or norm reads each element before it writes the same one; for a reduction see
+// may_replace (lower.cpp).
 constexpr InPlace over_each[] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 5}};
 
 }  // namespace

@@ -83,8 +83,9 @@ Result<ops::Plan> lower_cholesky(const LowerArgs& l) {
   return ops::gauss::plan(ops::gauss::CholeskyArgs{.a = l.inputs[0], .y = l.outputs[0]}, l.caps);
 }
 
-/// With P = tril(Lᵀ dL) and half of its diagonal: S = L⁻ᵀ P L⁻¹. Only the lower triangle of A was read, so what belongs to the upper one
-/// is added there: tril(S + Sᵀ) with the diagonal counted once.
+/// With P = tril(Lᵀ dL) and half of its diagonal: S = L⁻ᵀ P L⁻¹. Only the lower triangle of A was
+/// read, so what belongs to the upper one is added there: tril(S + Sᵀ) with the diagonal counted
+/// once.
 std::vector<Tensor> gradient_cholesky(const GradientArgs& g) {
   const Tensor& l = g.outputs[0];
   const Tensor p = weft::tril(weft::matmul(l.transpose(), weft::tril(g.dy[0])));

@@ -9,7 +9,8 @@
 namespace weft::graph::kinds {
 namespace {
 
-// Kernels for parts of particular models. Their gradients go through the operations that they stand for.
+// Kernels for parts of particular models. Their gradients go through the operations that they stand
+// for.
 
 Status need(bool fits, const Signature& s, std::string_view what) {
   if (fits && std::ranges::all_of(s.inputs, [](const Type& t) {
@@ -102,7 +103,8 @@ std::vector<Tensor> gradient_read(const GradientArgs& g) {
   });
 }
 
-// hyper_write: x [tokens, width], residual [tokens, streams, width], share [tokens, streams], mix (optional)
+// hyper_write: x [tokens, width], residual [tokens, streams, width], share [tokens, streams], mix
+// (optional)
 
 Result<std::vector<Type>> infer_write(const Signature& s) {
   const Shape& r = s.inputs[1].shape;
@@ -135,7 +137,8 @@ std::vector<Tensor> gradient_write(const GradientArgs& g) {
   });
 }
 
-// indexer: q [streams, tokens, heads, size], k [streams, keys, size], weights [streams, tokens, heads], mask (optional)
+// indexer: q [streams, tokens, heads, size], k [streams, keys, size], weights [streams, tokens,
+// heads], mask (optional)
 
 Result<std::vector<Type>> infer_indexer(const Signature& s) {
   const Shape& q = s.inputs[0].shape;

@@ -33,7 +33,8 @@ Result<ops::Plan> lower_resize(const LowerArgs& l) {
                            l.caps);
 }
 
-/// What each of `from` elements gives to each of `to` along one dimension, [from, to]: the identity, resized.
+/// What each of `from` elements gives to each of `to` along one dimension, [from, to]: the
+/// identity, resized.
 Tensor shares(const GradientArgs& g, std::uint64_t from, std::uint64_t to) {
   ResizeAttributes a = as<ResizeAttributes>(g.attributes);
   const Tensor ones = full_like(g.inputs[0], {1, 1, from, from}, DType::f32, 1);

@@ -2,6 +2,7 @@
 #include "graph/kinds.hpp"
 #include "ops/gather/gather.hpp"
 #include "ops/quant/quant.hpp"
+#include "ops/report.hpp"
 #include "ops/rows/rows.hpp"
 
 namespace weft::graph::kinds {
@@ -32,8 +33,11 @@ Result<ops::Plan> lower_embedding(const LowerArgs& l) {
         ops::quant::DecodeArgs{.table = l.inputs[0], .y = l.outputs[0], .indices = l.inputs[1]},
         l.caps);
   }
-  return ops::rows::plan(
-      ops::rows::GetArgs{.table = l.inputs[0], .indices = l.inputs[1], .y = l.outputs[0]}, l.caps);
+  return ops::rows::plan(ops::rows::GetArgs{.table = l.inputs[0],
+                                            .indices = l.inputs[1],
+                                            .y = l.outputs[0],
+                                            .status = report_view(ops::Checked::embedding, l.caps)},
+                         l.caps);
 }
 
 std::vector<Tensor> gradient_embedding(const GradientArgs& g) {
@@ -59,8 +63,10 @@ Result<std::vector<Type>> infer_add_rows(const Signature& s) {
 
 Result<ops::Plan> lower_add_rows(const LowerArgs& l) {
   return ops::gather::plan(
-      ops::gather::AddRowsArgs{
-          .source = l.inputs[2], .indices = l.inputs[1], .table = l.outputs[0]},
+      ops::gather::AddRowsArgs{.source = l.inputs[2],
+                               .indices = l.inputs[1],
+                               .table = l.outputs[0],
+                               .status = report_view(ops::Checked::add_rows, l.caps)},
       l.caps);
 }
 
@@ -72,7 +78,10 @@ std::vector<Tensor> gradient_add_rows(const GradientArgs& g) {
 
 Result<ops::Plan> lower_index_copy(const LowerArgs& l) {
   return ops::rows::plan(
-      ops::rows::SetArgs{.source = l.inputs[2], .indices = l.inputs[1], .table = l.outputs[0]},
+      ops::rows::SetArgs{.source = l.inputs[2],
+                         .indices = l.inputs[1],
+                         .table = l.outputs[0],
+                         .status = report_view(ops::Checked::index_copy, l.caps)},
       l.caps);
 }
 
@@ -106,11 +115,13 @@ Result<std::vector<Type>> infer_gather(const Signature& s) {
 }
 
 Result<ops::Plan> lower_gather(const LowerArgs& l) {
-  return ops::gather::plan(ops::gather::GatherArgs{.x = l.inputs[0],
-                                                   .index = l.inputs[1],
-                                                   .y = l.outputs[0],
-                                                   .axis = as<AxisAttributes>(l.attributes).axis},
-                           l.caps);
+  return ops::gather::plan(
+      ops::gather::GatherArgs{.x = l.inputs[0],
+                              .index = l.inputs[1],
+                              .y = l.outputs[0],
+                              .axis = as<AxisAttributes>(l.attributes).axis,
+                              .status = report_view(ops::Checked::gather, l.caps)},
+      l.caps);
 }
 
 std::vector<Tensor> gradient_gather(const GradientArgs& g) {
@@ -136,7 +147,8 @@ Result<ops::Plan> lower_scatter_add(const LowerArgs& l) {
       ops::gather::ScatterAddArgs{.source = l.inputs[2],
                                   .index = l.inputs[1],
                                   .y = l.outputs[0],
-                                  .axis = as<AxisAttributes>(l.attributes).axis},
+                                  .axis = as<AxisAttributes>(l.attributes).axis,
+                                  .status = report_view(ops::Checked::scatter_add, l.caps)},
       l.caps);
 }
 

@@ -7,8 +7,8 @@ namespace {
 
 using ops::cross_entropy::Reduction;
 
-// cross_entropy: logits […, classes], labels […] or probabilities (the shape of logits) → the loss and the log-sum-exp of
-// each row
+// cross_entropy: logits […, classes], labels […] or probabilities (the shape of logits) → the loss
+// and the log-sum-exp of each row
 
 Result<std::vector<Type>> infer_cross_entropy(const Signature& s) {
   const auto& a = as<CrossEntropyAttributes>(s.attributes);
@@ -92,7 +92,8 @@ Result<ops::Plan> lower_cross_entropy_back(const LowerArgs& l) {
                                   l.caps);
 }
 
-/// The loss in terms of other operations. A label that is no class picks nothing: gather gives 0 for it.
+/// The loss in terms of other operations. A label that is no class picks nothing: gather gives 0
+/// for it.
 Tensor cross_entropy_expression(const CrossEntropyAttributes& a, const Tensor& logits,
                                 const Tensor& labels, const Tensor& probabilities) {
   const Tensor logs = weft::log_softmax(logits.to(DType::f32));

@@ -15,7 +15,8 @@
 namespace weft::graph::kinds {
 namespace {
 
-/// Functions of integers are computed in integers, so that a parameter such as 0.5 would be cut to 0.
+/// Functions of integers are computed in integers, so that a parameter such as 0.5 would be cut to
+/// 0.
 Status check_scalars(const MapAttributes& a, const Signature& s) {
   const auto integer = [](const Type& type) {
     return !is_float(type.dtype) && !is_quantized(type.dtype);

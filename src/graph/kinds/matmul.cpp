@@ -58,8 +58,8 @@ Tensor as_rows(const Tensor& x) {
   return x.reshape({columns == 0 ? 0 : x.size() / columns, columns});
 }
 
-/// Whether a matrix is written as the transpose of another. Its gradient is then best computed as that one's, so that it
-/// lies dense in memory.
+/// Whether a matrix is written as the transpose of another. Its gradient is then best computed as
+/// that one's, so that it lies dense in memory.
 bool is_transposed(const Tensor& b) {
   const Node& node = *Access::value(b).node;
   return node.rule == &permute && b.shape().size() == 2 &&
@@ -76,7 +76,8 @@ std::vector<Tensor> gradient_matmul(const GradientArgs& g) {
   }
   const MatmulOptions for_a{.dtype = a.dtype(), .allow_f16 = attributes.allow_f16};
   const MatmulOptions for_b{.dtype = b.dtype(), .allow_f16 = attributes.allow_f16};
-  // The product reads 16-bit gradients where the operands are 16-bit, so that matrix units can be used.
+  // The product reads 16-bit gradients where the operands are 16-bit, so that matrix units can be
+  // used.
   const Tensor dy = g.dy[0];
   const Tensor dy_a = b.dtype() == dy.dtype() ? dy : dy.to(b.dtype());
   const Tensor dy_b = a.dtype() == dy.dtype() ? dy : dy.to(a.dtype());

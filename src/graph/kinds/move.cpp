@@ -73,7 +73,13 @@ Result<std::vector<Type>> infer_pad(const Signature& s) {
                 "pad of {} needs a number before and after each dimension; {} and {} were given.",
                 describe(s.inputs[0]), ops::describe(a.low), ops::describe(a.high));
   }
-  for (std::size_t i = 0; i < shape.size(); ++i) shape[i] += a.low[i] + a.high[i];
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (__builtin_add_overflow(shape[i], a.low[i], &shape[i]) ||
+        __builtin_add_overflow(shape[i], a.high[i], &shape[i])) {
+      return fail(ErrorCode::invalid_argument, "pad cannot add {} and {} elements to {}.", a.low[i],
+                  a.high[i], describe(s.inputs[0]));
+    }
+  }
   return one(s.inputs[0].dtype, shape);
 }
 

@@ -64,7 +64,8 @@ Tensor spread(const Tensor& weight, const Tensor& x, const NormAttributes& a) {
   return weight.to(DType::f32).reshape(shape);
 }
 
-/// A normalisation in terms of other operations: for weights of unusual shapes, and for derivatives of norm_back.
+/// A normalisation in terms of other operations: for weights of unusual shapes, and for derivatives
+/// of norm_back.
 Tensor norm_expression(const NormAttributes& a, const Tensor& given, const Tensor& weight,
                        const Tensor& bias) {
   Tensor x = given.to(DType::f32);

@@ -32,13 +32,8 @@ Result<std::vector<Type>> infer_rope(const Signature& s) {
   return one(x.dtype, x.shape);
 }
 
-Result<ops::Plan> lower_rope(const LowerArgs& l) {
-  const auto& a = as<RopeAttributes>(l.attributes);
+ops::rope::Args args_of(const RopeAttributes& a) {
   ops::rope::Args args;
-  args.x = l.inputs[0];
-  args.y = l.outputs[0];
-  args.positions = l.inputs[1];
-  args.factors = l.inputs[2];
   args.mode = a.mode;
   args.dims = a.dims;
   args.offset = a.offset;
@@ -52,8 +47,36 @@ Result<ops::Plan> lower_rope(const LowerArgs& l) {
   args.beta_slow = a.beta_slow;
   args.trained_context = a.trained_context;
   args.backward = a.backward;
+  return args;
+}
+
+Result<ops::Plan> lower_rope(const LowerArgs& l) {
+  ops::rope::Args args = args_of(as<RopeAttributes>(l.attributes));
+  args.x = l.inputs[0];
+  args.y = l.outputs[0];
+  args.positions = l.inputs[1];
+  args.factors = l.inputs[2];
   return ops::rope::plan(args, l.caps);
 }
+
+// rope_rows: x [1, R, heads, size], positions, factors, table [N, heads · size], rows [R] → the
+// table
+
+Result<std::vector<Type>> infer_rope_rows(const Signature& s) {
+  return std::vector<Type>{s.inputs[3]};
+}
+
+Result<ops::Plan> lower_rope_rows(const LowerArgs& l) {
+  ops::rope::Args args = args_of(as<RopeAttributes>(l.attributes));
+  args.x = l.inputs[0];
+  args.positions = l.inputs[1];
+  args.factors = l.inputs[2];
+  args.rows = l.inputs[4];
+  args.y = l.outputs[0].split(1, args.x.shape[3]).unsqueeze(0);
+  return ops::rope::plan(args, l.caps);
+}
+
+constexpr InPlace over_table[] = {{0, 3}};
 
 std::vector<Tensor> gradient_rope(const GradientArgs& g) {
   if (g.wanted[2]) {
@@ -84,7 +107,8 @@ Result<ops::Plan> lower_sinusoid(const LowerArgs& l) {
       l.caps);
 }
 
-/// The cosine of an angle has minus its sine as derivative, the sine its cosine: both are in the result.
+/// The cosine of an angle has minus its sine as derivative, the sine its cosine: both are in the
+/// result.
 std::vector<Tensor> gradient_sinusoid(const GradientArgs& g) {
   const auto& a = as<SinusoidAttributes>(g.attributes);
   const std::uint64_t half = a.size / 2;
@@ -107,6 +131,11 @@ constexpr InPlace over_x[] = {{0, 0}};
 
 }  // namespace
 
+const Rule rope_rows{.name = "rope_rows",
+                     .infer = infer_rope_rows,
+                     .lower = lower_rope_rows,
+                     .in_place = over_table,
+                     .accumulates = true};
 const Rule rope{.name = "rope",
                 .infer = infer_rope,
                 .lower = lower_rope,

@@ -2,6 +2,7 @@
 
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
+#include "graph/kinds/recurrent_composed.hpp"
 
 namespace weft::graph::kinds {
 namespace {
@@ -14,8 +15,9 @@ Cell cell_of(const Attributes& attributes) {
 
 bool saves(Cell cell) { return cell == Cell::lstm || cell == Cell::gru; }
 
-// recurrent_steps: sums [directions, tokens, batch, gates · hidden], recurrent [directions, gates · hidden, hidden], state,
-// memory, bias, lengths (all optional) → states, gates, and for lstm and gru what they save
+// recurrent_steps: sums [directions, tokens, batch, gates · hidden], recurrent [directions, gates ·
+// hidden, hidden], state, memory, bias, lengths (all optional) → states, gates, and for lstm and
+// gru what they save
 
 Result<std::vector<Type>> infer_recurrent_steps(const Signature& s) {
   const Cell cell = cell_of(s.attributes);
@@ -63,8 +65,8 @@ Tensor as_matrix(const Tensor& x) {
   return x.reshape({x.size() / columns, columns});
 }
 
-/// The derivative by the weights: one product over all steps and sequences, of what goes back into a step with the states
-/// before it.
+/// The derivative by the weights: one product over all steps and sequences, of what goes back into
+/// a step with the states before it.
 Tensor weight_gradient(const GradientArgs& g, const Tensor& products) {
   const Tensor& states = g.outputs[0];
   const Tensor& recurrent = g.inputs[1];
@@ -98,7 +100,10 @@ Tensor weight_gradient(const GradientArgs& g, const Tensor& products) {
 std::vector<Tensor> gradient_recurrent_steps(const GradientArgs& g) {
   const Cell cell = cell_of(g.attributes);
   if (g.dy[1] || (cell == Cell::gru && g.dy[2])) {
-    throw Error(ErrorCode::internal, "The gates of a recurrent layer have no derivative.");
+    // Derivatives of what went back, which read the gates.
+    return derivatives_through(g, [&](const std::vector<Tensor>& inputs) {
+      return composed_steps(as<RecurrentStepsAttributes>(g.attributes), inputs);
+    });
   }
   const bool lstm = cell == Cell::lstm;
   const auto node =
@@ -131,7 +136,8 @@ std::vector<Tensor> gradient_recurrent_steps(const GradientArgs& g) {
   return out;
 }
 
-// recurrent_steps_back: recurrent, gates, saved, states, state, memory, lengths, dstates, dsaved → dsums, dstart
+// recurrent_steps_back: recurrent, gates, saved, states, state, memory, lengths, dstates, dsaved →
+// dsums, dstart
 
 Result<std::vector<Type>> infer_recurrent_steps_back(const Signature& s) {
   const Cell cell = cell_of(s.attributes);
@@ -161,6 +167,12 @@ Result<ops::Plan> lower_recurrent_steps_back(const LowerArgs& l) {
   return ops::recurrent_steps::plan(args, l.caps);
 }
 
+std::vector<Tensor> gradient_recurrent_steps_back(const GradientArgs& g) {
+  return derivatives_through(g, [&](const std::vector<Tensor>& inputs) {
+    return composed_steps_back(as<RecurrentStepsAttributes>(g.attributes), inputs);
+  });
+}
+
 constexpr InPlace gates_over_sums[] = {{1, 0}};
 
 }  // namespace
@@ -172,6 +184,7 @@ const Rule recurrent_steps{.name = "recurrent_steps",
                            .in_place = gates_over_sums};
 const Rule recurrent_steps_back{.name = "recurrent_steps_back",
                                 .infer = infer_recurrent_steps_back,
-                                .lower = lower_recurrent_steps_back};
+                                .lower = lower_recurrent_steps_back,
+                                .gradient = gradient_recurrent_steps_back};
 
 }  // namespace weft::graph::kinds

@@ -1,5 +1,6 @@
 #include "ops/reduce/reduce.hpp"
 
+#include <algorithm>
 #include <format>
 
 #include "graph/autodiff.hpp"
@@ -14,7 +15,8 @@ bool picks(Function function) {
   return function == Function::argmax || function == Function::argmin;
 }
 
-/// Sums and products of narrow integers and of booleans have more room; questions have booleans as answers.
+/// Sums and products of narrow integers and of booleans have more room; questions have booleans as
+/// answers.
 DType result_type(Function function, DType dtype) {
   if (picks(function)) return DType::i32;
   if (function == Function::any || function == Function::all) return DType::boolean;
@@ -65,13 +67,38 @@ Tensor is_zero(const Tensor& x) {
   return weft::map("equal", x, full_like(x, {}, x.dtype())).to(x.dtype());
 }
 
-/// The product of all others, for each element: the whole product divided by it where none is 0; else only a single 0 has
-/// a product of others that is not.
+/// The product of all others, for each element: of those before it and of those behind it. Nothing
+/// is divided, so that zeros have derivatives too, and second ones.
 Tensor product_gradient(const Tensor& x, const Tensor& dy, const Dims& dims) {
-  const Tensor zero = is_zero(x);
-  const Tensor safe = x + zero;
-  const Tensor counts = weft::map("equal", sum(zero, dims, true), zero).to(x.dtype());
-  return dy * prod(safe, dims, true) / safe * counts;
+  const auto is_gone = [&](int d) { return std::ranges::find(dims, d) != dims.end(); };
+  const auto rank = static_cast<int>(x.shape().size());
+  Dims order;  // what stays, then what goes, as one axis
+  Shape rows;
+  std::uint64_t n = 1;
+  for (int d = 0; d < rank; ++d) {
+    if (is_gone(d)) continue;
+    order.push_back(d);
+    rows.push_back(x.shape()[static_cast<std::size_t>(d)]);
+  }
+  for (const int d : dims) {
+    order.push_back(d);
+    n *= x.shape()[static_cast<std::size_t>(d)];
+  }
+  if (n == 0) return dy.broadcast_to(x.shape());
+  const int axis = static_cast<int>(rows.size());
+  rows.push_back(n);
+  const Tensor moved = x.to(DType::f32).permute(order);
+  const Tensor line = moved.reshape(rows);
+  const Shape none(rows.size(), 0);
+  Shape one = none;
+  one.back() = 1;
+  const Tensor before = weft::pad(cumprod(line, axis).slice(axis, 0, n - 1), one, none, 1);
+  const Tensor behind = weft::pad(cumprod(line, axis, true).slice(axis, 1, n - 1), none, one, 1);
+  Dims back = order;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  const Tensor others = (before * behind).reshape(moved.shape()).permute(back);
+  return dy * others.to(x.dtype());
 }
 
 std::vector<Tensor> gradient_reduce(const GradientArgs& g) {

@@ -49,7 +49,8 @@ Tensor score_of(Score score, const Tensor& logits) {
   return logits;
 }
 
-/// Weights as a function of the logits, for the experts that were chosen. The bias only has a part in the choice.
+/// Weights as a function of the logits, for the experts that were chosen. The bias only has a part
+/// in the choice.
 std::vector<Tensor> gradient_router(const GradientArgs& g) {
   const auto& a = as<RouterAttributes>(g.attributes);
   return derivatives_through(g, [&](const std::vector<Tensor>& in) -> std::vector<Tensor> {

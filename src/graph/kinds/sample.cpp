@@ -5,8 +5,8 @@
 namespace weft::graph::kinds {
 namespace {
 
-// sample_tokens: logits [batch, vocabulary], key (two u32, or none where the temperature is 0), previous i32 [batch, n]
-// (optional) → i32 [batch]
+// sample_tokens: logits [batch, vocabulary], key (two u32, or none where the temperature is 0),
+// previous i32 [batch, n] (optional) → i32 [batch]
 
 Result<std::vector<Type>> infer_sample_tokens(const Signature& s) {
   const Type& logits = s.inputs[0];

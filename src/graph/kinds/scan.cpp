@@ -39,7 +39,8 @@ Tensor scan(const GradientArgs& g, const Tensor& x, Function function, bool turn
   return make(cumsum, a, {x}, Where::current());
 }
 
-/// The extreme element so far is the last one that is equal to the result; each gets the sum of what it is the extreme of.
+/// The extreme element so far is the last one that is equal to the result; each gets the sum of
+/// what it is the extreme of.
 Tensor extreme_gradient(const GradientArgs& g) {
   const auto& a = as<CumsumAttributes>(g.attributes);
   const Tensor& x = g.inputs[0];
@@ -55,8 +56,9 @@ Tensor extreme_gradient(const GradientArgs& g) {
   return weft::scatter_add(zeros, last.to(DType::i32), g.dy[0], static_cast<int>(a.axis));
 }
 
-/// dx[i] = Π x[k] before i · s[i], where s[i] = dy[i] + x[i + 1] · s[i + 1]: nothing is divided, so that zeros have derivatives
-/// too. The recurrence is solved by joining what lies twice as far apart, again and again.
+/// dx[i] = Π x[k] before i · s[i], where s[i] = dy[i] + x[i + 1] · s[i + 1]: nothing is divided, so
+/// that zeros have derivatives too. The recurrence is solved by joining what lies twice as far
+/// apart, again and again.
 Tensor product_gradient(const GradientArgs& g) {
   const auto& a = as<CumsumAttributes>(g.attributes);
   const Shape& shape = g.inputs[0].shape();
@@ -86,7 +88,8 @@ Tensor product_gradient(const GradientArgs& g) {
   return (a.reverse ? weft::flip(dx, {axis}) : dx).to(g.inputs[0].dtype());
 }
 
-/// exp(x) · Σ dy · exp(-y) behind each element, with positive and negative dy apart, as logarithms: neither overflows.
+/// exp(x) · Σ dy · exp(-y) behind each element, with positive and negative dy apart, as logarithms:
+/// neither overflows.
 Tensor logarithm_gradient(const GradientArgs& g) {
   const Tensor x = g.inputs[0].to(DType::f32);
   const Tensor y = g.outputs[0].to(DType::f32);

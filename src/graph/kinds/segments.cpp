@@ -42,7 +42,8 @@ Result<ops::Plan> lower_segments(const LowerArgs& l) {
       l.caps);
 }
 
-/// Each place gives its share of the gradient of its segment to its row. Extremes share it among equals.
+/// Each place gives its share of the gradient of its segment to its row. Extremes share it among
+/// equals.
 std::vector<Tensor> gradient_segments(const GradientArgs& g) {
   const auto function = static_cast<Function>(as<SegmentAttributes>(g.attributes).function);
   const Tensor& starts = g.inputs[0];

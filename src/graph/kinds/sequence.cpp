@@ -123,7 +123,8 @@ class Unrolled {
   }
 
  private:
-  /// What a tensor [sequences, tokens, heads, n] has for this token, as [sequences, heads of v, 1, n].
+  /// What a tensor [sequences, tokens, heads, n] has for this token, as [sequences, heads of v, 1,
+  /// n].
   [[nodiscard]] Tensor row(Place place) const {
     const Shape& shape = in_[place].shape();
     const std::uint64_t heads = in_[at_v].shape()[2];

@@ -8,7 +8,8 @@
 namespace weft::graph::kinds {
 namespace {
 
-// tile: x repeated as a whole along each dimension, and tile_back: the sums of what shows one element
+// tile: x repeated as a whole along each dimension, and tile_back: the sums of what shows one
+// element
 
 /// Whether each extent of `large` is a multiple of that of `small`.
 bool multiples(const Shape& large, const Shape& small) {

@@ -86,8 +86,8 @@ Result<ops::Plan> lower_adam(const LowerArgs& l) {
   return step_of(args, l.caps);
 }
 
-// sgd: weights, gradients, momentum (optional), numbers, scale (optional) → weights, then momentum and the working copy
-// where there are such
+// sgd: weights, gradients, momentum (optional), numbers, scale (optional) → weights, then momentum
+// and the working copy where there are such
 
 Result<std::vector<Type>> infer_sgd(const Signature& s) {
   const auto& a = as<AdamAttributes>(s.attributes);

@@ -19,7 +19,8 @@ Result<std::vector<Type>> infer_reshape(const Signature& s) {
   return one(x.dtype, shape);
 }
 
-/// A reshape needs no copy where each group of new dimensions covers old ones that are stepped through evenly.
+/// A reshape needs no copy where each group of new dimensions covers old ones that are stepped
+/// through evenly.
 Result<ops::View> view_reshape(const ops::View& x, const Attributes& attributes) {
   const Shape& shape = as<ShapeAttributes>(attributes).shape;
   ops::View y = ops::View::dense(x.dtype, shape, x.slot);

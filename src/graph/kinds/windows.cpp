@@ -124,8 +124,8 @@ Tensor window_rows(const Tensor& image, const WindowAttributes& a) {
   return columns.reshape(rows);
 }
 
-/// What goes back through a pool is linear in dy: its derivative is a mean again, or of a maximum the element of each
-/// window that was the first largest.
+/// What goes back through a pool is linear in dy: its derivative is a mean again, or of a maximum
+/// the element of each window that was the first largest.
 std::vector<Tensor> gradient_pool_back(const GradientArgs& g) {
   WindowAttributes a = as<WindowAttributes>(g.attributes);
   a.spatial = spatial_of(g.inputs[0]);

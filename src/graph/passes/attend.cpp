@@ -23,8 +23,8 @@ bool is_plain_product(const Operation& operation) {
   return a.alpha == 1 && a.activation == "none";
 }
 
-/// Looks at a graph from the last product of an attention towards its inputs. What lies between must have no other
-/// reader, as is the case unless gradients are computed too.
+/// Looks at a graph from the last product of an attention towards its inputs. What lies between
+/// must have no other reader, as is the case unless gradients are computed too.
 class Matcher {
  public:
   Matcher(const Graph& graph, const std::vector<int>& readers) : graph_(graph), readers_(readers) {}

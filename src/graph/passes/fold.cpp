@@ -18,7 +18,8 @@ bool is_source(const Operation& operation) {
 }  // namespace
 
 Status fold(Graph& graph, DeviceData& device) {
-  // Constant: a value, or computed from constants alone. Fills stay as they are: kernels make them cheaper than a read.
+  // Constant: a value, or computed from constants alone. Fills stay as they are: kernels make them
+  // cheaper than a read.
   std::vector<bool> constant(graph.operations.size(), false);
   std::vector<bool> read(graph.operations.size(), false);
   std::vector<bool> result(graph.operations.size(), false);  // needs memory of its own in each run
@@ -76,8 +77,8 @@ Status fold(Graph& graph, DeviceData& device) {
     operation.inputs.clear();
     for (std::size_t k = 0; k < operation.types.size(); ++k) {
       ops::View view = program->outputs[next++];
-      const gpu::Buffer buffer = placed->slices[static_cast<std::size_t>(view.slot)].buffer;
-      view.slot = -1;
+      const gpu::Buffer buffer = placed->slices[view.slot.number()].buffer;
+      view.slot = {};
       operation.storage.push_back({buffer, view});
     }
   }

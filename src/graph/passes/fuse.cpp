@@ -31,8 +31,8 @@ bool is_fill(const Operation& operation) {
   return map != nullptr && operation.rule == &kinds::map && map->function == "fill";
 }
 
-/// Whether an operation can be a step of a chain of that shape: it has no other reader, and no rounding to a 16-bit type
-/// is lost.
+/// Whether an operation can be a step of a chain of that shape: it has no other reader, and no
+/// rounding to a 16-bit type is lost.
 bool can_join(const Graph& graph, const std::vector<int>& readers, Edge edge, const Shape& shape) {
   const Operation& operation = graph.at(edge.node);
   if (is_fill(operation)) return is_float(operation.types.front().dtype);
@@ -127,7 +127,8 @@ class Chain {
     return {true, number};
   }
 
-  /// Whether taking in the inputs of an operation keeps the chain within its limits, with `left` inputs still to come.
+  /// Whether taking in the inputs of an operation keeps the chain within its limits, with `left`
+  /// inputs still to come.
   bool has_room(const Operation& operation, std::size_t left) const {
     std::size_t more = 0;
     for (const Edge& input : operation.inputs) {
@@ -170,7 +171,8 @@ class Chain {
   bool fits_ = true;
 };
 
-/// Whether an operation reads its first input once, row by row or as a whole, and can compute it while it reads.
+/// Whether an operation reads its first input once, row by row or as a whole, and can compute it
+/// while it reads.
 bool is_tail(const Operation& operation) {
   if (const auto* norm = std::get_if<NormAttributes>(&operation.attributes)) {
     return operation.rule == &kinds::norm && norm->kind != ops::norm::Kind::group;
@@ -183,7 +185,8 @@ bool is_tail(const Operation& operation) {
 
 Status fuse(Graph& graph, DeviceData&) {
   const std::vector<int> readers = count_readers(graph);
-  // From the end, so that chains are as long as can be; what became a step of one is not looked at again.
+  // From the end, so that chains are as long as can be; what became a step of one is not looked at
+  // again.
   std::vector<bool> gone(graph.operations.size(), false);
   for (std::size_t i = graph.operations.size(); i-- > 0;) {
     const Operation& operation = graph.operations[i];

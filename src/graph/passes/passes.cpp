@@ -14,7 +14,12 @@ constexpr Pass list[] = {
     {"views", "joins views of views, and drops those that change nothing", passes::views},
     {"attend", "runs softmax(q·kᵀ)·v as one kernel", passes::attend},
     {"retype", "lets kernels read and write the types that casts are for", passes::retype},
+    {"join", "makes products of one x with quantized weights, and gated units of them, at once",
+     passes::join},
     {"epilogue", "adds a bias and applies a function inside of matrix products", passes::epilogue},
+    {"residual", "adds a residual inside of the norm that reads the sum", passes::residual},
+    {"pack", "rounds x to 8 bits once, for all products that take it so", passes::pack},
+    {"cache", "writes what rope() turns right into the rows of a table", passes::cache},
     {"fuse", "runs chains of elementwise operations as one kernel", passes::fuse},
     {"drop", "leaves out what nobody reads", passes::drop},
 };
@@ -90,7 +95,8 @@ void redirect(Graph& graph, Edge from, Edge to) {
 }
 
 void compact(Graph& graph) {
-  // Depth first from everything that is wanted, operations in their present order, so that what was early stays early.
+  // Depth first from everything that is wanted, operations in their present order, so that what was
+  // early stays early.
   enum class State : std::uint8_t { unseen, open, done };
   std::vector<bool> wanted(graph.operations.size(), false);
   std::vector<int> pending;

@@ -4,7 +4,8 @@
 
 #include "llm/checks.hpp"
 
-// llama.cpp, ggml and the plug-in linked into one program, as in a page: nothing is looked for and nothing is loaded.
+// llama.cpp, ggml and the plug-in linked into one program, as in a page: nothing is looked for and
+// nothing is loaded.
 
 extern "C" ggml_backend_reg_t ggml_backend_init();
 extern "C" void ggml_backend_register(ggml_backend_reg_t registry);

@@ -70,14 +70,14 @@ Tensor Flatten::forward(const Tensor& x) {
   return x.reshape({rows, rows == 0 ? 0 : x.size() / rows});
 }
 
-void Sequential::append(std::unique_ptr<Layer> layer) {
+void Sequential::append(std::shared_ptr<Layer> layer) {
   add(std::to_string(layers_.size()), *layer);
   layers_.push_back(std::move(layer));
 }
 
 Tensor Sequential::forward(const Tensor& x) {
   Tensor y = x;
-  for (const std::unique_ptr<Layer>& layer : layers_) y = layer->forward(y);
+  for (const std::shared_ptr<Layer>& layer : layers_) y = layer->forward(y);
   return y;
 }
 

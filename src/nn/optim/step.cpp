@@ -53,12 +53,16 @@ Step::Step(nn::Module& model, const Optimizer& optimizer, Loss loss, const StepO
       throw Error(ErrorCode::invalid_argument,
                   formatted("The loss of a step has one element; this one has {}.", value.size()));
     }
-    const std::vector<Tensor> gradients = grad(value, optimizer.parameters());
+    // With a loss scale, gradients come out that many times too large.
+    const Tensor factor = options.loss_scale != nullptr ? options.loss_scale->value() : Tensor{};
+    const std::vector<Tensor> gradients =
+        grad(factor ? value.reshape({1}) * factor : value, optimizer.parameters());
     Tensor scale;
-    if (options.clip > 0) {
-      scale = clip_by_global_norm(gradients, static_cast<float>(options.clip)).scale;
+    if (options.clip > 0 || factor) {
+      scale = clip_by_global_norm(gradients, static_cast<float>(options.clip), factor).scale;
     }
     std::vector<Update> updates = optimizer.step(gradients, rate, scale);
+    if (factor) std::ranges::copy(options.loss_scale->step(scale), std::back_inserter(updates));
     std::ranges::copy(model.take_updates(), std::back_inserter(updates));
     if (options.ema != nullptr) {
       std::ranges::copy(options.ema->step(updates), std::back_inserter(updates));

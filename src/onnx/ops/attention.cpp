@@ -45,6 +45,10 @@ Values attention_op(Call& c) {
     k.t = concat({c.t(4), k.t}, 2);
     v.t = concat({c.t(5), v.t}, 2);
   }
+  for (const Heads* heads : {&q, &k, &v}) {
+    if (heads->t.shape().size() != 4)
+      c.wrong(formatted("{} is not [batch, heads, length, size].", text_of(heads->t.shape())));
+  }
   const U queries = q.t.shape().at(2);
   const U keys = k.t.shape().at(2);
   const U batch = q.t.shape()[0];
@@ -73,6 +77,8 @@ Tensor at_positions(const Call& c, std::size_t cache, std::size_t positions, U b
   const Tensor t = c.t(cache);
   if (!c.has(positions)) return t.shape().size() == 2 ? unsqueeze(t.slice(0, 0, length), 0) : t;
   const Tensor at = as(c.t(positions), DType::i32);
+  if (length == 0 || at.size() == 0 || (at.size() != 1 && at.size() % length != 0))
+    c.wrong(formatted("Positions {} are not those of {} places.", text_of(at.shape()), length));
   if (at.size() == 1 && length != 1) {  // the first position
     return take(
         t, (at.reshape({1, 1}) + c.device().arange(length, 0, 1, DType::i32).reshape({1, length})),
@@ -84,6 +90,9 @@ Tensor at_positions(const Call& c, std::size_t cache, std::size_t positions, U b
 /// x [batch, positions, heads, size], turned in pairs.
 Values rotary(Call& c, std::size_t cos, std::size_t sin, std::size_t positions) {
   const Tensor given = c.t(0);
+  if (c.shape(cos).empty() || c.shape(sin).empty())
+    c.wrong(
+        formatted("{} and {} are no tables of angles.", describe(c.in(cos)), describe(c.in(sin))));
   const bool flat = given.shape().size() == 3;
   const auto dims = static_cast<U>(c.i("rotary_embedding_dim", 0));
   U heads = static_cast<U>(c.i("num_heads", 0));

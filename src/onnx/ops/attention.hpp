@@ -21,13 +21,14 @@ struct Attended {
   Tensor y;
   Tensor products;  ///< Where they were asked for.
 };
-/// softmax(scale · q·kᵀ + bias)·v by heads, which share those of k and v in groups. `products` says what else is wanted: the scaled products
-/// (0), those with the bias (1), with the soft cap on top (2), or the shares (3); -1: nothing.
+/// softmax(scale · q·kᵀ + bias)·v by heads, which share those of k and v in groups. `products` says
+/// what else is wanted: the scaled products (0), those with the bias (1), with the soft cap on top
+/// (2), or the shares (3); -1: nothing.
 Attended attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias, double scale,
                 double soft_cap, int products);
 
-/// The first `turned` elements of the last axis of x, turned in pairs by angles whose cosines and sines broadcast to half of them: neighbours,
-/// or i and i + turned / 2.
+/// The first `turned` elements of the last axis of x, turned in pairs by angles whose cosines and
+/// sines broadcast to half of them: neighbours, or i and i + turned / 2.
 Tensor turned_pairs(const Tensor& x, const Tensor& cosine, const Tensor& sine, std::uint64_t turned,
                     bool interleaved);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "onnx/host.hpp"
 #include "onnx/ops/families.hpp"
 #include "onnx/places.hpp"
 #include "weft/create.hpp"
@@ -55,17 +56,17 @@ Values size(Call& c) {
 Values constant_of_shape(Call& c) {
   const Shape wanted = shape_from(c, c.ints(0));
   Array value = array_of(Type::f32, {}, std::vector<double>{0});
-  if (const Attribute* given = c.attribute("value"); given != nullptr && given->t)
-    value = *c.context.constant(*given->t).known();
-  if (value.size() != 1) c.wrong(formatted("The value has {} elements.", value.size()));
+  if (const Attribute* given = c.attribute("value"); given != nullptr && given->t) {
+    const Value number = c.context.constant(*given->t);
+    value = c.host(number);
+  }
+  if (value.size() != 1 || !has_numbers(value.type))
+    c.wrong(formatted("The value is {}, not one number.", describe(Value(value))));
   value.shape = {};
   const auto dtype = dtype_of(value.type);
   if (count_of(wanted) > 1U << 14 && dtype)
     return {Value(value).on(c.device()).broadcast_to(wanted)};
-  if (count_of(wanted) > std::uint64_t{1} << 32)
-    c.wrong(formatted("{} is too large.", text_of(wanted)));
-  Places places({});
-  places.expand(wanted);
+  if (too_large(wanted)) c.refuse(formatted("{} is too large for the host.", text_of(wanted)));
   if (is_float(value.type))
     return {array_of(value.type, wanted,
                      std::vector<double>(count_of(wanted), value.doubles().front()))};
@@ -103,11 +104,10 @@ Values range(Call& c) {
 Values eye_like(Call& c) {
   const Shape& s = c.shape(0);
   if (s.size() != 2) c.wrong(formatted("{} is not a matrix.", describe(c.in(0))));
-  const auto type =
-      c.attribute("dtype") != nullptr ? static_cast<Type>(c.i("dtype", 1)) : c.in(0).type();
-  const I k = c.i("k", 0);
-  if (const auto dtype = dtype_of(type))
-    return {eye(c.device(), s[0], s[1], std::clamp<I>(k, -(I{1} << 30), I{1} << 30)).to(*dtype)};
+  const auto type = c.attribute("dtype") != nullptr ? c.type("dtype", Type::f32) : c.in(0).type();
+  const I k = std::clamp<I>(c.i("k", 0), -(I{1} << 30), I{1} << 30);
+  if (const auto dtype = dtype_of(type)) return {eye(c.device(), s[0], s[1], k).to(*dtype)};
+  if (too_large(s)) c.refuse(formatted("{} is too large for the host.", text_of(s)));
   std::vector<I> out(s[0] * s[1]);
   for (std::uint64_t row = 0; row < s[0]; ++row) {
     const I column = static_cast<I>(row) + k;

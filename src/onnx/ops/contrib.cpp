@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -55,7 +56,8 @@ Tensor seen_mask(const Tensor& seen) {
   return where(seen, zeros_like(seen, DType::f32), full_like(seen, -infinity, DType::f32));
 }
 
-/// Masks as exporters give them: [batch, keys] of 0 and 1, [batch] of lengths, or [batch, queries, keys].
+/// Masks as exporters give them: [batch, keys] of 0 and 1, [batch] of lengths, or [batch, queries,
+/// keys].
 Tensor key_mask(const Call& c, const Value& value, U batch, U keys) {
   const Tensor mask = as(value.on(c.device()), DType::i32);
   if (mask.shape().size() == 1 && mask.size() == batch) {
@@ -88,7 +90,8 @@ Values attention_op(Call& c) {
   if (c.has(2)) all = all + c.t(2);
   auto sizes = c.is("qkv_hidden_sizes");
   if (sizes.empty()) sizes.assign(3, static_cast<I>(all.shape().back() / 3));
-  if (sizes.size() != 3 || sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0)
+  if (sizes.size() != 3 ||
+      std::ranges::any_of(sizes, [](I size) { return size < 0 || size > I{1} << 40; }))
     c.wrong("qkv_hidden_sizes are not three sizes.");
   const auto part = [&](I from, I size) {
     return heads_of(c, all.slice(-1, from, static_cast<U>(size)), heads).t;
@@ -99,6 +102,8 @@ Values attention_op(Call& c) {
   U past = 0;
   if (c.has(4)) {  // [2, batch, heads, length, size]
     const Tensor before = c.t(4);
+    if (before.shape().size() != 5)
+      c.wrong(formatted("The past {} is not keys and values.", describe(c.in(4))));
     const Shape shape(before.shape().begin() + 1, before.shape().end());
     past = shape.at(2);
     k = concat({before.slice(0, 0, 1).reshape(shape), k}, 2);
@@ -120,6 +125,10 @@ Values multi_head(Call& c) {
   const I heads = c.i("num_heads", 0);
   if (!c.has(1) || !c.has(2) || c.shape(0).size() != 3)
     c.refuse("Packed queries, keys and values are not done.");
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    if (c.shape(i).size() != 3 && c.shape(i).size() != 4)
+      c.wrong(formatted("{} are neither keys nor values.", describe(c.in(i))));
+  }
   const U width = c.shape(0)[2];
   const auto biased = [&](std::size_t i, U from) {
     const Tensor x = c.t(i);
@@ -149,7 +158,8 @@ Values multi_head(Call& c) {
 Values group_query(Call& c) {
   const I heads = c.i("num_heads", 0);
   const I key_heads = c.i("kv_num_heads", 0);
-  if (heads <= 0 || key_heads <= 0)
+  constexpr I most_heads = 1 << 20;
+  if (heads <= 0 || key_heads <= 0 || heads > most_heads || key_heads > most_heads)
     c.wrong(formatted("{} heads and {} of keys are none.", heads, key_heads));
   Tensor q3 = c.t(0);
   Tensor k3;
@@ -178,6 +188,7 @@ Values group_query(Call& c) {
       lengths - (static_cast<double>(length) - 1);  // the position of its first query
   const Tensor positions = first + c.device().arange(length, 0, 1, DType::i32).reshape({1, length});
   if (c.i("do_rotary", 0) != 0) {
+    if (c.shape(7).empty()) c.wrong("The table of angles is one number.");
     const auto turned = [&](const Tensor& x) {
       const U half = c.shape(7).back();
       const Tensor cosine =
@@ -203,7 +214,8 @@ Values group_query(Call& c) {
   return {joined_heads(y), k, v};
 }
 
-/// x times a matrix of 4 or 8 bits [N, blocks, bytes], with a scale (and a zero point) for each block.
+/// x times a matrix of 4 or 8 bits [N, blocks, bytes], with a scale (and a zero point) for each
+/// block.
 Values matmul_nbits(Call& c) {
   const I bits = c.i("bits", 4);
   const auto n = static_cast<U>(c.i("N", 0));

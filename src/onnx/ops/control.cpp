@@ -12,7 +12,26 @@ namespace {
 
 using I = std::int64_t;
 
+/// The results of both branches by their shapes, where these are the same; what follows from an
+/// open condition has no elements.
+Values either(Call& c) {
+  const Values yes = run_graph(c.context, c.graph("then_branch"), &c.scope, {});
+  const Values no = run_graph(c.context, c.graph("else_branch"), &c.scope, {});
+  Values out;
+  for (std::size_t i = 0; i < yes.size(); ++i) {
+    const bool tensors = i < no.size() && yes[i].exists() && no[i].exists() &&
+                         !yes[i].is_sequence() && !no[i].is_sequence();
+    const auto dtype = tensors ? dtype_of(yes[i].type()) : std::nullopt;
+    if (!dtype || yes[i].type() != no[i].type() || yes[i].shape() != no[i].shape())
+      throw NeedsElements(c.in(0).sources(), "The shapes of a result follow from a condition.");
+    Value& value = out.emplace_back(c.device().full(yes[i].shape(), 0, *dtype));
+    value.set_sources(c.in(0).sources());
+  }
+  return out;
+}
+
 Values if_op(Call& c) {
+  if (c.context.shapes_only && c.in(0).known() == nullptr) return either(c);
   const Array& condition = c.host(0);
   if (condition.size() != 1) c.wrong(formatted("The condition is {}.", describe(c.in(0))));
   return run_graph(c.context,
@@ -36,7 +55,7 @@ Value stacked(const Call& c, const Values& values, int axis, const ValueInfo& in
   }
   bool known = true;
   for (const Value& value : values) {
-    if (value.shape() != values.front().shape())
+    if (value.shape() != values.front().shape() || value.type() != values.front().type())
       c.wrong(formatted("{} and {} cannot be stacked.", describe(values.front()), describe(value)));
     known = known && value.known() != nullptr;
   }
@@ -90,11 +109,13 @@ Values loop(Call& c) {
 /// Element i of an axis, without it.
 Value element(const Call& c, const Value& value, std::size_t axis, std::uint64_t i) {
   Shape shape = value.shape();
+  if (axis >= shape.size() || i >= shape[axis])
+    c.wrong(formatted("{} has no element {} of axis {}.", describe(value), i, axis));
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   if (const Array* known = value.known()) {
-    Places places(value.shape());
-    places.take(axis, {i});
-    return picked(*known, shape, places.at);
+    Array one = cut(*known, axis, i, 1);
+    one.shape = shape;
+    return one;
   }
   return value.on(c.device()).slice(static_cast<int>(axis), static_cast<I>(i), 1).reshape(shape);
 }
@@ -139,7 +160,7 @@ Values scan(Call& c) {
   const GraphProto& body = c.graph("body");
   const auto count = static_cast<std::size_t>(c.i("num_scan_inputs", 0));
   const std::size_t first = c.opset < 9 ? 1 : 0;
-  if (count > c.inputs.size() - std::min(first, c.inputs.size()))
+  if (first > c.inputs.size() || count > c.inputs.size() - first)
     c.wrong(formatted("There are no {} inputs to scan.", count));
   const Values states(c.inputs.begin() + static_cast<std::ptrdiff_t>(first),
                       c.inputs.end() - static_cast<std::ptrdiff_t>(count));

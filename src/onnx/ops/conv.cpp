@@ -78,18 +78,19 @@ Grid grid_of(const Call& call, const Shape& image, std::vector<U> kernel) {
   return grid;
 }
 
+ConvOptions conv_options(const Call& call, const Shape& image, const Shape& weights) {
+  if (weights.size() < 3)
+    call.wrong(formatted("Weights {} are not those of a convolution.", text_of(weights)));
+  const Grid grid = grid_of(call, image, {weights.begin() + 2, weights.end()});
+  return {.windows = {.stride = grid.stride,
+                      .pad = grid.low,
+                      .pad_high = grid.high,
+                      .dilation = grid.dilation},
+          .groups = static_cast<U>(call.i("group", 1))};
+}
+
 Tensor convolve(const Call& call, const Tensor& x, const Tensor& weights, const Tensor& bias) {
-  const Shape& w = weights.shape();
-  if (w.size() < 3) call.wrong(formatted("Weights {} are not those of a convolution.", text_of(w)));
-  const Grid grid = grid_of(call, x.shape(), {w.begin() + 2, w.end()});
-  const auto groups = static_cast<U>(call.i("group", 1));
-  return conv(x, weights,
-              {.windows = {.stride = grid.stride,
-                           .pad = grid.low,
-                           .pad_high = grid.high,
-                           .dilation = grid.dilation},
-               .groups = groups},
-              bias);
+  return conv(x, weights, conv_options(call, x.shape(), weights.shape()), bias);
 }
 
 namespace {
@@ -110,7 +111,8 @@ Values conv_transpose_op(Call& c) {
   auto wanted = counts(c, "output_shape", rank, 0);
   if (c.is("output_shape").size() == rank + 2) wanted = {};
   const std::string automatic = c.s("auto_pad", "NOTSET");
-  // The whole result, then what of it is wanted: pads cut it (or, where they are negative, add zeros).
+  // The whole result, then what of it is wanted: pads cut it (or, where they are negative, add
+  // zeros).
   Tensor y = conv_transpose(
       x, w,
       {.windows = {.stride = stride, .pad = {}, .pad_high = {}, .dilation = dilation},

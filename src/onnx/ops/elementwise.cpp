@@ -15,7 +15,7 @@ namespace weft::onnx {
 namespace {
 
 using Unary = Tensor (*)(In);
-using Binary = Tensor (*)(In, const Tensor&);
+using Binary = Tensor (*)(In, const Operand&);
 
 template <Unary function>
 Values unary(Call& c) {
@@ -23,7 +23,8 @@ Values unary(Call& c) {
   return {as(function(x), x.dtype())};
 }
 
-/// Before opset 7, the second input is repeated only where an attribute says so, and its first axis may be named.
+/// Before opset 7, the second input is repeated only where an attribute says so, and its first axis
+/// may be named.
 Tensor second(const Call& c) {
   const Tensor b = c.t(1);
   if (c.opset >= 7 || c.i("broadcast", 0) == 0 || c.attribute("axis") == nullptr) return Tensor(b);
@@ -82,19 +83,7 @@ Values power(Call& c) {
   const Tensor b = second(c);
   if (is_float(a.dtype())) return {as(pow(a, as(b, a.dtype())), a.dtype())};
   if (is_float(b.dtype())) return {pow(a.to(DType::f32), b.to(DType::f32)).to(a.dtype())};
-  // Whole numbers by squaring: every bit stays.
-  const Array* known = c.in(1).known();
-  Tensor result = ones_like(a).broadcast_to(broadcast_shapes({a.shape(), b.shape()}));
-  Tensor base = a;
-  Tensor n = b.to(DType::i32);
-  (void)known;
-  for (int bit = 0; bit < 6; ++bit) {
-    const Tensor odd = equal(remainder(n, full_like(n, 2)), ones_like(n));
-    result = where(odd, result * base, result);
-    base = base * base;
-    n = floor_divide(n, full_like(n, 2));
-  }
-  return {as(result, a.dtype())};
+  return {as(pow(a, b), a.dtype())};
 }
 
 Values mean_of(Call& c) {
@@ -159,7 +148,7 @@ Values cast_to(Call& c, Type to) {
   if (from == Type::string || to == Type::string) return cast_text(c, to);
   const auto dtype = dtype_of(to);
   if (dtype && dtype_of(from)) return {as(c.t(0), *dtype)};
-  if (size_of(to) == 0 || to == Type::c64 || to == Type::c128)
+  if (!has_numbers(to) || !has_numbers(from))
     c.refuse(formatted("There is no conversion from {} to {}.", name(from), name(to)));
   return {converted(c.host(0), to, c.i("saturate", 1) != 0)};
 }
@@ -174,7 +163,7 @@ Values cast(Call& c) {
       if (to->s == text) return cast_to(c, type);
     }
   }
-  return cast_to(c, static_cast<Type>(c.i("to", 1) & 0xff));
+  return cast_to(c, c.type("to", Type::f32));
 }
 
 }  // namespace

@@ -27,7 +27,9 @@ void add_search(Table& table);
 void add_sequence(Table& table);
 void add_shape(Table& table);
 void add_signal(Table& table);
+void add_strings(Table& table);
 void add_text(Table& table);
 void add_training(Table& table);
+void add_trees(Table& table);
 
 }  // namespace weft::onnx

@@ -61,6 +61,10 @@ Rows rows_of(const Call& c, const Shape& data, const Value& indices, std::size_t
     c.wrong(formatted("Indices {} do not fit {}.", text_of(at), text_of(data)));
   const auto depth = static_cast<std::size_t>(at.back());
   Rows out;
+  for (std::size_t d = 0; d < batch; ++d) {
+    if (at[d] != data[d])
+      c.wrong(formatted("Indices {} have other batches than {}.", text_of(at), text_of(data)));
+  }
   out.rest.assign(data.begin() + static_cast<std::ptrdiff_t>(batch + depth), data.end());
   out.shape.assign(at.begin(), at.end() - 1);
   for (std::size_t d = 0; d < batch + depth; ++d) out.count *= data[d];
@@ -171,6 +175,10 @@ Values scatter_elements(Call& c) {
     c.wrong(formatted("Indices {} and updates {} do not fit {}.", describe(c.in(1)),
                       describe(c.in(2)), describe(c.in(0))));
   if (count_of(at) == 0) return {c.in(0)};
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d != axis && at[d] > shape[d])
+      c.wrong(formatted("Indices {} reach past {}.", describe(c.in(1)), describe(c.in(0))));
+  }
   if (how == "add" && dtype_of(c.in(0).type()) && is_float(c.t(0).dtype()) &&
       cut_to(c.t(0), at, axis).shape() == shape) {
     return {scatter_add(c.t(0), from_front(c.t(1), shape[axis]), c.t(2), static_cast<int>(axis))};
@@ -229,6 +237,8 @@ Values tensor_scatter(Call& c) {
   const Shape& s = cache.shape();
   const std::size_t axis = axis_of(c, c.i("axis", -2), s.size());
   if (axis == 0) c.wrong("The axis cannot be that of the batch.");
+  if (update.shape().size() != s.size())
+    c.wrong(formatted("{} is no part of {}.", describe(c.in(1)), describe(c.in(0))));
   const std::uint64_t steps = update.shape()[axis];
   const std::uint64_t extent = s[axis];
   Shape by_batch(s.size(), 1);

@@ -38,11 +38,19 @@ Tensor shaped(const Call& c, const Tensor& loss) {
   return c.s("reduction", "mean") == "none" ? loss.reshape(c.shape(1)) : loss;
 }
 
+/// Logits [N, C, d…] and labels [N, d…].
+void check_shapes(const Call& c) {
+  if (c.shape(0).size() < 2 || c.shape(1).size() + 1 != c.shape(0).size())
+    c.wrong(formatted("Labels {} are not those of {}.", describe(c.in(1)), describe(c.in(0))));
+}
+
 Values negative_log_likelihood(Call& c) {
+  check_shapes(c);
   return {shaped(c, likelihood(c, flat(c.t(0), 2), flat(c.t(1), 1), c.maybe(2)))};
 }
 
 Values softmax_cross_entropy(Call& c) {
+  check_shapes(c);
   const Tensor x = c.t(0);
   const Tensor logs = log_softmax(flat(x, 2), 1);
   return {shaped(c, likelihood(c, logs, flat(c.t(1), 1), c.maybe(2))), logs.reshape(x.shape())};

@@ -41,7 +41,8 @@ Windows steps(const Grid& grid) {
   return {.stride = grid.stride, .pad = {}, .pad_high = {}, .dilation = grid.dilation};
 }
 
-/// The windows of an image that was widened: what of its last elements no window reaches is cut off by the number of windows.
+/// The windows of an image that was widened: what of its last elements no window reaches is cut off
+/// by the number of windows.
 Tensor fitted(const Tensor& pooled, const Grid& grid) {
   Tensor out = pooled;
   for (std::size_t d = 0; d < grid.out.size(); ++d) {

@@ -13,6 +13,7 @@
 #include "weft/elementwise.hpp"
 #include "weft/image.hpp"
 #include "weft/ops.hpp"
+#include "weft/quantize.hpp"
 #include "weft/shape.hpp"
 
 namespace weft::onnx {
@@ -36,15 +37,25 @@ std::pair<double, double> limits(Type type) {
   }
 }
 
-/// A shape for scales that are one number, one for each place of an axis, or one for each block of it.
+/// A shape for scales that are one number, one for each place of an axis, or one for each block of
+/// it.
 Shape spread_shape(const Call& c, const Shape& x, const Shape& scale, std::size_t axis) {
   if (count_of(scale) == 1) return Shape(x.size(), 1);
   if (scale.size() == x.size()) return scale;
-  if (scale.size() != 1 || scale[0] != x[axis])
+  if (scale.size() != 1 || axis >= x.size() || scale[0] != x[axis])
     c.wrong(formatted("Scales {} do not fit axis {} of {}.", text_of(scale), axis, text_of(x)));
   Shape out(x.size(), 1);
   out[axis] = scale[0];
   return out;
+}
+
+/// Whether scales are those of blocks of an axis.
+bool is_blocked(const Call& c, const Shape& x, const Shape& scale, std::size_t axis, U block) {
+  if (block == 0 || axis >= x.size() || scale[axis] == x[axis] || scale[axis] == 1) return false;
+  if (scale[axis] != x[axis] / block + (x[axis] % block == 0 ? 0 : 1))
+    c.wrong(formatted("Scales {} are not those of blocks of {} in {}.", text_of(scale), block,
+                      text_of(x)));
+  return true;
 }
 
 /// Scales or zero points as they broadcast to x.
@@ -52,7 +63,7 @@ Tensor spread(const Call& c, const Value& value, const Shape& x, std::size_t axi
   const Tensor t = value.on(c.device());
   const Shape shape = spread_shape(c, x, value.shape(), axis);
   Tensor out = t.reshape(shape);
-  if (block > 0 && shape[axis] != x[axis] && shape[axis] != 1)
+  if (is_blocked(c, x, shape, axis, block))
     out = repeat_interleave(out, block, static_cast<int>(axis))
               .slice(static_cast<int>(axis), 0, x[axis]);
   return out;
@@ -62,7 +73,7 @@ Array spread_on_host(const Call& c, const Array& value, const Shape& x, std::siz
   Array flat = value;
   flat.shape = spread_shape(c, x, value.shape, axis);
   Places places(flat.shape);
-  if (block > 0 && flat.shape[axis] != x[axis] && flat.shape[axis] != 1) {
+  if (is_blocked(c, x, flat.shape, axis, block)) {
     std::vector<U> numbers;
     for (U i = 0; i < x[axis]; ++i) numbers.push_back(i / block);
     places.take(axis, numbers);
@@ -80,7 +91,7 @@ Values quantize_linear(Call& c) {
   const Shape& x = c.shape(0);
   const std::size_t axis = quantized_axis(c, x.size());
   const auto block = static_cast<U>(c.i("block_size", 0));
-  Type type = c.has(2) ? c.in(2).type() : static_cast<Type>(c.i("output_dtype", 0) & 0xff);
+  Type type = c.has(2) ? c.in(2).type() : c.type("output_dtype", Type::none);
   if (type == Type::none) type = Type::u8;
   const auto dtype = dtype_of(type);
   if (dtype && dtype_of(c.in(0).type())) {
@@ -108,7 +119,7 @@ Values dequantize_linear(Call& c) {
   const Shape& x = c.shape(0);
   const std::size_t axis = quantized_axis(c, x.size());
   const auto block = static_cast<U>(c.i("block_size", 0));
-  const auto asked = static_cast<Type>(c.i("output_dtype", 0) & 0xff);
+  const Type asked = c.type("output_dtype", Type::none);
   const Type type = asked == Type::none ? c.in(1).type() : asked;
   if (dtype_of(c.in(0).type()) && dtype_of(type)) {
     const Tensor given = c.t(0);
@@ -147,12 +158,7 @@ Values qlinear_matmul(Call& c) {
   return {quantized(sums * factor, Tensor(), column(c.t(7)), c.t(7).dtype())};
 }
 
-/// One number, or one for each channel of the weights, which come first.
-Tensor by_weight(const Tensor& t, std::size_t rank) {
-  Shape shape(rank, 1);
-  shape[0] = t.size();
-  return t.reshape(shape);
-}
+/// One number, or one for each channel.
 Tensor by_channel(const Tensor& t, std::size_t rank) {
   Shape shape(rank, 1);
   shape[1] = t.size();
@@ -162,27 +168,8 @@ Tensor by_channel(const Tensor& t, std::size_t rank) {
 /// A convolution of 8-bit numbers less their zero points, with sums of 32 bits.
 Tensor whole_conv(const Call& c, const Tensor& x, const Tensor& x_zero, const Tensor& w,
                   const Tensor& w_zero) {
-  const auto less_zero = [](const Tensor& t, const Tensor& zero) {
-    return zero ? t.to(DType::f32) - zero.to(DType::f32) : t.to(DType::f32);
-  };
-  const Tensor image = less_zero(x, x_zero ? x_zero.reshape({}) : Tensor());
-  const Tensor weights = less_zero(w, w_zero ? by_weight(w_zero, w.shape().size()) : Tensor());
-  // Sums of 258 products are below 2^24 and exact in f32; longer ones are taken in parts.
-  const Shape& s = weights.shape();
-  const U window = count_of({s.begin() + 2, s.end()});
-  const U channels = std::max<U>(258 / std::max<U>(window, 1), 1);
-  if (c.i("group", 1) != 1 || s[1] <= channels)
-    return convolve(c, image, weights, {}).to(DType::i32);
-  Tensor total;
-  for (U at = 0; at < s[1]; at += channels) {
-    const U count = std::min(channels, s[1] - at);
-    const auto first = static_cast<std::int64_t>(at);
-    const Tensor part =
-        convolve(c, image.slice(1, first, count), weights.slice(1, first, count), {})
-            .to(DType::i32);
-    total = total ? total + part : part;
-  }
-  return total;
+  const auto whole = [](const Tensor& zero) { return zero ? zero.to(DType::i32) : zero; };
+  return conv_integer(x, w, conv_options(c, x.shape(), w.shape()), whole(x_zero), whole(w_zero));
 }
 
 Values qlinear_conv(Call& c) {

@@ -10,8 +10,9 @@
 #include "weft/ops.hpp"
 #include "weft/shape.hpp"
 
-// Random numbers follow from the seed of the node, or from its place among those of the run, so that a model gives the same ones in each
-// run. They are not those of other programs: the standard does not say which ones they are.
+// Random numbers follow from the seed of the node, or from its place among those of the run, so
+// that a model gives the same ones in each run. They are not those of other programs: the standard
+// does not say which ones they are.
 
 namespace weft::onnx {
 namespace {
@@ -24,16 +25,16 @@ Tensor key_of(Call& c) {
 
 DType wanted(const Call& c, DType otherwise) {
   if (c.attribute("dtype") == nullptr) return otherwise;
-  const auto type = dtype_of(static_cast<Type>(c.i("dtype", 1) & 0xff));
-  if (!type)
-    c.refuse(formatted("Random numbers of {} are not made.",
-                       name(static_cast<Type>(c.i("dtype", 1) & 0xff))));
-  return *type;
+  const Type type = c.type("dtype", Type::f32);
+  const auto dtype = dtype_of(type);
+  if (!dtype) c.refuse(formatted("Random numbers of {} are not made.", name(type)));
+  return *dtype;
 }
 
 Values dropout(Call& c) {
   const Value x = c.in(0);
-  // Before opset 12 a file for training would have said so by its mode, which is gone from inference.
+  // Before opset 12 a file for training would have said so by its mode, which is gone from
+  // inference.
   const bool training = c.opset >= 12 && c.has(2) && c.host(2).ints().at(0) != 0;
   const double ratio = c.opset >= 12 ? (c.has(1) ? c.scalar(1) : 0.5) : c.f("ratio", 0.5);
   if (!training || ratio == 0) {

@@ -8,8 +8,9 @@
 #include "weft/recurrent.hpp"
 #include "weft/shape.hpp"
 
-// Layers with a state. Those with the usual activations are lstm(), gru() and rnn() with their gates in another order; others go step by
-// step: the products with the inputs are made at once, and each step adds the products with the state.
+// Layers with a state. Those with the usual activations are lstm(), gru() and rnn() with their
+// gates in another order; others go step by step: the products with the inputs are made at once,
+// and each step adds the products with the state.
 
 namespace weft::onnx {
 namespace {
@@ -240,6 +241,10 @@ Values recurrent(Call& c, U gates) {
       if (c.has(state)) c.inputs[state] = c.t(state).permute({1, 0, 2});
     }
   }
+  for (std::size_t i = 3; i < c.inputs.size(); ++i) {
+    if (c.has(i) && c.shape(i).empty()) c.wrong(formatted("Input {} is one number.", i));
+  }
+  if (x.size() == 0) c.refuse("A sequence without elements is not done.");
   const std::string direction = c.s("direction", "forward");
   const U directions = direction == "bidirectional" ? 2 : 1;
   if (c.shape(1)[0] != directions)

@@ -152,7 +152,8 @@ Tensor along_axis(const Call& c, const Stretch& s, const Axis& a, const Tensor& 
   return out;
 }
 
-/// What the engine's own resize does: images whose height and width change by whole ratios of their extents.
+/// What the engine's own resize does: images whose height and width change by whole ratios of their
+/// extents.
 std::optional<Tensor> by_engine(const Stretch& s, const std::vector<Axis>& axes, const Tensor& x) {
   if (axes.size() != 4 || axes[0].in != axes[0].out || axes[1].in != axes[1].out || s.antialias ||
       s.exclude_outside || !is_float(x.dtype()))
@@ -180,8 +181,11 @@ Values stretched(Call& c, const Stretch& s, const std::vector<Axis>& axes) {
   for (const Axis& a : axes) {
     if (a.in == 0 && a.out != 0)
       c.wrong(formatted("{} has no elements to stretch.", describe(c.in(0))));
-    if (a.out > U{1} << 31) c.wrong(formatted("An extent of {} is too large.", a.out));
+    if (a.out > U{1} << 26) c.wrong(formatted("An extent of {} is too large.", a.out));
   }
+  Shape shape;
+  for (const Axis& a : axes) shape.push_back(a.out);
+  if (count_of(shape) == 0) return {zeros(c.device(), shape, x.dtype())};
   if (auto done = by_engine(s, axes, x)) return {*done};
   Tensor y = x;
   const bool exact = s.mode == "nearest" && s.coordinates != "tf_crop_and_resize";
@@ -234,8 +238,13 @@ Values resize_op(Call& c) {
       c.wrong(formatted("There are {} sizes for {} axes.", sizes.size(), which.size()));
     const std::string policy = c.s("keep_aspect_ratio_policy", "stretch");
     std::vector<double> ratios;
-    for (std::size_t k = 0; k < which.size(); ++k)
-      ratios.push_back(static_cast<double>(sizes[k]) / static_cast<double>(shape[which[k]]));
+    for (std::size_t k = 0; k < which.size(); ++k) {
+      if (shape[which[k]] == 0 && sizes[k] != 0)
+        c.wrong(formatted("{} has no elements to stretch.", describe(c.in(0))));
+      ratios.push_back(shape[which[k]] == 0
+                           ? 1
+                           : static_cast<double>(sizes[k]) / static_cast<double>(shape[which[k]]));
+    }
     const double common = ratios.empty()            ? 1
                           : policy == "not_smaller" ? std::ranges::max(ratios)
                                                     : std::ranges::min(ratios);

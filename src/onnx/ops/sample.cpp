@@ -39,7 +39,8 @@ struct Sampler {
   std::string padding = "zeros";
   bool align_corners = false;
 
-  /// Whole places (f32 tensors [N, P], one for each dimension) → [N, C, P]; zeros outside, where that is the padding.
+  /// Whole places (f32 tensors [N, P], one for each dimension) → [N, C, P]; zeros outside, where
+  /// that is the padding.
   [[nodiscard]] Tensor at(const std::vector<Tensor>& places) const {
     Tensor number;
     Tensor inside;
@@ -204,9 +205,15 @@ Values roi_align(Call& c) {
     c.wrong(formatted("{} and {} do not belong together.", describe(c.in(0)), describe(c.in(1))));
   const auto regions = c.host(1).doubles();
   const auto batches = c.ints(2);
-  const auto height = static_cast<U>(c.i("output_height", 1));
-  const auto width = static_cast<U>(c.i("output_width", 1));
+  constexpr I most = 1 << 12;
+  const I rows = c.i("output_height", 1);
+  const I columns = c.i("output_width", 1);
   const I ratio = c.i("sampling_ratio", 0);
+  if (rows < 1 || columns < 1 || rows > most || columns > most || ratio > most)
+    c.wrong(formatted("{} x {} cells with {} samples are none.", rows, columns, ratio));
+  if (x.size() == 0) c.wrong(formatted("{} has no elements.", describe(c.in(0))));
+  const auto height = static_cast<U>(rows);
+  const auto width = static_cast<U>(columns);
   const double scale = c.f("spatial_scale", 1);
   const bool half = c.s("coordinate_transformation_mode",
                         c.opset < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel";
@@ -232,7 +239,8 @@ Values roi_align(Call& c) {
         static_cast<U>(ratio > 0 ? ratio : std::max<I>(1, static_cast<I>(std::ceil(cell_h))));
     const auto nx =
         static_cast<U>(ratio > 0 ? ratio : std::max<I>(1, static_cast<I>(std::ceil(cell_w))));
-    if (ny * nx * height * width > U{1} << 24) c.wrong(formatted("Region {} is too large.", r));
+    if (ny > U{1} << 24 || nx > U{1} << 24 || ny * nx > (U{1} << 24) / (height * width))
+      c.wrong(formatted("Region {} is too large.", r));
     std::vector<std::vector<std::int32_t>> at(4);
     std::vector<std::vector<float>> weight(4);
     for (U cell = 0; cell < height * width; ++cell) {
@@ -281,6 +289,10 @@ Values deform_conv(Call& c) {
   const Grid grid = grid_of(c, s, {w.shape()[2], w.shape()[3]});
   const auto groups = static_cast<U>(c.i("group", 1));
   const auto moved = static_cast<U>(c.i("offset_group", 1));
+  if (groups == 0 || moved == 0 || s[1] % moved != 0 || s[1] % groups != 0 ||
+      w.shape()[0] % groups != 0)
+    c.wrong(formatted("{} has no {} groups and {} groups of offsets.", describe(c.in(0)), groups,
+                      moved));
   const U window = grid.kernel[0] * grid.kernel[1];
   const U area = grid.out[0] * grid.out[1];
   if (c.shape(2) != Shape{s[0], moved * window * 2, grid.out[0], grid.out[1]})

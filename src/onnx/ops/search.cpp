@@ -73,6 +73,9 @@ Values compress(Call& c) {
 
 Values unique(Call& c) {
   const Array& x = c.host(0);
+  if (is_integer(x.type) && size_of(x.type) == 8 &&
+      std::ranges::any_of(x.ints(), [](I v) { return v > I{1} << 53 || v < -(I{1} << 53); }))
+    c.refuse("Numbers past 2^53 are not told apart.");
   const bool flat = c.attribute("axis") == nullptr;
   const std::size_t axis = flat ? 0 : axis_of(c, c.i("axis", 0), x.shape.size());
   // Rows to compare: single elements, or everything that belongs to a place of the axis.
@@ -133,7 +136,8 @@ Values unique(Call& c) {
           array_of(Type::i64, {extent}, inverse), array_of(Type::i64, {sizes.size()}, sizes)};
 }
 
-/// Boxes [batches, boxes, 4] of the best scores [batches, classes, boxes] that do not cover each other.
+/// Boxes [batches, boxes, 4] of the best scores [batches, classes, boxes] that do not cover each
+/// other.
 Values non_max_suppression(Call& c) {
   const Shape& boxes_shape = c.shape(0);
   const Shape& scores_shape = c.shape(1);

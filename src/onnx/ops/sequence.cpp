@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "onnx/host.hpp"
 #include "onnx/ops/families.hpp"
@@ -41,11 +40,14 @@ Values split_to_sequence(Call& c) {
   const std::uint64_t extent = x.shape()[axis];
   const bool drop = !c.has(1) && c.i("keepdims", 1) == 0;
   std::vector<I> sizes;
+  constexpr std::size_t most_parts = 1 << 20;
   if (!c.has(1)) {
+    if (extent > most_parts) c.refuse(formatted("A sequence of {} is not done.", extent));
     sizes.assign(extent, 1);
   } else if (c.shape(1).empty()) {
     const I each = c.scalar_int(1);
-    if (each <= 0) c.wrong(formatted("Parts of {} are none.", each));
+    if (each <= 0 || extent / static_cast<std::uint64_t>(each) > most_parts)
+      c.wrong(formatted("Parts of {} in {} are too small.", each, describe(x)));
     for (I left = static_cast<I>(extent); left > 0; left -= each)
       sizes.push_back(std::min(left, each));
   } else {
@@ -55,15 +57,11 @@ Values split_to_sequence(Call& c) {
   std::uint64_t at = 0;
   for (const I size : sizes) {
     const auto count = static_cast<std::uint64_t>(size);
-    if (size < 0 || count > extent - at)
+    if (size < 0 || count > extent - at || out.size() >= most_parts)
       c.wrong(formatted("Parts of {} do not fit in {} elements.", size, extent));
-    std::vector<std::uint64_t> numbers(count);
-    std::iota(numbers.begin(), numbers.end(), at);
     Value part;
     if (const Array* known = x.known()) {
-      Places places(x.shape());
-      places.take(axis, numbers);
-      part = picked(*known, places.shape, places.at);
+      part = cut(*known, axis, at, count);
     } else {
       part = c.t(0).slice(static_cast<int>(axis), static_cast<I>(at), count);
     }

@@ -24,6 +24,7 @@ Values reshape(Call& c) {
   std::uint64_t rest = 1;
   for (std::size_t i = 0; i < wanted->size(); ++i) {
     I extent = (*wanted)[i];
+    if (extent > I{1} << 48) c.wrong(formatted("An extent is {}.", extent));
     if (extent == 0 && !zeros_count) {
       if (i >= old.size())
         c.wrong(formatted("Extent {} is to stay as it is, but {} has no such dimension.", i,
@@ -37,6 +38,8 @@ Values reshape(Call& c) {
     }
     if (extent < 0) c.wrong(formatted("An extent is {}.", extent));
     shape.push_back(static_cast<std::uint64_t>(extent));
+    if (rest > (std::uint64_t{1} << 48) / std::max<std::uint64_t>(shape.back(), 1))
+      c.wrong(formatted("The shape {} is too large.", text_of(shape)));
     rest *= shape.back();
   }
   if (open) {
@@ -142,9 +145,12 @@ Values split(Call& c) {
   std::vector<I> sizes;
   if (const auto named = c.ints_of(1, "split")) {
     sizes = *named;
+    if (sizes.size() != c.outputs())
+      c.wrong(formatted("{} parts are not the {} results.", sizes.size(), c.outputs()));
   } else {
     const auto parts = static_cast<std::uint64_t>(c.i("num_outputs", static_cast<I>(c.outputs())));
-    if (parts == 0 || parts > 1U << 20) c.wrong(formatted("{} parts are no split.", parts));
+    if (parts == 0 || parts != c.outputs())
+      c.wrong(formatted("{} parts are not the {} results.", parts, c.outputs()));
     const std::uint64_t each = (extent + parts - 1) / parts;
     for (std::uint64_t i = 0, left = extent; i < parts; ++i) {
       sizes.push_back(static_cast<I>(std::min(each, left)));
@@ -158,11 +164,7 @@ Values split(Call& c) {
       c.wrong(formatted("Parts of {} do not fit in axis {} of {}.", size, axis, describe(x)));
     const auto count = static_cast<std::uint64_t>(size);
     if (const Array* known = x.known()) {
-      Places places(x.shape());
-      std::vector<std::uint64_t> numbers(count);
-      std::iota(numbers.begin(), numbers.end(), at);
-      places.take(axis, numbers);
-      out.emplace_back(picked(*known, places.shape, places.at));
+      out.emplace_back(cut(*known, axis, at, count));
     } else {
       out.emplace_back(
           c.t(0).slice(static_cast<int>(axis), static_cast<I>(count == 0 ? 0 : at), count));
@@ -203,10 +205,11 @@ Values pad(Call& c) {
     const I before = (*pads)[k];
     const I after = (*pads)[k + axes.size()];
     const auto extent = static_cast<I>(x.shape()[axes[k]]);
+    constexpr I most = I{1} << 40;
+    if (before > most || after > most || before < -most || after < -most)
+      c.wrong(formatted("Pads of {} and {} are too large.", before, after));
     if (std::max<I>(-before, 0) + std::max<I>(-after, 0) > extent)
       c.wrong(formatted("Pads of {} and {} leave nothing of {} elements.", before, after, extent));
-    if (before > I{1} << 40 || after > I{1} << 40)
-      c.wrong(formatted("Pads of {} and {} are too large.", before, after));
     if (before < 0 || after < 0) {
       const I first = std::max<I>(-before, 0);
       x = x.slice(static_cast<int>(axes[k]), first,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -47,7 +48,7 @@ Values dft(Call& c) {
   const bool onesided = c.i("onesided", 0) != 0;
   const U there = x.shape()[axis];
   const U length = c.has(1) ? shape_from(c, {c.scalar_int(1)})[0]
-                            : (inverse && onesided ? 2 * (there - 1) : there);
+                            : (inverse && onesided ? 2 * (std::max<U>(there, 1) - 1) : there);
   const int at = static_cast<int>(axis);
   if (inverse && onesided) {
     const Tensor half = of_length(complex_of(x), axis, length / 2 + 1);
@@ -89,14 +90,14 @@ Values stft(Call& c) {
 /// a - b cos(2πi/n) + d cos(4πi/n).
 Values window(Call& c, double a, double b, double d) {
   const I size = c.scalar_int(0);
-  if (size < 0 || size > I{1} << 28) c.wrong(formatted("A window of {} is none.", size));
+  if (size < 0 || size > I{1} << 24) c.wrong(formatted("A window of {} is none.", size));
   const double n = static_cast<double>(size) - (c.i("periodic", 1) != 0 ? 0 : 1);
   std::vector<double> out;
   for (I i = 0; i < size; ++i) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(i) / n;
     out.push_back(a - b * std::cos(angle) + d * std::cos(2 * angle));
   }
-  return {array_of(static_cast<Type>(c.i("output_datatype", 1) & 0xff), {out.size()}, out)};
+  return {array_of(c.type("output_datatype", Type::f32), {out.size()}, out)};
 }
 
 Values mel_weights(Call& c) {
@@ -113,7 +114,9 @@ Values mel_weights(Call& c) {
   std::vector<I> edges;
   for (I i = 0; i < bins + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (static_cast<double>(i) * step + low) / 2595) - 1);
-    edges.push_back(static_cast<I>(std::floor(static_cast<double>(length + 1) * hertz / rate)));
+    const double edge = std::floor(static_cast<double>(length + 1) * hertz / rate);
+    if (!(std::fabs(edge) < 1e15)) c.wrong(formatted("The edge of bin {} is at {}.", i, edge));
+    edges.push_back(static_cast<I>(edge));
   }
   std::vector<double> out(static_cast<std::size_t>(rows * bins));
   const auto set = [&](I row, I bin, double value) {
@@ -126,12 +129,12 @@ Values mel_weights(Call& c) {
     if (center == lower)
       set(center, i, 1);
     else
-      for (I j = lower; j <= center; ++j)
+      for (I j = std::max<I>(lower, 0); j <= std::min(center, rows - 1); ++j)
         set(j, i, static_cast<double>(j - lower) / static_cast<double>(center - lower));
-    for (I j = center; j < higher; ++j)
+    for (I j = std::max<I>(center, 0); j < std::min(higher, rows); ++j)
       set(j, i, static_cast<double>(higher - j) / static_cast<double>(higher - center));
   }
-  return {array_of(static_cast<Type>(c.i("output_datatype", 1) & 0xff),
+  return {array_of(c.type("output_datatype", Type::f32),
                    {static_cast<U>(rows), static_cast<U>(bins)}, out)};
 }
 

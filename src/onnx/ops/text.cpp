@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <map>
 
+#include "onnx/host.hpp"
 #include "onnx/ops/common.hpp"
 #include "onnx/ops/families.hpp"
-#include "onnx/places.hpp"
 #include "weft/create.hpp"
 #include "weft/elementwise.hpp"
 #include "weft/shape.hpp"
 
-// What texts and tables are prepared with, before a model sees them.
+// What tables are prepared with, before a model sees them.
 
 namespace weft::onnx {
 namespace {
@@ -30,7 +30,7 @@ Values tf_idf(Call& c) {
   const I least = c.i("min_gram_length", 1);
   const I most = c.i("max_gram_length", 1);
   const I skips = c.i("max_skip_count", 0);
-  if (least < 1 || most < least || skips < 0)
+  if (least < 1 || most < least || most > 1 << 20 || skips < 0 || skips > 1 << 20)
     c.wrong(
         formatted("Groups of {} to {} words with {} between them are none.", least, most, skips));
   std::map<std::vector<I>, std::size_t> known;  // groups → the number of their index
@@ -47,15 +47,18 @@ Values tf_idf(Call& c) {
   if (number > indexes.size())
     c.wrong(formatted("There are {} groups and {} indexes.", number, indexes.size()));
   I columns = 0;
-  for (const I index : indexes) columns = std::max(columns, index + 1);
-  if (columns > I{1} << 24 || std::ranges::any_of(indexes, [](I index) { return index < 0; }))
-    c.wrong("An index is out of range.");
+  for (const I index : indexes) {
+    if (index < 0 || index >= I{1} << 24) c.wrong(formatted("An index is {}.", index));
+    columns = std::max(columns, index + 1);
+  }
   const std::uint64_t rows = shape.size() == 2 ? shape[0] : 1;
+  if (too_large({rows, static_cast<std::uint64_t>(columns)}))
+    c.refuse(formatted("{} rows of {} are too large for the host.", rows, columns));
   const auto width = static_cast<I>(shape.back());
   std::vector<double> out(rows * static_cast<std::uint64_t>(columns));
   for (std::uint64_t row = 0; row < rows; ++row) {
-    for (I n = least; n <= most; ++n) {
-      for (I step = 1; step <= (n == 1 ? 1 : skips + 1); ++step) {
+    for (I n = least; n <= std::min(most, width); ++n) {
+      for (I step = 1; step <= (n == 1 ? 1 : std::min(skips + 1, width)); ++step) {
         for (I first = 0; first + step * (n - 1) < width; ++first) {
           std::vector<I> group;
           for (I k = 0; k < n; ++k)
@@ -147,35 +150,10 @@ Values label_encoder(Call& c) {
   return {array_of(values.type, x.shape, numbers)};
 }
 
-/// Texts put together, element by element.
-Values string_concat(Call& c) {
-  const Array& a = c.host(0);
-  const Array& b = c.host(1);
-  Places left(a.shape);
-  Places right(b.shape);
-  Shape shape = a.shape;
-  if (a.shape != b.shape) {
-    shape = a.shape.size() >= b.shape.size() ? a.shape : b.shape;
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      const auto extent = [&](const Shape& s) {
-        return d + s.size() < shape.size() ? 1 : s[d + s.size() - shape.size()];
-      };
-      shape[d] = std::max(extent(a.shape), extent(b.shape));
-    }
-    left.expand(shape);
-    right.expand(shape);
-  }
-  Array out{.type = Type::string, .shape = shape, .bytes = {}, .keep = {}, .strings = {}};
-  for (std::size_t i = 0; i < left.at.size(); ++i)
-    out.strings.push_back(a.strings[left.at[i]] + b.strings[right.at[i]]);
-  return {out};
-}
-
 }  // namespace
 
 void add_text(Table& table) {
   table["TfIdfVectorizer"] = tf_idf;
-  table["StringConcat"] = string_concat;
   table["ai.onnx.ml.LabelEncoder"] = label_encoder;
   table["ai.onnx.ml.ArrayFeatureExtractor"] =
       +[](Call& c) { return Values{take(c.t(0), c.t(1).reshape({c.in(1).size()}), -1)}; };

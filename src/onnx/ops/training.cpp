@@ -2,9 +2,11 @@
 #include "onnx/ops/families.hpp"
 #include "weft/create.hpp"
 #include "weft/elementwise.hpp"
+#include "weft/grad.hpp"
 #include "weft/ops.hpp"
 
-// Steps of optimizers: a rate, the number of the step, then weights, gradients and states in groups of one size.
+// Derivatives, and steps of optimizers: a rate, the number of the step, then weights, gradients and
+// states in groups of one size.
 
 namespace weft::onnx {
 namespace {
@@ -58,6 +60,26 @@ Values adam(Call& c) {
   return joined(out);
 }
 
+/// The derivatives of a value y that was computed before by values xs that it follows from, at the
+/// place where they are.
+Values gradient(Call& c) {
+  const Attribute* xs = c.attribute("xs");
+  const std::string name = c.s("y", "");
+  const Value* y = c.scope.find(name);
+  if (xs == nullptr || y == nullptr)
+    c.refuse(formatted("It needs 'xs', and a value '{}' before it to differentiate.", name));
+  std::vector<Tensor> by;
+  for (std::size_t i = 0; i < xs->strings.size(); ++i) {
+    if (i >= c.node.inputs.size() || c.node.inputs[i] != xs->strings[i])
+      c.refuse(formatted("Derivatives by '{}' are computed where that value is, not elsewhere.",
+                         xs->strings[i]));
+    by.push_back(c.t(i));
+  }
+  const Tensor of = y->on(c.device());
+  const std::vector<Tensor> found = grad(of, ones_like(of), by);
+  return {found.begin(), found.end()};
+}
+
 Values momentum(Call& c) {
   const auto in = groups_of(c, 3);
   const double alpha = c.f("alpha", 0);
@@ -77,6 +99,7 @@ Values momentum(Call& c) {
 }  // namespace
 
 void add_training(Table& table) {
+  table["ai.onnx.preview.training.Gradient"] = gradient;
   table["ai.onnx.preview.training.Adagrad"] = adagrad;
   table["ai.onnx.preview.training.Adam"] = adam;
   table["ai.onnx.preview.training.Momentum"] = momentum;

@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "onnx/call.hpp"
+#include "weft/image.hpp"
 
 namespace weft::onnx {
 
-/// How windows lie on an image [N, C, spatial…], by the attributes that convolutions and pools share.
+/// How windows lie on an image [N, C, spatial…], by the attributes that convolutions and pools
+/// share.
 struct Grid {
   std::vector<std::uint64_t> kernel;
   std::vector<std::uint64_t> stride;
@@ -23,7 +25,9 @@ Grid grid_of(const Call& call, const Shape& image, std::vector<std::uint64_t> ke
 std::vector<std::uint64_t> counts(const Call& call, std::string_view name, std::size_t rank,
                                   std::uint64_t otherwise);
 
-/// conv() with the attributes of a node.
+/// The attributes of a node that convolves an image of this shape with weights of that one.
+ConvOptions conv_options(const Call& call, const Shape& image, const Shape& weights);
+/// conv() with them.
 Tensor convolve(const Call& call, const Tensor& x, const Tensor& weights, const Tensor& bias);
 
 }  // namespace weft::onnx

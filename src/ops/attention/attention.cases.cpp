@@ -104,11 +104,15 @@ void add_layouts(std::vector<Case>& out, std::string_view kernel) {
 /// Kernels for matrix units: f16, with weights rounded to f16.
 void add_matrix(std::vector<Case>& out) {
   const auto add = [&](const std::string& label, const Shape& shape, auto&& change) {
-    Setup setup = make_setup(shape, DType::f16);
-    setup.kernel = "matrix";
-    setup.has_lse = true;
-    change(setup);
-    out.push_back(make_case("matrix_" + label, setup));
+    for (const std::string_view kernel : {"matrix", "slim"}) {
+      const auto slim = [](std::uint64_t size) { return size % 16 == 0; };
+      if (kernel == "slim" && (!slim(shape.size) || !slim(shape.value_size))) continue;
+      Setup setup = make_setup(shape, DType::f16);
+      setup.kernel = kernel;
+      setup.has_lse = true;
+      change(setup);
+      out.push_back(make_case(formatted("{}_{}", kernel, label), setup));
+    }
   };
   const auto nothing = [](Setup&) {};
   add("plain", {.batch = 2, .heads = 3, .queries = 33, .keys = 130, .size = 16}, nothing);
@@ -133,6 +137,7 @@ void add_matrix(std::vector<Case>& out) {
         {.batch = 2, .heads = 2, .queries = queries, .keys = 150, .size = 32, .key_heads = 1},
         [](Setup& setup) { setup.hides = true; });
   }
+  add("wide", {.heads = 2, .queries = 40, .keys = 70, .size = 32, .value_size = 64}, nothing);
   // Logits that outgrow the slack of the running maximum again and again.
   add("growing", {.heads = 2, .queries = 40, .keys = 400, .size = 16}, [](Setup& setup) {
     setup.q.low = -20;
@@ -188,7 +193,8 @@ void add_decode(std::vector<Case>& out) {
       [](Setup& setup) { setup.has_sinks = true; });
 }
 
-/// The kernel for few queries and many keys on subgroups; heads of up to 64 values run where subgroups have 8 invocations.
+/// The kernel for few queries and many keys on subgroups; heads of up to 64 values run where
+/// subgroups have 8 invocations.
 void add_stream(std::vector<Case>& out) {
   const auto add = [&](const std::string& label, const Shape& shape, DType type, auto&& change) {
     Setup setup = make_setup(shape, type);

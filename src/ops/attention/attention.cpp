@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "ops/attention/check.hpp"
+#include "ops/attention/matrix.hpp"
 #include "ops/attention/problem.hpp"
+#include "ops/choose.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
 #include "ops/quant/quant.hpp"
@@ -15,19 +17,11 @@ namespace weft::ops::attention {
 namespace {
 
 /// In order of preference.
-constexpr std::array<const Kernel*, 4> kernels{&stream_kernel, &decode_kernel, &matrix_kernel,
-                                               &tile_kernel};
+constexpr std::array<const Kernel*, 6> kernels{&lone_kernel, &stream_kernel, &decode_kernel,
+                                               &slim_kernel, &matrix_kernel, &tile_kernel};
 
 Result<const Kernel*> choose(std::string_view forced, const Problem& problem, const Caps& caps) {
-  for (const Kernel* kernel : kernels) {
-    if (!forced.empty()) {
-      if (kernel->name != forced) continue;
-      if (const Status ok = kernel->can(problem, caps); !ok) return std::unexpected(ok.error());
-      return kernel;
-    }
-    if (kernel->worth(problem, caps) && kernel->can(problem, caps)) return kernel;
-  }
-  return fail(ErrorCode::invalid_argument, "Attention has no kernel `{}`.", forced);
+  return choose_kernel(kernels, "Attention", forced, problem, caps);
 }
 
 /// Plans pieces that fit bindings, one after the other.
@@ -90,7 +84,7 @@ class Planner {
       piece = round_up<std::uint64_t>(ceil_div<std::uint64_t>(piece, 2), split_step);
     }
     const std::uint64_t pieces = ceil_div(problem.keys(), piece);
-    std::uint64_t wanted = std::max<std::uint64_t>(1, (*kernel)->splits(problem, caps_));
+    std::uint64_t wanted = tuned_splits((*kernel)->splits(problem, caps_), caps_);
     const std::uint64_t row_bytes = problem.rows() * part_row(problem.value_size()) * 4;
     wanted = std::clamp<std::uint64_t>(wanted, pieces,
                                        std::max(pieces, binding_budget(caps_) / row_bytes));

@@ -60,7 +60,8 @@ void backward_host(const Rules& rules, std::span<HostTensor> t, const HostTensor
   }
 }
 
-/// Gradients of sum(dy * y) by differences of the forward pass, which know nothing of the chain rule.
+/// Gradients of sum(dy * y) by differences of the forward pass, which know nothing of the chain
+/// rule.
 void numeric_host(const Rules& rules, std::span<HostTensor> t, const HostTensor* mask) {
   HostTensor& y = t[t.size() - 5];
   HostTensor& lse = t[t.size() - 4];
@@ -86,7 +87,8 @@ void numeric_host(const Rules& rules, std::span<HostTensor> t, const HostTensor*
   loss();
 }
 
-/// A forward pass followed by a backward pass in one plan: q, k, v, dy, mask if any, then y, lse, dq, dk, dv.
+/// A forward pass followed by a backward pass in one plan: q, k, v, dy, mask if any, then y, lse,
+/// dq, dk, dv.
 Case make_backward(const std::string& label, Setup setup, bool numeric = false) {
   Case test;
   test.name = label;

@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "ops/attention/check.hpp"
+#include "ops/choose.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
 
@@ -18,16 +19,7 @@ constexpr std::array<const BackwardKernel*, 2> kernels{&backward_matrix_kernel,
 
 Result<const BackwardKernel*> choose(std::string_view forced, const Gradient& gradient,
                                      const Caps& caps) {
-  for (const BackwardKernel* kernel : kernels) {
-    if (!forced.empty()) {
-      if (kernel->name != forced) continue;
-      if (const Status ok = kernel->can(gradient, caps); !ok) return std::unexpected(ok.error());
-      return kernel;
-    }
-    if (kernel->worth(gradient, caps) && kernel->can(gradient, caps)) return kernel;
-  }
-  return fail(ErrorCode::invalid_argument, "The backward pass of attention has no kernel `{}`.",
-              forced);
+  return choose_kernel(kernels, "The backward pass of attention", forced, gradient, caps);
 }
 
 struct DeltaVariant {
@@ -65,7 +57,8 @@ class Planner {
     const std::array views{problem.q,    problem.k,   problem.v,   problem.y,   problem.lse,
                            problem.mask, gradient.dy, gradient.dq, gradient.dk, gradient.dv};
     if (fit_bindings(views, caps_)) return emit(gradient);
-    // Heads and batches that share keys stay together, because the gradients of the keys are sums over them.
+    // Heads and batches that share keys stay together, because the gradients of the keys are sums
+    // over them.
     if (problem.k.shape[0] > 1) {
       const std::uint64_t half = half_of(problem.k.shape[0]) * problem.batch_group;
       return add(gradient.slice_batches(0, half)).and_then([&] {

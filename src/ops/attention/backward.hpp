@@ -32,7 +32,8 @@ extern const BackwardKernel backward_tile_kernel;
 /// Parameters and operands that all kernels of the backward pass take.
 Launch backward_launch(const Gradient& gradient, std::uint32_t width);
 
-/// Sets the grid: so many blocks for each head. Their numbers go into the parameters, which are complete but for these.
+/// Sets the grid: so many blocks for each head. Their numbers go into the parameters, which are
+/// complete but for these.
 void set_blocks(Launch& launch, std::uint64_t blocks, std::uint64_t heads, const Caps& caps);
 
 /// Adds an output with its strides; atomic where several invocations share words.

@@ -16,6 +16,7 @@ struct Variant {
   std::uint32_t wn = 2;         // and along columns
   std::uint32_t tm = 2;         // rows of matrices of a subgroup
   std::uint32_t subgroup = 32;  // invocations of one
+  std::string_view component = "f16";
   std::uint32_t mm = 16;
   std::uint32_t mn = 16;
   std::uint32_t mk = 16;
@@ -29,35 +30,41 @@ struct Variant {
 
 std::uint64_t workgroup_bytes(const Variant& v) {
   const std::uint64_t tile_rows = std::max(v.bk, v.tm * v.mm);
-  return tile_rows * (v.dk / 8 + v.dv / 8 + 2) * 16 + v.rows() * (v.bk / 4 + 2) * 2 * (16 + 8) +
-         std::uint64_t{v.bk} * 8;
+  const std::uint64_t per = v.component == "f32" ? 4 : 8;
+  return tile_rows * (v.dk / per + v.dv / per + 2) * 16 +
+         v.rows() * (v.bk / 4 + 2) * 2 * (16 + 64 / per) + std::uint64_t{v.bk} * 8;
 }
 
-/// The tile for a device; small where matrices are emulated. Measured on an H200: 790 µs for GPT-2's heads, forward pass included, 832
-/// with two rows of matrices for half as many subgroups.
+/// The tile for a device; small where matrices are emulated. Measured on an H200: 790 µs for
+/// GPT-2's heads, forward pass included, 832 with two rows of matrices for half as many subgroups.
 Result<Variant> variant_of(const Gradient& gradient, const Caps& caps) {
   const Problem& problem = gradient.forward;
-  const auto shape = matrix_shape(caps);
-  if (!shape) {
+  const auto matrices = matrices_for(caps);
+  if (!matrices) {
     return fail(ErrorCode::unsupported,
-                "This device has no subgroup matrices that multiply f16 into f32.");
+                "This device has no subgroup matrices that multiply f16 or f32 into f32.");
   }
-  Variant variant{.subgroup = caps.subgroup_max,
-                  .mm = shape->m,
-                  .mn = shape->n,
-                  .mk = shape->k,
+  Variant variant{.subgroup = matrices->subgroup,
+                  .component = matrices->component(),
+                  .mm = matrices->shape.m,
+                  .mn = matrices->shape.n,
+                  .mk = matrices->shape.k,
                   .vec = rows_aligned(problem.q, 8) && rows_aligned(problem.k, 8) &&
                          rows_aligned(problem.v, 8) && rows_aligned(gradient.dy, 8)};
   if (caps.traits.slow_compile) {
     variant.wm = 1;
     variant.bk = 16;
-  } else if (lanes_fit(*shape, variant.wn, 1, caps.subgroup_max)) {
+  } else if (lanes_fit(*matrices, variant.wn, 1)) {
     variant.wm = 4;
     variant.tm = 1;
   }
-  const std::uint64_t columns = std::max<std::uint64_t>(16, std::uint64_t{variant.wn} * shape->n);
+  if (matrices->shape.component == MatrixType::f32) variant.bk = 16;  // as many bytes as 32 halves
+  const std::uint64_t columns =
+      std::max<std::uint64_t>(16, std::uint64_t{variant.wn} * matrices->shape.n);
   variant.dk = narrow(round_up(problem.size(), columns));
   variant.dv = narrow(round_up(problem.value_size(), columns));
+  // Devices with less workgroup memory have fewer rows at a time.
+  while (variant.wm > 1 && workgroup_bytes(variant) > caps.workgroup_bytes) variant.wm /= 2;
   variant.k_full = variant.dk == problem.size();
   variant.v_full = variant.dv == problem.value_size();
   return variant;
@@ -78,8 +85,10 @@ Status can(const Gradient& gradient, const Caps& caps) {
                 "The backward pass on matrix units knows no masks and no soft cap.");
   }
   const std::uint32_t invocations = variant->wm * variant->wn * variant->subgroup;
-  if (!lanes_fit({.m = variant->mm}, variant->wn, variant->tm, variant->subgroup) ||
-      variant->dk > 128 || variant->dv > 128 || workgroup_bytes(*variant) > caps.workgroup_bytes ||
+  const Matrices matrices{{.m = variant->mm}, variant->subgroup};
+  if (!lanes_fit(matrices, variant->wn, variant->tm) ||
+      variant->bk % (variant->wn * variant->mn) != 0 || variant->dk > 128 || variant->dv > 128 ||
+      workgroup_bytes(*variant) > caps.workgroup_bytes ||
       invocations > caps.workgroup_invocations) {
     return fail(ErrorCode::unsupported,
                 "Heads of {} and {} elements need {} bytes of workgroup memory and {} "
@@ -94,7 +103,7 @@ bool worth(const Gradient&, const Caps& caps) { return caps.traits.matrix_units;
 
 Result<Dispatch> finish(Launch launch, const Variant& variant, std::uint64_t rows,
                         std::uint64_t heads, const Caps& caps) {
-  launch.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
+  if (const auto matrices = matrices_for(caps)) launch.features = features_of(*matrices, caps);
   launch.constants = constants_of(variant);
   set_blocks(launch, ceil_div(rows, variant.rows()), heads, caps);
   return make_dispatch(std::move(launch), caps);

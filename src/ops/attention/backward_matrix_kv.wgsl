@@ -3,10 +3,10 @@
 #include "attention/backward_matrix.wgsl"
 #include "attention/store.wgsl" with NAME="dk" SIZE="size" VEC=OUT_VEC
 #include "attention/store.wgsl" with NAME="dv" SIZE="value_size" VEC=OUT_VEC
-var<workgroup> second_weights: array<vec2<u32>, {{BO * WEIGHT_ROW}}>;
+var<workgroup> second_weights: array<{{WEIGHT}}, {{BO * WEIGHT_ROW}}>;
 var<workgroup> stats: array<vec2<f32>, {{BK}}>;
 
-@compute @workgroup_size({{THREADS}})
+@compute @workgroup_size({{THREADS}}){{ASK}}
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) t: u32, @builtin(subgroup_id) sg: u32) {
   let job = group_index(group, groups);

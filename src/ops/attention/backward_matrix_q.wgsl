@@ -2,7 +2,7 @@
 #include "attention/backward_matrix.wgsl"
 #include "attention/store.wgsl" with NAME="dq" SIZE="size" VEC=OUT_VEC
 
-@compute @workgroup_size({{THREADS}})
+@compute @workgroup_size({{THREADS}}){{ASK}}
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) t: u32, @builtin(subgroup_id) sg: u32) {
   let job = group_index(group, groups);

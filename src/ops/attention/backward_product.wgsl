@@ -7,7 +7,7 @@
 #endfor
 #for d in 0..SIZE / MK
 #for c in 0..TC
-      let b{{c}}_{{d}} = subgroupMatrixLoad<{{RIGHT}}, col_major>(&{{TILE}}, (sub_n * {{TC * MN}}u + {{c * MN}}u) * {{SIZE / 8 + 1}}u + {{d * MK / 8}}u, {{SIZE / 8 + 1}}u);
+      let b{{c}}_{{d}} = subgroupMatrixLoad<{{RIGHT}}, col_major>(&{{TILE}}, (sub_n * {{TC * MN}}u + {{c * MN}}u) * {{SIZE / PER + 1}}u + {{d * MK / PER}}u, {{SIZE / PER + 1}}u);
 #for r in 0..TM
       s{{r}}_{{c}} = subgroupMatrixMultiplyAccumulate({{OWN}}{{r}}_{{d}}, b{{c}}_{{d}}, s{{r}}_{{c}});
 #endfor

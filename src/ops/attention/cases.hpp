@@ -8,7 +8,8 @@
 
 namespace weft::ops::attention {
 
-/// Allowed errors, in epsilons: of kernels with weights in f32, and of those for matrix units, which round them to f16.
+/// Allowed errors, in epsilons: of kernels with weights in f32, and of those for matrix units,
+/// which round them to f16.
 inline constexpr double exact_weights = 64;
 inline constexpr double rounded_weights = 4096;
 
@@ -22,8 +23,8 @@ struct Setup {
   bool has_mask = false;
   bool has_sinks = false;
   bool has_lse = false;
-  /// There is a mask in scratch that hides the second half of the keys from the first half of the queries, and all keys
-  /// from the last query.
+  /// There is a mask in scratch that hides the second half of the keys from the first half of the
+  /// queries, and all keys from the last query.
   bool hides = false;
   bool packs = false;  ///< y also goes to scratch in packed form.
   Rules rules;

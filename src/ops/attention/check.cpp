@@ -26,7 +26,8 @@ Status check_apart(std::span<const Named> inputs, std::span<const Named> outputs
       if (overlap(*input.view, *outputs[i].view)) return clash(input);
     }
     for (std::size_t k = 0; k < i; ++k) {
-      // Outputs may lie interleaved in one buffer, as the parts of a packed tensor do, but not in the same place.
+      // Outputs may lie interleaved in one buffer, as the parts of a packed tensor do, but not in
+      // the same place.
       if (overlap(*outputs[k].view, *outputs[i].view) &&
           outputs[k].view->offset == outputs[i].view->offset)
         return clash(outputs[k]);

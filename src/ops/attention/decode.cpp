@@ -38,9 +38,9 @@ std::uint64_t jobs_with(const Problem& problem, std::uint64_t rows) {
   return problem.batches() * problem.k.shape[1] * ceil_div(group_rows(problem), rows);
 }
 
-/// Software devices compile large kernels for seconds. A workgroup that has more rows reads keys and values once for all of
-/// them and takes longer (on an H200 13 µs with 8 rows of 64 keys, 7 with one), which pays only where there are keys
-/// enough for the whole device.
+/// Software devices compile large kernels for seconds. A workgroup that has more rows reads keys
+/// and values once for all of them and takes longer (on an H200 13 µs with 8 rows of 64 keys, 7
+/// with one), which pays only where there are keys enough for the whole device.
 std::uint32_t rows_of(const Problem& problem, const Caps& caps) {
   const std::uint64_t fit = q_floats / round_up<std::uint64_t>(problem.size(), 8);
   std::uint64_t rows = std::min({std::bit_ceil(group_rows(problem)), std::bit_floor(fit),
@@ -59,8 +59,8 @@ std::uint32_t held_of(const Problem& problem, const Caps& caps) {
   return !caps.traits.near_memory && parts * rows_of(problem, caps) <= 4 ? narrow(parts) : 0;
 }
 
-/// Whether the keys of a column of values are neighbours, as in caches for products without this kernel, and can be read
-/// eight at a time.
+/// Whether the keys of a column of values are neighbours, as in caches for products without this
+/// kernel, and can be read eight at a time.
 bool values_turned(const Problem& problem) {
   return problem.v.stride[3] != 1 && problem.value_size() % 16 == 0 &&
          problem.value_size() <= 128 && rows_aligned(problem.v.transpose(2, 3), 8);

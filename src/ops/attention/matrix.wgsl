@@ -1,11 +1,11 @@
-// Attention through subgroup matrices: f16 operands, f32 sums. A workgroup of WM x WN subgroups makes BQ = WM * TM * MM queries of
+// Attention through subgroup matrices: f16 operands (or the same as f32, COMPONENT), f32 sums. A workgroup of WM x WN subgroups makes BQ = WM * TM * MM queries of
 // one head, BK keys at a time. Of the logits a subgroup makes TM x TC matrices (its share of the keys), of the result TM x TO
 // (its share of the columns): operands in workgroup memory are read once for TM rows of matrices.
 // Elements of matrices cannot be reached, so logits go through workgroup memory, where LPR lanes have a row, and come
-// back as weights in f16. Weights are relative to a maximum that may lag behind by a factor of 2^8: sums are rescaled,
+// back as weights in COMPONENT. Weights are relative to a maximum that may lag behind by a factor of 2^8: sums are rescaled,
 // which takes a trip through workgroup memory, only when a row outgrows that.
 // The logits of the next block are multiplied while the weights of this one are made: two barriers per block.
-// Workgroup memory: keys, values (rows of 8-half groups, padded by one), logits and weights (padded by 32 and 16 bytes, which
+// Workgroup memory: keys, values (rows of 8 halves or 4 floats, PER, padded by one), logits and weights (padded by 32 and 16 bytes, which
 // spreads banks). Queries pass through the tile of keys.
 // With LISTED the list of mask_list.wgsl says which blocks of keys there are, and which need the mask.
 // Assumes: subgroups of SUBGROUP invocations, numbered subgroup by subgroup; DK and DV are sizes rounded up to matrices, DV / WN too.
@@ -19,14 +19,15 @@
 #let ROWK = DK / 8
 #let ROWV = DV / 8
 #let GROUPS = BK / 4 / LPR
-#let LEFT = "subgroup_matrix_left<f16, {{MK}}, {{MM}}>"
-#let RIGHT = "subgroup_matrix_right<f16, {{MN}}, {{MK}}>"
+#let PER = COMPONENT == "f32" ? 4 : 8
+#let LEFT = "subgroup_matrix_left<{{COMPONENT}}, {{MK}}, {{MM}}>"
+#let RIGHT = "subgroup_matrix_right<{{COMPONENT}}, {{MN}}, {{MK}}>"
 #let SUMS = "subgroup_matrix_result<f32, {{MN}}, {{MM}}>"
 #let STRIP_ROW = BK / 4 + 2
 #let WEIGHT_ROW = BK / 4 + 2
 #let CHUNKS = (TO + TC - 1) / TC
-#let K_ROW = ROWK + 1
-#let V_ROW = ROWV + 1
+#let K_ROW = DK / PER + 1
+#let V_ROW = DV / PER + 1
 #let TILE_ROWS = max(BK, RM)
 const log2e = 1.4426950408889634;
 const slack = 8.0;
@@ -43,14 +44,18 @@ const slack = 8.0;
 var<workgroup> k_tile: array<vec4<u32>, {{TILE_ROWS * K_ROW}}>;
 var<workgroup> v_tile: array<vec4<u32>, {{BK * V_ROW}}>;
 var<workgroup> strips: array<vec4<u32>, {{BQ * STRIP_ROW}}>;
-var<workgroup> weights: array<vec2<u32>, {{BQ * WEIGHT_ROW}}>;
+var<workgroup> weights: array<{{PER == 4 ? "vec4<u32>" : "vec2<u32>"}}, {{BQ * WEIGHT_ROW}}>;
 var<workgroup> grown: array<u32, {{SUBGROUP_COUNT}}>;
 
 fn strip_load(at: u32) -> vec4<f32> { return bitcast<vec4<f32>>(strips[at]); }
 fn across(v: vec4<f32>) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }
+#if PER == 4
+fn rounded(v: vec4<f32>) -> vec4<u32> { return bitcast<vec4<u32>>(v); }
+#else
 fn rounded(v: vec4<f32>) -> vec2<u32> { return vec2<u32>(bitcast<u32>(vec2<f16>(v.xy)), bitcast<u32>(vec2<f16>(v.zw))); }
+#endif
 
-@compute @workgroup_size({{THREADS}})
+@compute @workgroup_size({{THREADS}}){{ASK}}
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) t: u32, @builtin(subgroup_id) sg: u32,
         @builtin(subgroup_invocation_id) lane: u32) {
@@ -91,20 +96,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #include "attention/fetch.wgsl" with PART="declare" NAME="v" REG="vr" ROW=ROWV ROWS=BK
   var m = hidden;
   var sum = 0.0;
-  // Blocks of keys `first` … `first + total - 1`, as numbers or as places in the list.
-#if LISTED
-  let list_at0 = p.list_off + (((batch + p.batch_first) % p.mask_batches * p.mask_heads + (head + p.head_first) % p.mask_heads) * p.blocks + block) * p.list_row;
-  let listed = list_at(list_at0);
-  let share_of = (listed + p.splits - 1u) / p.splits;
-  let first = list_at0 + 1u + split * share_of;
-  let total = min(listed, (split + 1u) * share_of) - min(listed, split * share_of);
-#else
-  let seen = keys_seen(i0, i0 + i_last);
-  let key_end = min(seen.y, (split + 1u) * p.split_keys);
-  let first = max(seen.x, split * p.split_keys) / {{BK}}u;
-  let total = max((key_end + {{BK - 1}}u) / {{BK}}u, first) - first;
-#endif
-  let final_block = max(total, 1u) - 1u;
+#include "attention/blocks.wgsl"
   if (total > 0u) {
     var at0 = {{LISTED ? "list_at(first)" : "first"}};
     var at1 = {{LISTED ? "list_at(first + min(1u, final_block))" : "first + min(1u, final_block)"}};
@@ -144,37 +136,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     z{{g}} *= scale;
 #endif
 #endfor
-#if MASK
-    if (at0 % 4u != 1u) {
-#if MASK_VEC
-#for g in 0..GROUPS
-      let mask{{g}} = mask_at4(mask_row + min(j0 + {{g * LPR * 4}}u + part * 4u, p.keys - 4u));
-#endfor
-#for g in 0..GROUPS
-      z{{g}} += slope * mask{{g}};
-#endfor
-#else
-#for g in 0..GROUPS
-      for (var e = 0u; e < 4u; e++) {
-        let j = j0 + {{g * LPR * 4}}u + part * 4u + e;
-        if (j < p.keys) { z{{g}}[e] += slope * mask_at(mask_row + j * p.mask_j); }
-      }
-#endfor
-#endif
-    }
-#endif
-    // Only blocks at an edge hold keys that some query does not see.
-    let low = i32(j0) - i32(i);
-    if (j_last < {{BK - 1}}u || i32(j0 + {{BK - 1}}u) - i32(i0) >= p.causal_end || i32(j0) - i32(i0 + {{BQ - 1}}u) < p.window_start) {
-#for g in 0..GROUPS
-      {
-        let first = {{g * LPR * 4}}u + part * 4u;
-        let j = vec4<i32>(i32(first)) + vec4<i32>(0, 1, 2, 3);
-        let seen4 = (j <= vec4<i32>(i32(j_last))) & (j + low < vec4<i32>(p.causal_end)) & (j + low >= vec4<i32>(p.window_start));
-        z{{g}} = select(vec4<f32>(hidden), z{{g}}, seen4);
-      }
-#endfor
-    }
+#include "attention/seen.wgsl"
     var top = across(z0);
 #for g in 1..GROUPS
     top = max(top, across(z{{g}}));
@@ -232,7 +194,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let w{{r}}_{{k}} = subgroupMatrixLoad<{{LEFT}}, row_major>(&weights, (sub_m * {{RM}}u + {{r * MM}}u) * {{WEIGHT_ROW}}u + {{k * MK / 4}}u, {{WEIGHT_ROW}}u);
 #endfor
 #for c in 0..TO
-    let v{{k}}_{{c}} = subgroupMatrixLoad<{{RIGHT}}, row_major>(&v_tile, {{k * MK * V_ROW}}u + (sub_n * {{TO * MN}}u + {{c * MN}}u) / 8u, {{V_ROW}}u);
+    let v{{k}}_{{c}} = subgroupMatrixLoad<{{RIGHT}}, row_major>(&v_tile, {{k * MK * V_ROW}}u + (sub_n * {{TO * MN}}u + {{c * MN}}u) / {{PER}}u, {{V_ROW}}u);
 #for r in 0..TM
     o{{r}}_{{c}} = subgroupMatrixMultiplyAccumulate(w{{r}}_{{k}}, v{{k}}_{{c}}, o{{r}}_{{c}});
 #endfor
@@ -244,8 +206,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     at1 = at2;
     at2 = at3;
     at3 = at4;
+    // The branch keeps compilers from moving these loads down to where their values are stored: an H200 waited a fifth of its time for them.
+    if (n < final_block) {
 #include "attention/fetch.wgsl" with PART="fetch" NAME="k" REG="kr" FROM="at2 {{NUMBER}}" ROW=ROWK ROWS=BK
 #include "attention/fetch.wgsl" with PART="fetch" NAME="v" REG="vr" FROM="at1 {{NUMBER}}" ROW=ROWV ROWS=BK
+    }
   }
   }
 #if LPR > 1
@@ -254,31 +219,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if LPR > 2
   sum += subgroupShuffleXor(sum, 2u);
 #endif
-  let most = select(m / log2e, hidden, m < counts_from);
-#if PARTIAL
-  let at = p.part_off + (((batch * p.heads + head) * p.queries + i) * p.splits_total + p.splits_first + split) * p.part_row;
-  const factor = 1.0;
-  if (i < p.queries && part == 0u) {
-    part_put(at + p.part_stats, most);
-    part_put(at + p.part_stats + 1u, sum);
-  }
-#else
-#if SINKS
-  let sink = sinks_at(p.sinks_off + head * p.sinks_h);
-  let top = max(most, sink);
-  let all = sum * exp(most - top) + exp(sink - top);
-#else
-  let top = most;
-  let all = sum;
-#endif
-  let factor = select(exp(most - top) / all, 0.0, all == 0.0);
-  let at = p.y_off + batch * p.y_b + head * p.y_h + i * p.y_t;
-#if LSE
-  if (i < p.queries && part == 0u) {
-    lse_put(p.lse_off + batch * p.lse_b + head * p.lse_h + i * p.lse_t, select(top + log(all), hidden, all == 0.0));
-  }
-#endif
-#endif
+#include "attention/result.wgsl"
 #let OUT = PARTIAL ? "part" : "y"
 #include "attention/flush.wgsl" with NAME=OUT SUMS_OF="o" COUNT=TO AT="at" LIVE="i < p.queries" FACTOR="factor"
 }

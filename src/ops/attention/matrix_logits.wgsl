@@ -11,7 +11,7 @@
 #if PART == "multiply"
 #for d in 0..DK / MK
 #for c in 0..TC
-    let k{{c}}_{{d}} = subgroupMatrixLoad<{{RIGHT}}, col_major>(&k_tile, (sub_n * {{TC * MN}}u + {{c * MN}}u) * {{K_ROW}}u + {{d * MK / 8}}u, {{K_ROW}}u);
+    let k{{c}}_{{d}} = subgroupMatrixLoad<{{RIGHT}}, col_major>(&k_tile, (sub_n * {{TC * MN}}u + {{c * MN}}u) * {{K_ROW}}u + {{d * MK / PER}}u, {{K_ROW}}u);
 #for r in 0..TM
     s{{r}}_{{c}} = subgroupMatrixMultiplyAccumulate(q{{r}}_{{d}}, k{{c}}_{{d}}, s{{r}}_{{c}});
 #endfor

@@ -140,7 +140,7 @@ void add_operands(Launch& launch, const Problem& problem, const Splits& splits, 
 
 bool fit_bindings(std::span<const View> views, const Caps& caps) {
   struct Range {
-    int slot;
+    Slot slot;
     ByteRange bytes;
   };
   std::vector<Range> ranges;
@@ -151,7 +151,7 @@ bool fit_bindings(std::span<const View> views, const Caps& caps) {
     return std::tie(a.slot, a.bytes.begin) < std::tie(b.slot, b.bytes.begin);
   });
   const std::uint64_t budget = binding_budget(caps);
-  Range open{.slot = -1, .bytes = {}};
+  Range open{.slot = {}, .bytes = {}};
   for (const Range& range : ranges) {
     const bool joins = range.slot == open.slot && range.bytes.begin < open.bytes.end;
     open = joins ? Range{range.slot, {open.bytes.begin, std::max(open.bytes.end, range.bytes.end)}}

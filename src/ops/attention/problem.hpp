@@ -11,7 +11,8 @@
 
 namespace weft::ops::attention {
 
-/// Attention over a piece of the tensors that fits bindings. Views have 4 dimensions (batch, head, position, element).
+/// Attention over a piece of the tensors that fits bindings. Views have 4 dimensions (batch, head,
+/// position, element).
 struct Problem {
   View q;
   View k;
@@ -20,8 +21,8 @@ struct Problem {
   View mask{};
   View sinks{};
   View lse{};
-  View
-      list{};  ///< The blocks of keys that a block of queries looks at, for kernels that ask for it (mask_list.wgsl).
+  View list{};  ///< The blocks of keys that a block of queries looks at, for kernels that ask for
+                ///< it (mask_list.wgsl).
   Rules rules{};
   std::uint64_t heads_total = 1;  ///< Heads of the whole tensor, which the slopes depend on.
   std::uint64_t head_first = 0;   ///< The piece's first head and batch in the whole tensor.
@@ -65,7 +66,8 @@ constexpr std::uint64_t part_stats(std::uint64_t value_size) {
 }
 constexpr std::uint64_t part_row(std::uint64_t value_size) { return part_stats(value_size) + 4; }
 
-/// What every kernel may need to know. `tensor` members hold strides: batch, head, position, element.
+/// What every kernel may need to know. `tensor` members hold strides: batch, head, position,
+/// element.
 struct Params {
   std::uint32_t jobs = 0;
   std::uint32_t blocks = 1;  // of queries
@@ -105,14 +107,16 @@ Params params_of(const Problem& problem, const Splits& splits);
 /// Adds the strides of a tensor as NAME_b, NAME_h, NAME_t and NAME_d (masks: NAME_i and NAME_j).
 void add_strides(ParamBlock& block, std::string_view name, const View& view);
 
-/// How many neighbouring elements a forward kernel reads of its inputs at a time, where their places allow it.
+/// How many neighbouring elements a forward kernel reads of its inputs at a time, where their
+/// places allow it.
 struct Widths {
   std::uint32_t query = 4;
   std::uint32_t key = 4;  ///< Of values too.
   std::uint32_t mask = 4;
 };
 
-/// Adds the tensors of a forward launch and their strides: inputs, then `part` for unfinished sums, or else the outputs.
+/// Adds the tensors of a forward launch and their strides: inputs, then `part` for unfinished sums,
+/// or else the outputs.
 void add_operands(Launch& launch, const Problem& problem, const Splits& splits, Widths widths);
 
 /// Whether all these views fit bindings, those that overlap in one buffer together.
@@ -136,13 +140,15 @@ struct Kernel {
   MaskBlock (*mask_block)(const Problem& problem, const Caps& caps) = nullptr;
 };
 
+extern const Kernel lone_kernel;
 extern const Kernel stream_kernel;
 extern const Kernel decode_kernel;
 extern const Kernel tile_kernel;
+extern const Kernel slim_kernel;
 extern const Kernel matrix_kernel;
 
-/// What each block of a problem's mask does: the extents of these flags, the launch that makes them, and the one that makes
-/// problem.list of them.
+/// What each block of a problem's mask does: the extents of these flags, the launch that makes
+/// them, and the one that makes problem.list of them.
 std::array<std::uint64_t, 4> flag_extents(const Problem& problem, const MaskBlock& block);
 Result<Dispatch> mask_flags(const Problem& problem, const View& flags, const MaskBlock& block,
                             const Caps& caps);
@@ -153,8 +159,8 @@ Result<Dispatch> mask_list(const Problem& problem, const View& flags, const Caps
 Result<Dispatch> combine(const Problem& problem, const Splits& splits, const View& packed,
                          const Caps& caps);
 
-/// Columns that tiles of the kernels without special hardware go through at a time, and the room for them where loops are
-/// kept rolled: one kernel for all sizes then.
+/// Columns that tiles of the kernels without special hardware go through at a time, and the room
+/// for them where loops are kept rolled: one kernel for all sizes then.
 inline constexpr std::uint64_t chunk_columns = 64;
 inline constexpr std::uint32_t rolled_chunks = 16;
 

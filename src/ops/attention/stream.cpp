@@ -25,8 +25,9 @@ struct Variant {
 
 constexpr std::uint32_t most_rows = 8;
 
-/// Measured on an H200: workgroups of 8 subgroups, two for each processor, whose invocations have one key at a time. Twice as many
-/// of half the size were as fast, keys in pairs 2% slower, and 1.2 times as many splits 1.2 times slower.
+/// Measured on an H200: workgroups of 8 subgroups, two for each processor, whose invocations have
+/// one key at a time. Twice as many of half the size were as fast, keys in pairs 2% slower, and 1.2
+/// times as many splits 1.2 times slower.
 constexpr std::uint32_t subgroups = 8;
 
 /// Rows that share keys: those of the heads of one group.

@@ -38,7 +38,8 @@ constexpr std::int64_t most = 1LL << 29;  // keeps sums and doubled extents with
 
 /// What a launch does, apart from its views.
 struct Job {
-  std::string_view mode;
+  Mode mode = Mode::value;
+  bool band = false;  // A band of x, and `value` elsewhere.
   std::array<std::int64_t, max_rank> low{};
   double value = 0;
 };
@@ -50,8 +51,9 @@ struct Part {
   std::array<std::int64_t, max_rank> first{};
 };
 
-std::string_view name_of(Mode mode) {
-  switch (mode) {
+std::string_view name_of(const Job& job) {
+  if (job.band) return "band";
+  switch (job.mode) {
     case Mode::value: return "value";
     case Mode::replicate: return "replicate";
     case Mode::circular: return "circular";
@@ -70,7 +72,7 @@ std::uint32_t bits_of(double value, DType type) {
 Status launch_part(Plan& plan, const Job& job, const Part& part, const Caps& caps) {
   const View& y = part.y;
   const std::uint32_t inner = y.rank - 1;
-  Variant variant{.mode = job.mode, .rank = y.rank};
+  Variant variant{.mode = name_of(job), .rank = y.rank};
   Access access = Access::write;
   if (size_of(y.dtype) < 4) {
     bool even = y.shape[inner] % 2 == 0 && y.stride[inner] == 1 && y.offset % 4 == 0;
@@ -100,11 +102,11 @@ Status launch_part(Plan& plan, const Job& job, const Part& part, const Caps& cap
     params.y[i] = narrow(y.stride[i]);
   }
   // Only the difference between the last two places counts for a band.
-  if (job.mode == "band")
+  if (job.band)
     params.first[0] = static_cast<std::int32_t>(part.first[inner - 1] - part.first[inner]);
   Launch launch;
   launch.source = "border/border.wgsl";
-  launch.label = formatted("border {} {}", job.mode, name(y.dtype));
+  launch.label = formatted("border {} {}", name_of(job), name(y.dtype));
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   launch.operands = {{"x", part.x}, {"y", y, access}};
@@ -114,20 +116,23 @@ Status launch_part(Plan& plan, const Job& job, const Part& part, const Caps& cap
 
 /// True when y and x have the same places along a dimension, so that both can be cut.
 bool goes_along(const Job& job, const View& x, const View& y, std::uint32_t dim) {
-  return job.mode == "band" || (job.low[dim] == 0 && x.shape[dim] == y.shape[dim]);
+  return job.band || (job.low[dim] == 0 && x.shape[dim] == y.shape[dim]);
 }
 
 Status split(Plan& plan, const Job& job, const Part& part, const Caps& caps);
 
-/// The place in x (of `size` elements along a dimension) that an element `at` places from its start comes from.
-std::int64_t source_of(std::string_view mode, std::int64_t at, std::int64_t size) {
-  if (mode == "replicate") return std::clamp<std::int64_t>(at, 0, size - 1);
-  const std::int64_t period = mode == "circular" ? size : std::max<std::int64_t>(2 * size - 2, 1);
+/// The place in x (of `size` elements along a dimension) that an element `at` places from its start
+/// comes from.
+std::int64_t source_of(Mode mode, std::int64_t at, std::int64_t size) {
+  if (mode == Mode::replicate) return std::clamp<std::int64_t>(at, 0, size - 1);
+  const std::int64_t period =
+      mode == Mode::circular ? size : std::max<std::int64_t>(2 * size - 2, 1);
   const std::int64_t within = ((at % period) + period) % period;
   return within < size ? within : period - within;
 }
 
-/// Cuts a dimension where y does not go along with x into runs in which it does, or in which one slice of x repeats.
+/// Cuts a dimension where y does not go along with x into runs in which it does, or in which one
+/// slice of x repeats.
 Status split_runs(Plan& plan, const Job& job, const Part& part, std::uint32_t dim,
                   const Caps& caps) {
   constexpr std::uint64_t most_runs = 4096;
@@ -182,7 +187,7 @@ Status split(Plan& plan, const Job& job, const Part& part, const Caps& caps) {
     if (wide_x && !goes_along(job, part.x, part.y, i)) continue;
     std::tie(dim, widest) = std::tuple{i, spread};
   }
-  if (dim == part.y.rank && wide_x && job.mode != "value") {
+  if (dim == part.y.rank && wide_x && (job.band || job.mode != Mode::value)) {
     std::uint64_t spread = 0;
     for (std::uint32_t i = 0; i < part.y.rank; ++i) {
       const std::uint64_t mine = part.x.stride[i] * (part.x.shape[i] - 1);
@@ -203,7 +208,7 @@ Status split(Plan& plan, const Job& job, const Part& part, const Caps& caps) {
     Part out = part;
     out.y = part.y.slice(dim, first, count);
     if (along) out.x = part.x.slice(dim, first, count);
-    if (!along || job.mode == "band") out.first[dim] += static_cast<std::int64_t>(first);
+    if (!along || job.band) out.first[dim] += static_cast<std::int64_t>(first);
     return out;
   };
   return split(plan, job, cut(0, half), caps).and_then([&] {
@@ -244,7 +249,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   const View& x = args.x;
   const View& y = args.y;
   if (const Status ok = check("A border", x, y); !ok) return std::unexpected(ok.error());
-  Job job{.mode = name_of(args.mode), .value = args.value};
+  Job job{.mode = args.mode, .value = args.value};
   if (args.low.size() != x.rank ||
       !std::ranges::all_of(args.low, [](std::int64_t v) { return v >= -most && v <= most; })) {
     return fail(ErrorCode::invalid_argument,
@@ -280,7 +285,7 @@ Result<Plan> plan(const BandArgs& args, const Caps& caps) {
                 "The output {} of a band shares memory with the input {}.", describe(args.y),
                 describe(args.x));
   }
-  Job job{.mode = "band", .value = args.value};
+  Job job{.band = true, .value = args.value};
   job.low[0] = std::clamp(args.low, -most, most);
   job.low[1] = std::clamp(args.high, -most, most);
   return finish(job, args.x, args.y, caps);

@@ -12,11 +12,12 @@ enum class Mode : std::uint8_t {
   value,      ///< The same value everywhere.
   replicate,  ///< The nearest element.
   circular,   ///< The tensor again and again.
-  reflect,  ///< The tensor mirrored at its first and last elements, which are not repeated, again and again.
+  reflect,    ///< The tensor mirrored at its first and last elements, which are not repeated, again
+              ///< and again.
 };
 
-/// y[i, j, …] = x[i - low[0], j - low[1], …], where x goes on beyond its extents as `mode` says. With the shape of x and
-/// Mode::circular this rolls x by `low`.
+/// y[i, j, …] = x[i - low[0], j - low[1], …], where x goes on beyond its extents as `mode` says.
+/// With the shape of x and Mode::circular this rolls x by `low`.
 struct Args {
   View x;                         ///< f32, f16, bf16, i32 or u32.
   View y;                         ///< The type and as many dimensions as x; any extents.
@@ -25,7 +26,8 @@ struct Args {
   double value = 0;  ///< What Mode::value puts outside.
 };
 
-/// y[…, i, j] = x[…, i, j] where low <= j - i <= high, and `value` elsewhere: a triangle, a diagonal or a band.
+/// y[…, i, j] = x[…, i, j] where low <= j - i <= high, and `value` elsewhere: a triangle, a
+/// diagonal or a band.
 struct BandArgs {
   View x;  ///< f32, f16, bf16, i32 or u32, at least two dimensions; may repeat (stride 0).
   View y;  ///< The shape and type of x; may be the same view.

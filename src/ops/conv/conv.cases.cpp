@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "ops/case.hpp"
+#include "ops/unfold/conv_shapes.hpp"
 
 namespace weft::ops::conv {
 namespace {
@@ -22,21 +23,6 @@ struct Setup {
   bool bias = false;
   bool allow_f16 = false;
   std::string_view way = {};
-
-  [[nodiscard]] Shape weights() const {
-    Shape shape{channels, image[1] / groups};
-    shape.insert(shape.end(), kernel.begin(), kernel.end());
-    return shape;
-  }
-  [[nodiscard]] Shape windows() const {
-    Shape shape{image[0], channels};
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      const auto room = static_cast<std::int64_t>(image[2 + i]) + 2 * axes[i].pad -
-                        static_cast<std::int64_t>(axes[i].dilation * (kernel[i] - 1)) - 1;
-      shape.push_back(room < 0 ? 0 : static_cast<std::uint64_t>(room) / axes[i].stride + 1);
-    }
-    return shape;
-  }
 };
 
 std::size_t place(const Shape& shape, const Shape& at) {
@@ -48,7 +34,7 @@ std::size_t place(const Shape& shape, const Shape& at) {
 /// Calls visit(in the image, in the windows, in the weights) for every product.
 template <class Visit>
 void for_each_product(const Setup& setup, const Shape& out, Visit&& visit) {
-  const Shape weights = setup.weights();
+  const Shape weights = unfold::weights_of(setup);
   const std::uint64_t each = setup.channels / setup.groups;
   std::size_t y = 0;
   for (Index o(out); !o.done(); o.next(), ++y) {
@@ -79,8 +65,8 @@ struct Layout {
 
 void fill_shapes(const Setup& setup, Layout& layout) {
   layout.image.shape = setup.image;
-  layout.out.shape = setup.windows();
-  layout.weights.shape = setup.weights();
+  layout.out.shape = unfold::windows_of(setup);
+  layout.weights.shape = unfold::weights_of(setup);
 }
 
 double terms_of(const Shape& shape, std::size_t skip) {

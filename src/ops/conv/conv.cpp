@@ -1,8 +1,10 @@
 #include "ops/conv/conv.hpp"
 
 #include <algorithm>
-#include <format>
+#include <array>
+#include <utility>
 
+#include "ops/choose.hpp"
 #include "ops/conv/direct.hpp"
 #include "ops/conv/window.hpp"
 #include "ops/iterate.hpp"
@@ -85,15 +87,6 @@ Status check(const Problem& problem, Mode mode) {
   return check_types(problem, mode);
 }
 
-/// Matrix products pay where each group has enough channels on both sides and enough windows.
-bool prefers_gemm(const Problem& problem) {
-  const std::uint64_t outputs = problem.w.shape[0] / problem.groups;
-  std::uint64_t terms = 1;
-  for (std::uint32_t i = 1; i < problem.w.rank; ++i) terms *= problem.w.shape[i];
-  const std::uint64_t windows = problem.out.count() / problem.out.shape[1];
-  return problem.groups <= 8 && outputs >= 8 && terms >= 16 && windows >= 16;
-}
-
 bool fits(const Problem& problem, const Caps& caps) {
   const std::uint64_t budget = binding_budget(caps);
   bool small = true;
@@ -103,16 +96,56 @@ bool fits(const Problem& problem, const Caps& caps) {
   return small;
 }
 
-Result<Plan> choose(const Problem& problem, Mode mode, std::string_view kernel, const Caps& caps) {
-  if (kernel == "gemm" || (kernel.empty() && prefers_gemm(problem)))
-    return plan_gemm(problem, mode, caps);
-  if (fits(problem, caps)) {
-    if (kernel.empty()) {
-      if (auto window = plan_window(problem, mode, caps)) return std::move(*window);
-    }
-    return plan_direct(problem, mode, caps);
+Status can_gemm(const Problem&, Mode, const Caps&) { return {}; }
+
+/// Matrix products pay where each group has enough channels on both sides and enough windows.
+bool worth_gemm(const Problem& problem, Mode, const Caps&) {
+  const std::uint64_t outputs = problem.w.shape[0] / problem.groups;
+  std::uint64_t terms = 1;
+  for (std::uint32_t i = 1; i < problem.w.rank; ++i) terms *= problem.w.shape[i];
+  const std::uint64_t windows = problem.out.count() / problem.out.shape[1];
+  return problem.groups <= 8 && outputs >= 8 && terms >= 16 && windows >= 16;
+}
+
+Status can_direct(const Problem& problem, Mode mode, const Caps& caps) {
+  if (fits(problem, caps)) return {};
+  return fail(ErrorCode::unsupported, "{} of {} to {} does not fit one binding of this device.",
+              name_of(mode), describe(problem.image), describe(problem.out));
+}
+
+Status can_window(const Problem& problem, Mode mode, const Caps& caps) {
+  if (takes_window(problem, mode)) return can_direct(problem, mode, caps);
+  return fail(ErrorCode::unsupported,
+              "{} of {} to {} is not one of small windows in two dimensions.", name_of(mode),
+              describe(problem.image), describe(problem.out));
+}
+
+bool always(const Problem&, Mode, const Caps&) { return true; }
+
+/// One kernel of the op's list: `can` says why it cannot make a convolution at all, `worth` whether
+/// it is a good choice, `launch` makes the plan.
+struct Kernel {
+  std::string_view name;
+  Status (*can)(const Problem&, Mode, const Caps&);
+  bool (*worth)(const Problem&, Mode, const Caps&);
+  Result<Plan> (*launch)(const Problem&, Mode, const Caps&);
+};
+
+constexpr Kernel gemm_kernel{"gemm", can_gemm, worth_gemm, plan_gemm};
+constexpr Kernel window_kernel{"window", can_window, always, plan_window};
+constexpr Kernel direct_kernel{"direct", can_direct, always, plan_direct};
+
+// In order of preference.
+constexpr std::array kernels{&gemm_kernel, &window_kernel, &direct_kernel};
+
+Result<Plan> choose(const Problem& problem, Mode mode, std::string_view forced, const Caps& caps) {
+  const auto kernel = choose_kernel(kernels, name_of(mode), forced, problem, mode, caps);
+  if (kernel) return (*kernel)->launch(problem, mode, caps);
+  if (kernel.error().code == ErrorCode::not_found || fits(problem, caps)) {
+    return std::unexpected(kernel.error());
   }
-  // Images and groups are convolutions by themselves; what is still too large then is cut by the other way.
+  // Images and groups are convolutions by themselves; what is still too large then is cut by matrix
+  // products.
   const std::uint64_t images = problem.out.shape[0];
   const bool by_image = images > 1 && mode != Mode::weight;
   if (!by_image && problem.groups == 1) return plan_gemm(problem, mode, caps);
@@ -121,9 +154,9 @@ Result<Plan> choose(const Problem& problem, Mode mode, std::string_view kernel, 
     return by_image ? problem.images(first, count)
                     : problem.part(first, count, mode == Mode::forward);
   };
-  auto plan = choose(cut(0, half), mode, kernel, caps);
+  auto plan = choose(cut(0, half), mode, forced, caps);
   if (!plan) return plan;
-  auto rest = choose(cut(half, (by_image ? images : problem.groups) - half), mode, kernel, caps);
+  auto rest = choose(cut(half, (by_image ? images : problem.groups) - half), mode, forced, caps);
   if (!rest) return rest;
   plan->append(std::move(*rest));
   return plan;
@@ -132,10 +165,6 @@ Result<Plan> choose(const Problem& problem, Mode mode, std::string_view kernel, 
 Result<Plan> plan_problem(const Problem& problem, Mode mode, std::string_view kernel,
                           const Caps& caps) {
   if (const Status ok = check(problem, mode); !ok) return std::unexpected(ok.error());
-  if (!kernel.empty() && kernel != "direct" && kernel != "gemm") {
-    return fail(ErrorCode::not_found,
-                "There is no kernel `{}` for convolutions; there are `direct` and `gemm`.", kernel);
-  }
   const View& y = mode == Mode::forward      ? problem.out
                   : mode == Mode::transposed ? problem.image
                                              : problem.w;

@@ -7,8 +7,8 @@
 
 namespace weft::ops::conv {
 
-/// The three tensors of a convolution, whichever of them is computed: `image` [N, C, spatial…] has the windows, `out`
-/// [N, OC, o…] one element for each, and `w` is [OC, C / groups, k…].
+/// The three tensors of a convolution, whichever of them is computed: `image` [N, C, spatial…] has
+/// the windows, `out` [N, OC, o…] one element for each, and `w` is [OC, C / groups, k…].
 struct Problem {
   View image;
   View out;
@@ -21,7 +21,8 @@ struct Problem {
   [[nodiscard]] std::uint32_t spatial() const { return static_cast<std::uint32_t>(axes.size()); }
   /// The parts of the tensors that images [first, first + count) need.
   [[nodiscard]] Problem images(std::uint64_t first, std::uint64_t count) const;
-  /// The parts of the tensors that groups [first, first + count) need; `bias_of_out` says whose channels the bias has.
+  /// The parts of the tensors that groups [first, first + count) need; `bias_of_out` says whose
+  /// channels the bias has.
   [[nodiscard]] Problem part(std::uint64_t first, std::uint64_t count, bool bias_of_out) const;
 };
 

@@ -7,6 +7,7 @@
 #include "ops/conv/direct.hpp"
 #include "ops/gemm/gemm.hpp"
 #include "ops/map/map.hpp"
+#include "ops/stages.hpp"
 
 namespace weft::ops::conv {
 namespace {
@@ -47,26 +48,21 @@ std::vector<std::uint64_t> shape_of(std::initializer_list<std::uint64_t> front, 
   return shape;
 }
 
-/// Puts a plan together. Views of scratch are lent to the parts.
+/// Puts a plan together.
 struct Builder {
   const Caps& caps;
-  Plan plan{};
+  Stages stages;
 
   View scratch(DType type, std::span<const std::uint64_t> shape) {
-    const View view = View::dense(type, shape);
-    return scratch(view);
-  }
-  View scratch(View view) {
-    view.slot = plan.add_scratch(round_up<std::uint64_t>(view.bytes().size(), 16));
-    return view;
+    return stages.scratch(type, shape);
   }
   Status add(Result<Plan> part) {
     if (!part) return std::unexpected(part.error());
-    plan.append(std::move(*part));
+    stages.add(std::move(part));
     return {};
   }
   Status copy(const View& from, const View& to) {
-    return add(map::plan({.function = "copy", .inputs = {lend(from)}, .y = lend(to)}, caps));
+    return add(map::plan({.function = "copy", .inputs = {from}, .y = to}, caps));
   }
   /// `view` itself if its dimensions from `first` on can be one, else a dense copy of it.
   Result<View> flat(const View& view, std::uint32_t first) {
@@ -77,7 +73,7 @@ struct Builder {
   }
   Status multiply(const View& a, const View& b, const View& c, bool allow_f16, float beta,
                   const View& bias = {}) {
-    gemm::Args args{.a = lend(a), .b = lend(b), .c = lend(c)};
+    gemm::Args args{.a = a, .b = b, .c = c};
     args.beta = beta;
     args.allow_f16 = allow_f16;
     if (bias.given()) args.bias = bias.unsqueeze(1);
@@ -85,7 +81,8 @@ struct Builder {
   }
 };
 
-/// What a part of the work covers: images, and a range of one more dimension where single images are too large.
+/// What a part of the work covers: images, and a range of one more dimension where single images
+/// are too large.
 struct Parts {
   std::uint64_t images = 1;
   std::uint64_t along = 1;
@@ -112,7 +109,8 @@ Status for_each_part(const Parts& parts, std::uint64_t images, std::uint64_t ext
   return {};
 }
 
-/// Dense columns with windows innermost, [N, C, k…, o…] in memory, in the order that unfold names dimensions.
+/// Dense columns with windows innermost, [N, C, k…, o…] in memory, in the order that unfold names
+/// dimensions.
 View by_window(const View& dense, std::uint32_t spatial) {
   std::vector<std::uint32_t> order{0};
   for (std::uint32_t i = 0; i < spatial; ++i) order.push_back(2 + spatial + i);
@@ -165,7 +163,7 @@ Status forward(Builder& builder, const Problem& problem) {
                                 columns.slot);
         Status ok =
             builder.add(unfold::plan(unfold::UnfoldArgs{.image = problem.image.slice(0, n, count),
-                                                        .columns = lend(by_window(here, spatial)),
+                                                        .columns = by_window(here, spatial),
                                                         .axes = axes},
                                      builder.caps));
         if (!ok) return ok;
@@ -206,17 +204,17 @@ Status transposed(Builder& builder, const Problem& problem) {
         if (!multiplied) return multiplied;
         const View dense =
             View::dense(DType::f32, shape_of({count, size}, problem.w, problem.out), columns.slot);
-        return builder.add(unfold::plan(
-            unfold::FoldArgs{.columns = lend(by_window(dense, spatial)),
-                             .image = lend(image.slice(0, n, count).slice(1, at, size)),
-                             .axes = problem.axes},
-            builder.caps));
+        return builder.add(
+            unfold::plan(unfold::FoldArgs{.columns = by_window(dense, spatial),
+                                          .image = image.slice(0, n, count).slice(1, at, size),
+                                          .axes = problem.axes},
+                         builder.caps));
       });
   if (!ok || !problem.bias.given()) return ok;
   View bias = problem.bias;
   for (std::uint32_t i = 0; i < spatial; ++i) bias = bias.unsqueeze(bias.rank);
-  return builder.add(map::plan(
-      {.function = "add", .inputs = {lend(image), bias}, .y = problem.image}, builder.caps));
+  return builder.add(
+      map::plan({.function = "add", .inputs = {image, bias}, .y = problem.image}, builder.caps));
 }
 
 /// dw [OC, C·k] = Σ out [OC, N·windows] · columns [N·windows, C·k].
@@ -255,7 +253,7 @@ Status weight(Builder& builder, const Problem& problem) {
         for (std::uint32_t i = 0; i <= spatial; ++i) order.push_back(i);
         const Status unfolded = builder.add(unfold::plan(
             unfold::UnfoldArgs{.image = problem.image.slice(0, n, count).slice(1, at, size),
-                               .columns = lend(stored.permute(order)),
+                               .columns = stored.permute(order),
                                .axes = problem.axes},
             builder.caps));
         if (!unfolded) return unfolded;
@@ -272,7 +270,8 @@ Status weight(Builder& builder, const Problem& problem) {
 }  // namespace
 
 Result<Plan> plan_gemm(const Problem& problem, Mode mode, const Caps& caps) {
-  Builder builder{.caps = caps};
+  Builder builder{.caps = caps,
+                  .stages = Stages({problem.image, problem.w, problem.out, problem.bias})};
   for (std::uint64_t group = 0; group < problem.groups; ++group) {
     const Problem one = problem.part(group, 1, mode == Mode::forward);
     const Status ok = mode == Mode::forward      ? forward(builder, one)
@@ -280,7 +279,7 @@ Result<Plan> plan_gemm(const Problem& problem, Mode mode, const Caps& caps) {
                                                  : weight(builder, one);
     if (!ok) return std::unexpected(ok.error());
   }
-  return std::move(builder.plan);
+  return std::move(builder.stages).finish();
 }
 
 }  // namespace weft::ops::conv

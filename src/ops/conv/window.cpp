@@ -28,6 +28,9 @@ struct Variant {
 
 using Four = std::array<std::uint32_t, 4>;
 
+/// Rows of an invocation, for Traits::conv_tile to choose among.
+constexpr std::array<std::uint32_t, 4> rows{2, 4, 8, 1};
+
 struct Params {
   std::uint32_t total = 0;
   std::uint32_t channels = 0;    // of y
@@ -54,12 +57,31 @@ Four steps_of(const View& view) {
   return out;
 }
 
-/// The tensor whose elements invocations go through: the computed one, or that with the gradient of the output.
+/// The tensor whose elements invocations go through: the computed one, or that with the gradient of
+/// the output.
 const View& gone_through(const Problem& problem, Mode mode) {
   return mode == Mode::transposed ? problem.image : problem.out;
 }
 
-bool takes(const Problem& problem, Mode mode) {
+/// Pairs of 16-bit elements lie along the dimension whose elements are neighbours, columns or
+/// channels.
+bool in_pairs(const View& y, bool last) {
+  return unfold::in_pairs(y.transpose(last ? 1 : 3, 3).unsqueeze(2));
+}
+
+/// Whether pairs of neighbouring columns of x, from column 0 on, lie in words of their own; the
+/// last one may be half a pair.
+bool in_words(const View& x) {
+  View even = x.unsqueeze(2);
+  even.shape[4] = round_up<std::uint64_t>(x.shape[3], 2);
+  return size_of(x.dtype) == 2 && unfold::in_pairs(even);
+}
+
+}  // namespace
+
+std::uint32_t conv_tile_count() { return rows.size(); }
+
+bool takes_window(const Problem& problem, Mode mode) {
   if (problem.spatial() != 2) return false;
   const View& w = problem.w;
   const Axis& down = problem.axes[0];
@@ -69,22 +91,7 @@ bool takes(const Problem& problem, Mode mode) {
          (mode != Mode::weight || w.shape[1] == 1) && gone_through(problem, mode).shape[2] >= 4;
 }
 
-/// Pairs of 16-bit elements lie along the dimension whose elements are neighbours, columns or channels.
-bool in_pairs(const View& y, bool last) {
-  return unfold::in_pairs(y.transpose(last ? 1 : 3, 3).unsqueeze(2));
-}
-
-/// Whether pairs of neighbouring columns of x, from column 0 on, lie in words of their own; the last one may be half a pair.
-bool in_words(const View& x) {
-  View even = x.unsqueeze(2);
-  even.shape[4] = round_up<std::uint64_t>(x.shape[3], 2);
-  return size_of(x.dtype) == 2 && unfold::in_pairs(even);
-}
-
-}  // namespace
-
-std::optional<Result<Plan>> plan_window(const Problem& problem, Mode mode, const Caps& caps) {
-  if (!takes(problem, mode)) return std::nullopt;
+Result<Plan> plan_window(const Problem& problem, Mode mode, const Caps& caps) {
   const bool flip = mode == Mode::transposed;
   const View& x = flip ? problem.out : problem.image;
   const View& y = gone_through(problem, mode);
@@ -114,15 +121,18 @@ std::optional<Result<Plan>> plan_window(const Problem& problem, Mode mode, const
   params.w_3 = narrow(w.stride[3]);
   params.x = steps_of(x);
   params.y = steps_of(y);
-  // More rows share more, if the last of them do not lie behind the end (3 x 3 in 56 x 56 f32 on an H200: 21 us, 24 with four
-  // rows, 24 with 16). Long texts take long to compile.
+  // More rows share more, if the last of them do not lie behind the end (3 x 3 in 56 x 56 f32 on an
+  // H200: 21 us, 24 with four rows, 24 with 16). Long texts take long to compile.
   if (!caps.traits.slow_compile && (y.shape[2] + 3) / 4 % 2 == 0) variant.items = 8;
+  if (const std::uint32_t number = caps.traits.conv_tile; number > 0 && number <= rows.size())
+    variant.items = rows[number - 1];
   Launch launch;
   if (mode == Mode::weight) {
-    // A workgroup per channel fills a device only if it is wide (8 x 256 x 56 x 56 f16 on an H200: 37 us, 76 with 256).
+    // A workgroup per channel fills a device only if it is wide (8 x 256 x 56 x 56 f16 on an H200:
+    // 37 us, 76 with 256).
     variant.size = workgroup_width(caps);
     if (!caps.traits.slow_barriers) {
-      variant.items = 4;
+      if (caps.traits.conv_tile == 0) variant.items = 4;
       variant.size =
           std::min({1024U, std::bit_floor(caps.workgroup_invocations), caps.workgroup_bytes / 16});
     }
@@ -147,8 +157,8 @@ std::optional<Result<Plan>> plan_window(const Problem& problem, Mode mode, const
         access = Access::atomic;
       }
     }
-    const std::uint64_t rows = ceil_div<std::uint64_t>(y.shape[2], variant.items);
-    params.total = narrow(y.shape[0] * y.shape[1] * rows * y.shape[3] / variant.chunk);
+    const std::uint64_t bands = ceil_div<std::uint64_t>(y.shape[2], variant.items);
+    params.total = narrow(y.shape[0] * y.shape[1] * bands * y.shape[3] / variant.chunk);
     launch.source = "conv/window.wgsl";
     launch.label = formatted("conv window {} to {}", name(x.dtype), name(y.dtype));
     launch.operands = {{"x", x}, {"w", w}, {"y", y, access}};

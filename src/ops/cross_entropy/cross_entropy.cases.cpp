@@ -48,7 +48,8 @@ RowLoss loss_of(const Setup& setup, const HostTensor& x, const HostTensor& t, st
   return out;
 }
 
-/// Tensors: logits, targets, loss, log_sum_exp (if wanted); backward: logits, targets, dloss, log_sum_exp (if given), dlogits.
+/// Tensors: logits, targets, loss, log_sum_exp (if wanted); backward: logits, targets, dloss,
+/// log_sum_exp (if given), dlogits.
 void reference(const Setup& setup, std::span<HostTensor> t) {
   const std::uint64_t columns = t[0].shape.back();
   const std::uint64_t rows = t[0].values.size() / columns;

@@ -14,8 +14,9 @@ enum class Reduction : std::uint8_t {
   mean,  ///< Their mean; with class numbers, over the rows that count (0 when none does).
 };
 
-/// What forward and backward take alike. The targets are either class numbers or probabilities. A row whose class number
-/// is `ignored` or negative has the loss 0 and the gradient 0; one past the last class has NaN for both.
+/// What forward and backward take alike. The targets are either class numbers or probabilities. A
+/// row whose class number is `ignored` or negative has the loss 0 and the gradient 0; one past the
+/// last class has NaN for both.
 struct Problem {
   View logits;           ///< […, classes]: f32, f16 or bf16.
   View classes{};        ///< […] of i32 or i64: the right class of each row.
@@ -24,12 +25,13 @@ struct Problem {
   Reduction reduction = Reduction::mean;
 };
 
-/// loss = reduction of log(sum(exp(x))) - sum(t * x) over rows x of logits with probabilities t, which add up to 1.
+/// loss = reduction of log(sum(exp(x))) - sum(t * x) over rows x of logits with probabilities t,
+/// which add up to 1.
 struct Args {
   Problem problem;
-  View loss;  ///< f32: a scalar (one element), or one per row without reduction.
-  View
-      log_sum_exp{};  ///< Optional output, […] of f32, that spares the backward pass a pass over the logits.
+  View loss;           ///< f32: a scalar (one element), or one per row without reduction.
+  View log_sum_exp{};  ///< Optional output, […] of f32, that spares the backward pass a pass over
+                       ///< the logits.
 };
 
 /// dlogits = (softmax(x) - t) * dloss, over the number of rows that count for a mean.

@@ -21,6 +21,7 @@ struct StatesVariant {
   bool probabilities = false;
   std::uint32_t block = 1;
   std::uint32_t subgroup = 0;
+  std::uint32_t workgroup = 256;
 };
 
 struct StatesParams {
@@ -84,6 +85,16 @@ std::optional<View> as_matrix(const View& view) {
     out.shape[0] *= view.shape[i];
   }
   return out;
+}
+
+/// Invocations for a row. Where barriers are slow there are no more than find something to do: the
+/// others would take part in each.
+std::uint32_t states_width(std::uint64_t columns, std::uint32_t block, const Caps& caps) {
+  const std::uint32_t most = workgroup_width(caps);
+  if (!caps.traits.slow_barriers) return most;
+  const std::uint64_t wanted = std::bit_ceil(ceil_div<std::uint64_t>(columns, 4ULL * block));
+  const std::uint64_t least = std::max(8U, caps.subgroup_max);
+  return narrow(std::min<std::uint64_t>(most, std::max(wanted, least)));
 }
 
 View flat(const View& dense) {
@@ -215,6 +226,7 @@ void Launches::launch_states(const View& x, const View& t, const View& state, st
       caps_.subgroup_min <= 128) {
     variant.subgroup = caps_.subgroup_min;
   }
+  variant.workgroup = states_width(x.shape[1], variant.block, caps_);
   Launch launch{.source = "cross_entropy/states.wgsl"};
   launch.constants = constants_of(variant);
   launch.params = block_of(StatesParams{.rows = narrow(x.shape[0]),

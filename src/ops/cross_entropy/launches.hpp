@@ -29,7 +29,8 @@ class Launches {
 
   /// Reduces every row to `state`, [rows, state_words].
   void states(const View& state);
-  /// Turns states into losses, log-sum-exps and the share of a row in the result, as far as these are given.
+  /// Turns states into losses, log-sum-exps and the share of a row in the result, as far as these
+  /// are given.
   void finish(const View& state, const View& loss, const View& lse, const View& share);
   /// The share of a row in a mean over the rows that count.
   void count_rows(const View& share);

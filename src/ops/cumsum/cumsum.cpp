@@ -15,9 +15,13 @@
 namespace weft::ops::cumsum {
 namespace {
 
+/// What a launch writes: y, or only the total of each segment.
+enum class Pass : std::uint8_t { scan, sums };
+constexpr std::string_view name(Pass pass) { return pass == Pass::scan ? "scan" : "sums"; }
+
 struct Variant {
   std::string_view domain;
-  std::string_view mode;  // "scan" writes y; "sums" only the total of each segment
+  std::string_view mode;  // the name of a Pass
   std::string_view combine = "sum";
   bool exclusive = false;
   bool reverse = false;
@@ -48,16 +52,17 @@ struct Params {
   std::array<std::uint32_t, max_rank> kept_y{};
 };
 
-/// Launches segments [first, last) of every sequence; `sums` is the table of segment sums where there is one.
-Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::string_view mode,
+/// Launches segments [first, last) of every sequence; `sums` is the table of segment sums where
+/// there is one.
+Status launch_segments(Plan& plan, const Job& job, const Shape& shape, Pass pass,
                        std::uint64_t first, std::uint64_t last, const View& sums,
                        const Caps& caps) {
   const View& x = job.kept[0];
   const View& y = job.kept[1];
-  const bool scan = mode == "scan";
+  const bool scan = pass == Pass::scan;
   const std::uint64_t rows = x.count();
   Variant variant{.domain = job.domain,
-                  .mode = mode,
+                  .mode = name(pass),
                   .combine = name(job.function),
                   .exclusive = scan && job.exclusive,
                   .reverse = job.reverse,
@@ -123,7 +128,7 @@ Status launch_segments(Plan& plan, const Job& job, const Shape& shape, std::stri
     launch.grid = grid_1d(params.groups, caps);
   }
   launch.source = shape.by_rows ? "cumsum/rows.wgsl" : "cumsum/columns.wgsl";
-  launch.label = formatted("cumsum {} {}", mode, name(x.dtype));
+  launch.label = formatted("cumsum {} {}", name(pass), name(x.dtype));
   launch.constants = constants_of(variant);
   launch.params = block_of(params);
   return plan.add(make_dispatch(std::move(launch), caps));
@@ -156,7 +161,8 @@ Status emit(Plan& plan, Job job, const Caps& caps) {
       const std::uint64_t spread = (job.kept[k].shape[i] - 1) * job.kept[k].stride[i];
       if (spread > widest) std::tie(dim, widest) = std::tuple{i, spread};
     }
-    // One element of each sequence has to fit with room to spare, however far apart the next ones are.
+    // One element of each sequence has to fit with room to spare, however far apart the next ones
+    // are.
     const bool across = job.kept[k].bytes().size() > budget / 2;
     const bool along = widest < (job.count - 1) * (k == 0 ? job.scan_x : job.scan_y);
     if (widest == 0 || (along && !across)) continue;
@@ -176,15 +182,16 @@ Status emit(Plan& plan, Job job, const Caps& caps) {
     const auto longest = std::ranges::max_element(extents) - extents.begin();
     return emit_halves(plan, job, static_cast<std::uint32_t>(longest), caps);
   }
-  if (shape.segments == 1) return launch_segments(plan, job, shape, "scan", 0, 1, {}, caps);
-  // Sums of the segments, running sums of those, and then every segment on top of the ones before it.
+  if (shape.segments == 1) return launch_segments(plan, job, shape, Pass::scan, 0, 1, {}, caps);
+  // Sums of the segments, running sums of those, and then every segment on top of the ones before
+  // it.
   const DType type = job.domain == "f32"   ? DType::f32
                      : job.domain == "i32" ? DType::i32
                                            : DType::u32;
   View sums = shape.by_rows ? View::dense(type, {rows, shape.segments})
                             : View::dense(type, {shape.segments, rows});
   sums.slot = plan.add_scratch(round_up<std::uint64_t>(sums.bytes().size(), 16));
-  const auto all_segments = [&](std::string_view mode) -> Status {
+  const auto all_segments = [&](Pass pass) -> Status {
     // As many segments per launch as the bindings hold.
     const std::uint64_t length = shape.span * (shape.by_rows ? shape.chunk : 1);
     std::uint64_t most = shape.segments;
@@ -194,12 +201,12 @@ Status emit(Plan& plan, Job job, const Caps& caps) {
     }
     for (std::uint64_t s = 0; s < shape.segments; s += most) {
       const std::uint64_t last = std::min(shape.segments, s + most);
-      if (const Status ok = launch_segments(plan, job, shape, mode, s, last, sums, caps); !ok)
+      if (const Status ok = launch_segments(plan, job, shape, pass, s, last, sums, caps); !ok)
         return ok;
     }
     return {};
   };
-  if (const Status ok = all_segments("sums"); !ok) return ok;
+  if (const Status ok = all_segments(Pass::sums); !ok) return ok;
   View other = sums;
   other.rank = 1;
   other.shape[0] = rows;
@@ -214,7 +221,7 @@ Status emit(Plan& plan, Job job, const Caps& caps) {
                     .exclusive = true,
                     .reverse = false};
   if (const Status ok = emit(plan, of_sums, caps); !ok) return ok;
-  return all_segments("scan");
+  return all_segments(Pass::scan);
 }
 
 bool supported(DType type) { return is_float(type) || type == DType::i32 || type == DType::u32; }

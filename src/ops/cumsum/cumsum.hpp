@@ -27,8 +27,9 @@ constexpr std::string_view name(Function function) {
   return names[static_cast<std::size_t>(function)];
 }
 
-/// Running sums along one dimension: y[i] = x[0] + … + x[i]; or products, or what else the function says. Floats are
-/// computed in f32, integers in their own kind (wrapping). Results do not depend on the run.
+/// Running sums along one dimension: y[i] = x[0] + … + x[i]; or products, or what else the function
+/// says. Floats are computed in f32, integers in their own kind (wrapping). Results do not depend
+/// on the run.
 struct Args {
   View x;                  ///< f32, f16, bf16, i32 or u32, any strides.
   View y;                  ///< The shape of `x`, any of these types; may be the same view as `x`.

@@ -9,8 +9,9 @@ namespace weft::ops::cumsum {
 namespace {
 
 constexpr std::uint32_t rounds = 4;  // chunks per invocation in one block of a row
-/// Where a workgroup runs subgroup by subgroup, and every barrier takes microseconds, each lane has a
-/// sequence or a segment of its own, and short sequences (or short ones that are few) belong to one subgroup each.
+/// Where a workgroup runs subgroup by subgroup, and every barrier takes microseconds, each lane has
+/// a sequence or a segment of its own, and short sequences (or short ones that are few) belong to
+/// one subgroup each.
 constexpr std::uint64_t single_rows = 64;
 constexpr std::uint32_t single_lanes = 8;
 constexpr std::uint64_t single_chunks = 4096;  // of a short sequence

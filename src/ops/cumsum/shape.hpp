@@ -48,7 +48,8 @@ struct Shape {
   std::uint64_t segments = 1;  // per sequence
 };
 
-/// All elements of `view` lie at multiples of `bytes`, as far as dimensions other than `except` decide.
+/// All elements of `view` lie at multiples of `bytes`, as far as dimensions other than `except`
+/// decide.
 bool aligned(const View& view, std::uint64_t bytes, std::int64_t except);
 
 /// Cuts a job for this device; no more than `budget` bytes can be bound at once.

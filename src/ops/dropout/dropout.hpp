@@ -6,8 +6,9 @@
 
 namespace weft::ops::dropout {
 
-/// y = x / (1 - rate) where an element is kept, 0 where it is dropped. Which ones are kept follows from the seed, the
-/// stream and the element's place in the shape alone, so the backward pass is the same op on the gradient.
+/// y = x / (1 - rate) where an element is kept, 0 where it is dropped. Which ones are kept follows
+/// from the seed, the stream and the element's place in the shape alone, so the backward pass is
+/// the same op on the gradient.
 struct Args {
   View x;             ///< f32, f16 or bf16, any strides.
   View y;             ///< The shape of x, any float type; may be the same view as x.
@@ -19,7 +20,8 @@ struct Args {
 /// The bits that decide about element `index`: it is dropped when they are below rate * 2^32.
 constexpr std::uint32_t bits(std::uint32_t index, std::uint32_t seed_low, std::uint32_t seed_high,
                              std::uint32_t stream) {
-  // Each round is a bijection that spreads every input bit over the word; the key enters between rounds.
+  // Each round is a bijection that spreads every input bit over the word; the key enters between
+  // rounds.
   const auto mix = [](std::uint32_t v) {
     v ^= v >> 16;
     v *= 0x7feb352dU;

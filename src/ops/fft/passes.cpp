@@ -19,7 +19,8 @@ std::uint64_t longest_pass(const Caps& caps) {
              : 64;
 }
 
-/// The radices of stages: powers of two in as few as can be, of about the same size, and odd ones of up to 16 elements.
+/// The radices of stages: powers of two in as few as can be, of about the same size, and odd ones
+/// of up to 16 elements.
 std::vector<std::uint32_t> stages_of(std::uint64_t length) {
   std::vector<std::uint32_t> out;
   auto bits = static_cast<std::uint32_t>(std::countr_zero(length));
@@ -76,8 +77,8 @@ std::uint64_t convolution_of(std::uint64_t n, const Caps& caps) {
 }
 
 std::uint32_t together(const Pass& pass, std::uint64_t total, bool whole, const Caps& caps) {
-  // Side by side, 16 complex numbers are 128 bytes. Rows of 1024 elements took 23 us one by one, 28 us in twos (4096 of them on
-  // an H200), and stages of 16 were a little faster than those of 8.
+  // Side by side, 16 complex numbers are 128 bytes. Rows of 1024 elements took 23 us one by one, 28
+  // us in twos (4096 of them on an H200), and stages of 16 were a little faster than those of 8.
   const std::uint64_t wanted = whole ? std::max<std::uint64_t>(1024 / pass.length, 1) : 16;
   const std::uint64_t room =
       std::max<std::uint64_t>(caps.workgroup_bytes / bytes_of(pass.length), 1);

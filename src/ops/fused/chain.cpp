@@ -87,7 +87,8 @@ Result<std::vector<View>> broadcast_inputs(const Chain& chain, std::span<const s
 
 std::string text_of(const Chain& chain) {
   std::string text = formatted(
-      "#let NEEDS_ERF = 1\n#let NEEDS_EXPM1 = 1\n#let NEEDS_LOG1P = 1\n"
+      "#let NEEDS_ERF = 1\n#let NEEDS_EXPM1 = 1\n#let NEEDS_LOG1P = 1\n#let NEEDS_POWER = 1\n"
+      "#let NEEDS_REST = 1\n"
       "#let NEEDS_SPECIAL = {}\n#let DOMAIN = \"f32\"\n"
       "#include \"map/helpers.wgsl\"\n",
       std::ranges::any_of(chain.steps, is_special, &Step::function) ? 1 : 0);

@@ -12,8 +12,8 @@
 
 namespace weft::ops::fused {
 
-/// One elementwise function of ops/map in a chain. Values are numbered: first the inputs of the chain, then the results
-/// of its steps.
+/// One elementwise function of ops/map in a chain. Values are numbered: first the inputs of the
+/// chain, then the results of its steps.
 struct Step {
   std::string function;
   std::vector<std::uint32_t> inputs;  ///< Numbers of values that exist before this step.
@@ -21,7 +21,8 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-/// A chain has at most this many inputs, which is what every device can bind beside an output, and steps.
+/// A chain has at most this many inputs, which is what every device can bind beside an output, and
+/// steps.
 inline constexpr std::uint32_t max_inputs = 6;
 inline constexpr std::uint32_t max_steps = 24;
 
@@ -29,8 +30,9 @@ inline constexpr std::uint32_t max_steps = 24;
 inline constexpr std::array<std::string_view, max_inputs> input_names{"x0", "x1", "x2",
                                                                       "x3", "x4", "x5"};
 
-/// A chain whose result is nowhere in memory: kernels that take one (reduce, softmax, norm) compute it where they would
-/// read their input. Everything is computed in f32, without rounding in between.
+/// A chain whose result is nowhere in memory: kernels that take one (reduce, softmax, norm) compute
+/// it where they would read their input. Everything is computed in f32, without rounding in
+/// between.
 struct Chain {
   std::vector<View>
       inputs;  ///< f32, f16, bf16 or booleans (1 and 0); broadcast to the shape of the result.
@@ -41,12 +43,13 @@ struct Chain {
 /// An error where the steps are no chain over as many inputs, or an input is not of floats.
 Status check(const Chain& chain);
 
-/// An error as from check(), or where an input overlaps `y` without being the same view; otherwise the inputs as views of
-/// a shape.
+/// An error as from check(), or where an input overlaps `y` without being the same view; otherwise
+/// the inputs as views of a shape.
 Result<std::vector<View>> broadcast_inputs(const Chain& chain, std::span<const std::uint64_t> shape,
                                            const View& y);
 
-/// Template lines that define chain(x0: V, …) -> V for vectors V of four f32. Their parameters are those of add_scalars.
+/// Template lines that define chain(x0: V, …) -> V for vectors V of four f32. Their parameters are
+/// those of add_scalars.
 std::string text_of(const Chain& chain);
 
 /// Adds the scalars of all steps to the parameters of a kernel.

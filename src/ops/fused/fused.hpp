@@ -7,8 +7,8 @@
 
 namespace weft::ops::fused {
 
-/// y = the last step of a chain of elementwise functions, in one kernel that is generated for it. Everything is computed
-/// in f32, without rounding in between.
+/// y = the last step of a chain of elementwise functions, in one kernel that is generated for it.
+/// Everything is computed in f32, without rounding in between.
 struct Args {
   std::vector<View> inputs;  ///< f32, f16 or bf16; broadcast to the shape of y.
   std::vector<Step> steps;   ///< At least one.

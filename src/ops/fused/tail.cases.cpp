@@ -19,7 +19,8 @@ std::vector<Step> gated_sum() {
   return {{"silu", {0}}, {"mul", {3, 1}}, {"scale", {2}, {0.5, 0}}, {"add", {4, 5}}};
 }
 
-/// The last tensor is the output; those before it (and before weight and bias of a norm) are the chain's inputs.
+/// The last tensor is the output; those before it (and before weight and bias of a norm) are the
+/// chain's inputs.
 HostTensor chain_of(const std::vector<Step>& steps, std::span<const HostTensor> inputs,
                     const Shape& shape) {
   HostTensor x{.dtype = DType::f32, .shape = shape};

@@ -30,7 +30,8 @@ void for_each_index(const HostTensor& x, const HostTensor& index, std::uint32_t 
   }
 }
 
-/// The count of bad indices and the complement of the position of the first, counted with `axis` last.
+/// The count of bad indices and the complement of the position of the first, counted with `axis`
+/// last.
 void set_status(std::span<HostTensor> t, std::uint32_t axis) {
   if (t.size() < 4) return;
   const HostTensor& x = t[0];
@@ -256,7 +257,8 @@ void add_sorted_cases(std::vector<Case>& out) {
       add_rows_case("many_same", {.shape = {10, 64}}, {.shape = {2000}}, {.shape = {2000, 64}});
   same.tensors[1].low = same.tensors[1].high = 3;
   out.push_back(std::move(same));
-  // Past one binding of the masked run by the table, and by the keys alone, which then are not sorted.
+  // Past one binding of the masked run by the table, and by the keys alone, which then are not
+  // sorted.
   out.push_back(add_rows_case("many_to_large_table", {.shape = {3000, 130}}, {.shape = {400}},
                               {.shape = {400, 130}}, true));
   out.push_back(

@@ -17,7 +17,8 @@ View axis_last(View view, std::uint32_t axis) {
   return view;
 }
 
-/// Checks that `index` can address `x` along `axis` from positions of its own shape, which `same` has too.
+/// Checks that `index` can address `x` along `axis` from positions of its own shape, which `same`
+/// has too.
 Status check_shapes(std::string_view op, const View& x, const View& index, const View& same,
                     std::uint32_t axis) {
   if (const Status ok = validate(x, "x"); !ok) return ok;
@@ -34,7 +35,8 @@ Status check_shapes(std::string_view op, const View& x, const View& index, const
   return {};
 }
 
-/// The part of `x` that positions of `index` reach: everything along `axis`, the index's extents elsewhere.
+/// The part of `x` that positions of `index` reach: everything along `axis`, the index's extents
+/// elsewhere.
 View reached(View x, const View& index, std::uint32_t axis) {
   for (std::uint32_t i = 0; i < x.rank; ++i) {
     if (i != axis) x.shape[i] = index.shape[i];

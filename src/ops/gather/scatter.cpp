@@ -84,7 +84,8 @@ Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
   const std::uint64_t pairs = std::uint64_t{params.line_count} * params.entries;
   params.total = narrow(pairs * (groups ? params.blocks : params.columns));
 
-  // Lines and columns enough to keep a device busy need no order: each goes through its entries alone.
+  // Lines and columns enough to keep a device busy need no order: each goes through its entries
+  // alone.
   const bool serial = job.entries >= entries_to_sort && !groups && !variant.entries_inner &&
                       size_of(y.dtype) == 4 &&
                       std::uint64_t{params.line_count} * params.columns >=

@@ -11,8 +11,8 @@
 
 namespace weft::ops::gather {
 
-/// A scatter_add in normal form: independent lines, entries along each (one index per entry), rows of y that indices
-/// name, and columns that share the index of their entry.
+/// A scatter_add in normal form: independent lines, entries along each (one index per entry), rows
+/// of y that indices name, and columns that share the index of their entry.
 struct ScatterJob {
   std::array<View, 4> lines;  // in y, the source, the index, and in the numbering of positions
   std::uint64_t entries = 0;
@@ -71,11 +71,13 @@ View whole_y(const ScatterJob& job);
 View whole_source(const ScatterJob& job);
 View whole_index(const ScatterJob& job);
 
-/// Entries of a line from which on sorting them pays; with fewer, every entry is compared with all others.
+/// Entries of a line from which on sorting them pays; with fewer, every entry is compared with all
+/// others.
 inline constexpr std::uint64_t entries_to_sort = 128;
 
-/// Plans a job of many entries that fits its bindings: entries are brought into the order of the rows that they name by
-/// counting, and one owner per row adds them up. False where its scratch does not fit.
+/// Plans a job of many entries that fits its bindings: entries are brought into the order of the
+/// rows that they name by counting, and one owner per row adds them up. False where its scratch
+/// does not fit.
 Result<bool> launch_sorted(Plan& plan, const ScatterJob& job, ScatterVariant variant,
                            ScatterParams params, const Caps& caps);
 

@@ -41,6 +41,7 @@ double eliminate(std::vector<double> a, std::size_t n, double* b, std::size_t k)
       det = -det;
     }
     det *= a[c * n + c];
+    if (det == 0 && k == 0) return det;
     for (std::size_t i = 0; i < n; ++i) {
       if (i == c) continue;
       const double factor = a[i * n + c] / a[c * n + c];
@@ -183,6 +184,10 @@ std::vector<Case> cases(std::uint64_t seed) {
   out.push_back(solve_case("empty", {.batch = {0}, .n = 6, .k = 5}));
   out.push_back(solve_case("no_columns", {.batch = {2}, .n = 6, .k = 0}));
   out.push_back(solve_case("many", {.batch = {9000}, .n = 4, .k = 4}));
+  for (const std::uint64_t n : {2U, 5U, 33U}) {
+    out.push_back(det_case(formatted("det_zeros_n{}", n), {.batch = {2}, .n = n, .firm = false},
+                           {.low = 0, .high = 0}));
+  }
   out.push_back(det_case("det_strided", {.batch = {2, 3}, .n = 4, .firm = false},
                          {.order = {3, 0, 1, 2}, .pad = 2},
                          {.order = {1, 0}, .pad = 1, .offset = 3}));

@@ -75,7 +75,8 @@ Status check_views(std::initializer_list<const View*> views) {
   return {};
 }
 
-/// Batches of all views in front of their matrices, halved until each view fits one binding; `launch` gets the parts.
+/// Batches of all views in front of their matrices, halved until each view fits one binding;
+/// `launch` gets the parts.
 Status halves(std::vector<View> views, std::uint32_t outer, std::uint64_t scratch, const Caps& caps,
               const std::function<Status(const std::vector<View>&)>& launch) {
   const std::uint64_t budget = binding_budget(caps);

@@ -4,7 +4,8 @@
 
 namespace weft::ops::gauss {
 
-/// Elimination with row pivots on many small matrices, one workgroup each: X with A · X = B, and the determinant of A.
+/// Elimination with row pivots on many small matrices, one workgroup each: X with A · X = B, and
+/// the determinant of A.
 struct Args {
   View a;      ///< […, n, n] of f32, any strides, n at least 1.
   View b{};    ///< Optional, with x: […, n, k] of f32. Batches of 1 repeat, as those of `a`.
@@ -12,7 +13,8 @@ struct Args {
   View det{};  ///< Optional: […] of f32.
 };
 
-/// The lower triangle L with L · Lᵀ = A, and zeros above it. NaN where A has an eigenvalue that is not positive.
+/// The lower triangle L with L · Lᵀ = A, and zeros above it. NaN where A has an eigenvalue that is
+/// not positive.
 struct CholeskyArgs {
   View a;  ///< […, n, n] of f32, any strides; what lies above the diagonal is not read.
   View y;  ///< […, n, n] of f32.

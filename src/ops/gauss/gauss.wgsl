@@ -93,7 +93,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       let j = c + 1u + e % columns;
       // Without a solution to find, rows above the pivot are done.
       if (i {{SOLVE ? "!=" : ">"}} c) {
+#if SOLVE
         let factor = w_at(w + i * width + c) / diagonal;
+#else
+        // Below a diagonal of 0 are zeros: there is nothing to take away, and the determinant is 0.
+        let factor = select(w_at(w + i * width + c) / diagonal, 0.0, diagonal == 0.0);
+#endif
         w_put(w + i * width + j, w_at(w + i * width + j) - factor * w_at(w + c * width + j));
       }
     }

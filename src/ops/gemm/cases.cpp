@@ -106,7 +106,8 @@ Case make_case(const Spec& spec) {
     // 1 or 2 among integers, so that products with them are exact.
     if (scale) test.tensors.push_back({.shape = *scale, .fill = spec.fill, .low = 1, .high = 2});
   }
-  // Rounding errors of a sum of K terms grow like the sum of their sizes at worst, like its root as a rule.
+  // Rounding errors of a sum of K terms grow like the sum of their sizes at worst, like its root as
+  // a rule.
   test.epsilons = 16 + std::sqrt(static_cast<double>(spec.k));
   test.scale = 1 + std::sqrt(static_cast<double>(spec.k));
   if (const map::Function* act = map::find_function(spec.activation))
@@ -131,8 +132,16 @@ Case make_case(const Spec& spec) {
     if (const map::Function* act = map::find_function(spec.activation))
       args.scalars = act->defaults;
     // Kernels that a device does not have are not tested there: the choice falls to the next one.
-    if (spec.kernel == "matrix" && !choose_matrix(spec.m, spec.n, spec.k, 1, caps))
+    const bool halves = spec.allow_f16 || (spec.a == DType::f16 && spec.b == DType::f16);
+    if (spec.kernel == "matrix" &&
+        !choose_matrix(spec.m, spec.n, spec.k, 1, caps, {.halves = halves}))
       args.kernel = {};
+    // What is scaled besides bf16 is scaled for sums in f16, which are made where there are no
+    // others.
+    const bool scales =
+        float_matrices(caps) || !find_matrices(caps, MatrixType::f16, MatrixType::f16);
+    const bool bf16 = spec.a == DType::bf16 || spec.b == DType::bf16;
+    if (spec.kernel == "halves" && scales && !bf16) args.kernel = {};
     if (!spec.bench && args.matrix_tile && !args.matrix_tile->valid(caps)) args.matrix_tile = {};
     if (args.register_tile && !args.register_tile->valid(caps)) args.register_tile = {};
     if (args.vector_tile && !args.vector_tile->valid(caps)) args.vector_tile = {};

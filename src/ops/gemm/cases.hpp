@@ -51,6 +51,13 @@ struct Spec {
 /// The case of a product, with its reference in double.
 Case make_case(const Spec& spec);
 
+/// Tiles that the device's own choice would not reach. Those of other devices fall back to what
+/// this one has.
+void add_tiles(std::vector<Case>& out);
+
+/// Products with one or a few rows or columns, b along k and along n, aligned and not.
+void add_vectors(std::vector<Case>& out, Random& random);
+
 /// The benchmarks, tile sweeps included.
 void add_benchmarks(std::vector<Case>& out);
 

@@ -13,8 +13,8 @@ namespace weft::ops::gemm {
 namespace {
 
 // In order of preference: the first that can run a problem and is worth it there wins.
-constexpr std::array kernels{&naive_kernel, &matvec_kernel, &thin_kernel, &matrix_kernel,
-                             &tile_kernel};
+constexpr std::array kernels{&naive_kernel,  &matvec_kernel, &thin_kernel,
+                             &matrix_kernel, &lone_kernel,   &tile_kernel};
 constexpr std::string_view split_k_name = "split_k";
 
 const Kernel* find_kernel(std::string_view name) {
@@ -23,73 +23,87 @@ const Kernel* find_kernel(std::string_view name) {
   return found == kernels.end() ? nullptr : *found;
 }
 
-/// The kernel for a problem; `parts` is set to the number of parts of K to sum on their own.
-Result<const Kernel*> choose_kernel(const Problem& problem, const Context& context,
-                                    std::uint32_t& parts) {
+/// A kernel, and how it makes a problem.
+struct Chosen {
+  const Kernel* kernel = &naive_kernel;
+  Choice choice{};
+};
+
+Result<Chosen> chosen(const Kernel& kernel, const Problem& problem, const Context& context) {
+  auto choice = kernel.choose(problem, context);
+  if (!choice) return std::unexpected(choice.error());
+  return Chosen{&kernel, *choice};
+}
+
+Result<Chosen> choose_kernel(const Problem& problem, const Context& context) {
   const std::string_view forced = context.args.kernel;
-  parts = 1;
-  if (problem.k() == 0) return &naive_kernel;
+  if (problem.k() == 0) return Chosen{};
   if (forced == split_k_name) {
-    const Kernel* inner = matrix_kernel.can(problem, context) ? &matrix_kernel : &tile_kernel;
-    if (const Status can = inner->can(problem, context); !can) return std::unexpected(can.error());
-    parts = std::max(2U, inner->parts(problem, context));
-    return inner;
+    auto out = chosen(matrix_kernel, problem, context);
+    if (!out) out = chosen(tile_kernel, problem, context);
+    if (out) out->choice.parts = std::max(2U, out->choice.parts);
+    return out;
   }
   if (!forced.empty()) {
     const Kernel* kernel = find_kernel(forced);
     if (kernel == nullptr) {
       return fail(ErrorCode::not_found,
                   "There is no matrix product kernel named `{}`; there are naive, matvec, thin, "
-                  "split_k, matrix, tile and, for bf16 in aligned rows, halves.",
+                  "split_k, matrix, lone, tile and, for bf16 in aligned rows, halves.",
                   forced);
     }
-    if (const Status can = kernel->can(problem, context); !can) {
-      return wrap(can.error(), formatted("choosing kernel `{}`", forced));
-    }
-    if (kernel == &matvec_kernel || kernel == &thin_kernel) parts = kernel->parts(problem, context);
-    return kernel;
+    auto out = chosen(*kernel, problem, context);
+    if (!out) return wrap(out.error(), formatted("choosing kernel `{}`", forced));
+    if (kernel != &matvec_kernel && kernel != &thin_kernel) out->choice.parts = 1;
+    return out;
   }
   for (const Kernel* kernel : kernels) {
-    if (!kernel->worth(problem, context) || !kernel->can(problem, context)) continue;
-    parts = kernel->parts(problem, context);
-    return kernel;
+    if (!kernel->worth(problem, context)) continue;
+    if (auto out = chosen(*kernel, problem, context)) return out;
   }
-  return &naive_kernel;
+  return Chosen{};
+}
+
+Status add_launch(Plan& plan, const Problem& problem, const Chosen& chosen,
+                  const Context& context) {
+  const auto& [kernel, choice] = chosen;
+  return plan.add(kernel->launch(choice.turned ? problem.transposed() : problem, choice, context));
 }
 
 /// Emits the launches of one piece that fits the device's bindings.
 Status emit(Plan& plan, const Problem& problem, const Context& context) {
-  std::uint32_t parts = 1;
-  const auto kernel = choose_kernel(problem, context, parts);
-  if (!kernel) return std::unexpected(kernel.error());
-  if (context.args.parts != 0) parts = context.args.parts;
+  auto made = choose_kernel(problem, context);
+  if (!made) return std::unexpected(made.error());
+  const Choice& choice = made->choice;
+  std::uint32_t parts = context.args.parts != 0 ? context.args.parts : choice.parts;
   const std::uint64_t slice = problem.c.count();
   const std::uint64_t most = std::min(binding_budget(context.caps) / (slice * sizeof(float)),
                                       context.caps.max_workgroups / problem.batches());
   parts = static_cast<std::uint32_t>(std::min<std::uint64_t>(parts, most));
+  std::uint64_t length = problem.k();
   if (parts > 1) {
-    const std::uint64_t step = (*kernel)->step(problem, context);
-    const std::uint64_t length = round_up(ceil_div<std::uint64_t>(problem.k(), parts), step);
+    length = round_up(ceil_div<std::uint64_t>(problem.k(), parts), choice.step);
     parts = static_cast<std::uint32_t>(ceil_div(problem.k(), length));
-    Problem partial = plain(problem);
-    partial.splits = parts;
-    partial.k_split = length;
-    partial.c = View::dense(DType::f32, problem.c.extents(),
-                            plan.add_scratch(parts * slice * sizeof(float)));
-    if (parts > 1) {
-      if (const Status ok = plan.add((*kernel)->launch(partial, context)); !ok) return ok;
-      const View slices = View::dense(DType::f32, {parts * slice}, partial.c.slot);
-      return plan.add(launch_reduce(problem, slices, context.caps));
-    }
-    plan.scratch.pop_back();
   }
-  return plan.add((*kernel)->launch(problem, context));
+  if (parts <= 1) return add_launch(plan, problem, *made, context);
+  Problem partial = plain(problem);
+  partial.splits = parts;
+  partial.k_split = length;
+  partial.c =
+      View::dense(DType::f32, problem.c.extents(), plan.add_scratch(parts * slice * sizeof(float)));
+  if (choice.turned) {  // For the sake of c, perhaps; parts have rows.
+    made = chosen(*made->kernel, partial, context);
+    if (!made) return std::unexpected(made.error());
+  }
+  if (const Status ok = add_launch(plan, partial, *made, context); !ok) return ok;
+  const View slices = View::dense(DType::f32, {parts * slice}, partial.c.slot);
+  return plan.add(launch_reduce(problem, slices, context.caps));
 }
 
 Status emit_pieces(Plan& plan, const Problem& problem, const Context& context);
 
-/// Sums over K in two halves one after the other. Where c cannot hold the sum of the first half (its type is narrow
-/// or the activation comes last) an f32 scratch does.
+/// Sums over K in two halves one after the other. Where c cannot hold the sum of the first half
+/// (its type is narrow or the activation comes last) an f32 scratch does.
 Status emit_halves_of_k(Plan& plan, const Problem& problem, const Context& context) {
   const std::uint64_t half = half_of(problem.k());
   Problem target = problem;

@@ -1,5 +1,9 @@
-// Products of bf16 on matrix units, which multiply f16: rows of a and columns of b are scaled by powers of two, and the result is
-// scaled back. f16 has three bits more than bf16, so that nothing is rounded down to 2^-31 of a row's largest value.
+// Products on matrix units that multiply f16: rows of a and columns of b are scaled by powers of
+// two, and the result is scaled back. With bf16 operands and sums in f32 largest values become
+// 2^14. f16 has three bits more than bf16, so that nothing is rounded down to 2^-31 of a row's
+// largest value. Where a device adds in f16 alone, operands of any type are scaled to 2^5, so that
+// short sums fit; their errors are those of f16, so that the result must be of 16 bits or rounding
+// must be allowed.
 #include <array>
 #include <string_view>
 #include <utility>
@@ -29,6 +33,7 @@ struct HalveParams {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
   std::uint32_t chunks = 0;
+  std::int32_t exponent = 14;  // of the largest values
 };
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
@@ -39,8 +44,9 @@ struct Halved {
   View scales;
 };
 
-HalveParams params_of(const View& view, std::uint32_t row_dim) {
+HalveParams params_of(const View& view, std::uint32_t row_dim, std::int32_t exponent) {
   HalveParams params;
+  params.exponent = exponent;
   for (std::uint32_t i = 0; i < 3; ++i) {
     params.batch[i] = u32(view.shape[i]);
     params.x[i] = u32(view.stride[i]);
@@ -49,12 +55,12 @@ HalveParams params_of(const View& view, std::uint32_t row_dim) {
   return params;
 }
 
-Halved by_rows(Stages& stages, const View& view, const Caps& caps) {
+Halved by_rows(Stages& stages, const View& view, std::int32_t exponent, const Caps& caps) {
   const std::uint64_t rows = view.count() / view.shape[4];
   Halved out{.halves = stages.scratch(DType::f16, view.extents()),
              .scales = stages.scratch(
                  DType::f32, {view.shape[0], view.shape[1], view.shape[2], view.shape[3], 1})};
-  HalveParams params = params_of(view, 3);
+  HalveParams params = params_of(view, 3, exponent);
   params.shape_x = u32(view.shape[3]);
   params.rows = u32(rows);
   params.chunks = u32(view.shape[4] / 4);
@@ -70,7 +76,7 @@ Halved by_rows(Stages& stages, const View& view, const Caps& caps) {
   return out;
 }
 
-Halved by_columns(Stages& stages, const View& view, const Caps& caps) {
+Halved by_columns(Stages& stages, const View& view, std::int32_t exponent, const Caps& caps) {
   const View turned = view.transpose(3, 4);  // [batches, K, X]
   const std::uint64_t columns = turned.shape[4];
   const std::uint64_t batches = turned.shape[0] * turned.shape[1] * turned.shape[2];
@@ -80,7 +86,7 @@ Halved by_columns(Stages& stages, const View& view, const Caps& caps) {
              .scales = stages.scratch(DType::f32,
                                       {view.shape[0], view.shape[1], view.shape[2], columns, 1})};
   stages.add(map::plan({.function = "fill", .inputs = {}, .y = largest}, caps));
-  HalveParams params = params_of(turned, 3);
+  HalveParams params = params_of(turned, 3, exponent);
   params.rows = u32(turned.shape[3]);
   params.columns = u32(columns);
   Launch launch;
@@ -103,9 +109,9 @@ Halved by_columns(Stages& stages, const View& view, const Caps& caps) {
   return out;
 }
 
-bool can_halve(const View& view, const Caps& caps) {
-  if (view.dtype == DType::f16) return true;
-  return view.dtype == DType::bf16 && !view.empty() &&
+bool can_halve(const View& view, bool all, const Caps& caps) {
+  if (view.dtype == DType::f16 && !all) return true;
+  return (view.dtype == DType::bf16 || all) && !view.empty() &&
          view.bytes().size() <= binding_budget(caps) && view.count() * 2 <= binding_budget(caps) &&
          (rows_aligned(view, 4) || rows_aligned(view.transpose(3, 4), 4));
 }
@@ -118,12 +124,23 @@ View once(View view) {
   return view;
 }
 
-/// Replaces an operand [batches, X, K] of bf16, and gives its factors for c.
-Status halve(Stages& stages, View& view, View& scales, const Caps& caps) {
-  if (view.dtype == DType::f16) return {};
+/// Whether sums can be made in f16 alone, and their errors are good enough for the result.
+bool adds_in_f16(const Problem& problem, const Context& context) {
+  const Caps& caps = context.caps;
+  const bool exact =
+      choose_matrix(problem.m(), problem.n(), problem.k(), problem.batches(), caps).has_value();
+  return !exact && (size_of(problem.c.dtype) == 2 || context.args.allow_f16) &&
+         find_matrices(caps, MatrixType::f16, MatrixType::f16).has_value();
+}
+
+/// Replaces an operand [batches, X, K], and gives its factors for c. f16 operands stay as they are
+/// unless short sums need them scaled.
+Status halve(Stages& stages, View& view, View& scales, bool bounded, const Caps& caps) {
+  if (view.dtype == DType::f16 && !bounded) return {};
   const View plain = once(view);
-  const Halved halved =
-      rows_aligned(plain, 4) ? by_rows(stages, plain, caps) : by_columns(stages, plain, caps);
+  const std::int32_t exponent = bounded ? bounded_exponent - 1 : 14;
+  const Halved halved = rows_aligned(plain, 4) ? by_rows(stages, plain, exponent, caps)
+                                               : by_columns(stages, plain, exponent, caps);
   auto all = halved.halves.broadcast_to(view.extents());
   if (!all) return std::unexpected(all.error());
   view = *all;
@@ -136,15 +153,19 @@ Status halve(Stages& stages, View& view, View& scales, const Caps& caps) {
 bool wants_halves(const Problem& problem, const Context& context) {
   const Args& args = context.args;
   const Caps& caps = context.caps;
-  if (problem.a.dtype == DType::f16 && problem.b.dtype == DType::f16) return false;
+  const bool bounded = adds_in_f16(problem, context);
+  if (problem.a.dtype == DType::f16 && problem.b.dtype == DType::f16 && !bounded) return false;
   if (problem.a_scale.given() || problem.b_scale.given() || problem.k() == 0) return false;
-  if (!can_halve(once(problem.a), caps) || !can_halve(once(problem.b.transpose(3, 4)), caps)) {
+  if (!can_halve(once(problem.a), bounded, caps) ||
+      !can_halve(once(problem.b.transpose(3, 4)), bounded, caps)) {
     return false;
   }
   if (args.kernel == halves_name) return true;
+  const auto choice = choose_matrix(problem.m(), problem.n(), problem.k(), problem.batches(), caps,
+                                    {.halves = true, .bounded = bounded});
   return args.kernel.empty() && caps.traits.matrix_units && problem.m() > 8 && problem.n() > 8 &&
-         problem.m() * problem.n() * problem.k() * problem.batches() >= least_work &&
-         choose_matrix(problem.m(), problem.n(), problem.k(), problem.batches(), caps).has_value();
+         problem.m() * problem.n() * problem.k() * problem.batches() >= least_work && choice &&
+         choice->tile.component == MatrixType::f16;
 }
 
 Result<Plan> halved(const Problem& problem, const Context& context) {
@@ -153,9 +174,12 @@ Result<Plan> halved(const Problem& problem, const Context& context) {
   View b = problem.b.transpose(3, 4);
   View a_scale;
   View b_scale;
-  if (const Status ok = halve(stages, a, a_scale, context.caps); !ok)
+  const bool bounded = adds_in_f16(problem, context);
+  const auto units = choose_matrix(problem.m(), problem.n(), problem.k(), problem.batches(),
+                                   context.caps, {.halves = true, .bounded = bounded});
+  if (const Status ok = halve(stages, a, a_scale, bounded, context.caps); !ok)
     return std::unexpected(ok.error());
-  if (const Status ok = halve(stages, b, b_scale, context.caps); !ok)
+  if (const Status ok = halve(stages, b, b_scale, bounded, context.caps); !ok)
     return std::unexpected(ok.error());
   stages.add(plan({.a = a,
                    .b = b.transpose(3, 4),
@@ -166,7 +190,10 @@ Result<Plan> halved(const Problem& problem, const Context& context) {
                    .alpha = problem.alpha,
                    .beta = problem.beta,
                    .activation = problem.activation,
-                   .scalars = problem.scalars},
+                   .scalars = problem.scalars,
+                   .bounded = bounded,
+                   // Who asks for halves means matrix units, even where they are not worth it.
+                   .kernel = units && context.args.kernel == halves_name ? "matrix" : ""},
                   context.caps));
   return std::move(stages).finish();
 }

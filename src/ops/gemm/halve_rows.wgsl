@@ -1,4 +1,4 @@
-// Rows as f16, scaled by a power of two so that the largest value is near 2¹⁴ and no value too large; 1 / that power goes
+// Rows as f16, scaled by a power of two so that the largest value is near 2^exponent and no value too large; 1 / that power goes
 // to `scales`. Small rows so keep the bits that f16 would take from them.
 // Tile: a workgroup of 256 per row; workgroup memory: 256 floats. Rows are contiguous and aligned to 4 elements.
 var<workgroup> largest: array<f32, {{WORKGROUP}}>;
@@ -22,9 +22,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (lane < step) { largest[lane] = max(largest[lane], largest[lane + step]); }
     workgroupBarrier();
   }
-  // The exponent of the largest value, and what is missing to 2¹⁴.
+  // The exponent of the largest value, and what is missing to p.exponent.
   let exponent = i32((bitcast<u32>(largest[0]) >> 23u) & 255u) - 127i;
-  let down = clamp(exponent - 14i, -126i, 126i);
+  let down = clamp(exponent - p.exponent, -126i, 126i);
   let scale = bitcast<f32>(u32(127i - down) << 23u);
   for (var i = lane; i < p.chunks; i += {{WORKGROUP}}u) {
     halves_put4(p.halves_off + row * p.chunks * 4u + i * 4u, x_at4(start + i * 4u) * scale);

@@ -18,58 +18,51 @@ struct Variant {
   std::uint32_t mk = 0;
   std::uint32_t band = 0;
   std::uint32_t subgroup = 0;  // invocations of a subgroup
+  std::string_view component = "f16";
+  bool short_sums = false;  // in f16, of BK terms
   bool a_f16 = true;
   bool b_f16 = true;
 };
 
-/// Rows of c should step by 1, so that matrices and vectors of it are stored at once.
-Problem oriented(const Problem& problem) {
-  return problem.c.stride[4] != 1 && problem.c.stride[3] == 1 ? problem.transposed() : problem;
-}
-
-std::optional<MatrixSplit> choice_for(const Problem& problem, const Context& context) {
-  if (context.args.matrix_tile) return MatrixSplit{*context.args.matrix_tile};
-  return choose_matrix(problem.m(), problem.n(), problem.k(), problem.batches(), context.caps);
+bool takes_halves(const Problem& problem, const Context& context) {
+  const bool halves = problem.a.dtype == DType::f16 && problem.b.dtype == DType::f16;
+  return halves || context.args.allow_f16;
 }
 
 std::unexpected<Failure> no_tile(const Caps& caps) {
   return fail(ErrorCode::unsupported,
-              "This device has no subgroup matrices that multiply f16 into f32, or no tile of "
+              "This device has no subgroup matrices that multiply floats into f32, or no tile of "
               "them fits {} invocations and {} bytes of memory per workgroup.",
               caps.workgroup_invocations, caps.workgroup_bytes);
 }
 
-Status can(const Problem& given, const Context& context) {
-  const Problem problem = oriented(given);
-  const bool halves = problem.a.dtype == DType::f16 && problem.b.dtype == DType::f16;
-  if (!halves && !context.args.allow_f16) {
+bool worth(const Problem&, const Context& context) { return context.caps.traits.matrix_units; }
+
+Result<Choice> choose(const Problem& problem, const Context& context) {
+  const bool turned = in_columns(problem.c);
+  std::optional<MatrixSplit> split;
+  if (context.args.matrix_tile) {
+    split = MatrixSplit{*context.args.matrix_tile};
+  } else {
+    split =
+        choose_matrix(turned ? problem.n() : problem.m(), turned ? problem.m() : problem.n(),
+                      problem.k(), problem.batches(), context.caps,
+                      {.halves = takes_halves(problem, context), .bounded = context.args.bounded});
+  }
+  if (!split && !takes_halves(problem, context)) {
     return fail(ErrorCode::unsupported,
                 "Matrix units multiply f16; the operands are {} and {} and rounding them was not "
                 "allowed.",
                 name(problem.a.dtype), name(problem.b.dtype));
   }
-  const auto choice = choice_for(problem, context);
-  if (!choice || !choice->tile.valid(context.caps)) return no_tile(context.caps);
-  return {};
+  if (!split || !split->tile.valid(context.caps)) return no_tile(context.caps);
+  return Choice{turned, split->tile, split->parts, split->tile.bk};
 }
 
-bool worth(const Problem&, const Context& context) { return context.caps.traits.matrix_units; }
-
-std::uint32_t parts(const Problem& problem, const Context& context) {
-  const auto choice = choice_for(oriented(problem), context);
-  return choice ? choice->parts : 1;
-}
-
-std::uint64_t step(const Problem& problem, const Context& context) {
-  const auto choice = choice_for(oriented(problem), context);
-  return choice ? choice->tile.bk : 1;
-}
-
-Result<Dispatch> launch(const Problem& given, const Context& context) {
-  const Problem problem = oriented(given);
-  const auto choice = choice_for(problem, context);
-  if (!choice) return no_tile(context.caps);
-  const MatrixTile& tile = choice->tile;
+Result<Dispatch> launch(const Problem& problem, const Choice& choice, const Context& context) {
+  const auto& tile = std::get<MatrixTile>(choice.tile);
+  const auto matrices = tile.matrices(context.caps);
+  if (!matrices) return no_tile(context.caps);
   const Traits traits = traits_of(problem, load_width, tile.bk);
   const Variant variant{.bm = tile.bm,
                         .bn = tile.bn,
@@ -80,13 +73,15 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
                         .mn = tile.mn,
                         .mk = tile.mk,
                         .band = tile.band,
-                        .subgroup = context.caps.subgroup_max,
+                        .subgroup = matrices->subgroup,
+                        .component = matrices->component(),
+                        .short_sums = tile.result == MatrixType::f16,
                         .a_f16 = problem.a.dtype == DType::f16,
                         .b_f16 = problem.b.dtype == DType::f16};
   Launch out = launch_of(problem, traits, load_width);
   out.source = "gemm/matrix.wgsl";
   out.label = formatted("gemm matrix {}x{}x{}", tile.bm, tile.bn, tile.bk);
-  out.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
+  out.features = features_of(*matrices, context.caps);
   out.constants = merged(traits, variant);
   out.grid = {static_cast<std::uint32_t>(ceil_div<std::uint64_t>(problem.n(), tile.bn)),
               static_cast<std::uint32_t>(ceil_div<std::uint64_t>(problem.m(), tile.bm)),
@@ -96,6 +91,6 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
 
 }  // namespace
 
-constinit const Kernel matrix_kernel{"matrix", can, worth, parts, step, launch};
+constinit const Kernel matrix_kernel{"matrix", worth, choose, launch};
 
 }  // namespace weft::ops::gemm

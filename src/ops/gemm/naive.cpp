@@ -17,17 +17,13 @@ Grid grid_for(const Problem& problem, bool four, const Caps& caps) {
   return grid;
 }
 
-Status can(const Problem&, const Context&) { return {}; }
-
 bool worth(const Problem& problem, const Context&) {
   return problem.m() * problem.n() * problem.k() <= 4096 && problem.k() <= 64;
 }
 
-std::uint32_t parts(const Problem&, const Context&) { return 1; }
+Result<Choice> choose(const Problem&, const Context&) { return Choice{}; }
 
-std::uint64_t step(const Problem&, const Context&) { return 1; }
-
-Result<Dispatch> launch(const Problem& given, const Context& context) {
+Result<Dispatch> launch(const Problem& given, const Choice&, const Context& context) {
   Problem problem = given;
   if (problem.k() == 0) {
     // Nothing is read of a and b, which may not even have memory; their bindings need some.
@@ -45,7 +41,7 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
 
 }  // namespace
 
-constinit const Kernel naive_kernel{"naive", can, worth, parts, step, launch};
+constinit const Kernel naive_kernel{"naive", worth, choose, launch};
 
 Result<Dispatch> launch_reduce(const Problem& given, const View& partial, const Caps& caps) {
   Problem problem = given;

@@ -6,7 +6,8 @@
 namespace weft::ops::gemm {
 namespace {
 
-/// The parameter block of every kernel of this op; `x` stands for the dimension of an operand that is not K.
+/// The parameter block of every kernel of this op; `x` stands for the dimension of an operand that
+/// is not K.
 struct Params {
   std::uint32_t m = 0;
   std::uint32_t n = 0;
@@ -34,7 +35,8 @@ struct Params {
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
-/// True when elements i, i + 1, … of dimension `dim` lie side by side and every multiple of `elements` is aligned.
+/// True when elements i, i + 1, … of dimension `dim` lie side by side and every multiple of
+/// `elements` is aligned.
 bool steps_evenly(const View& view, std::uint32_t dim, std::uint32_t elements) {
   if (view.stride[dim] != 1) return false;
   const std::uint64_t size = size_of(view.dtype);

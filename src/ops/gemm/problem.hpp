@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "base/math.hpp"
 #include "ops/fields.hpp"
@@ -15,8 +16,8 @@ namespace weft::ops::gemm {
 /// Batch dimensions that a kernel walks by itself; further ones become further launches.
 inline constexpr std::uint32_t batch_rank = 3;
 
-/// A product in the form that kernels take: every view has rank 5, three batch dimensions in front of
-/// a [M,K], b [K,N], c [M,N], and what spreads over c (not given, or with its shape).
+/// A product in the form that kernels take: every view has rank 5, three batch dimensions in front
+/// of a [M,K], b [K,N], c [M,N], and what spreads over c (not given, or with its shape).
 struct Problem {
   View a;
   View b;
@@ -43,8 +44,8 @@ struct Problem {
 inline constexpr std::array<std::pair<std::string_view, View Problem::*>, 3> spread_operands{
     {{"bias", &Problem::bias}, {"a_scale", &Problem::a_scale}, {"b_scale", &Problem::b_scale}}};
 
-/// How a kernel reads an operand: `along_k` says which dimension neighbouring elements of a load follow, `vec`
-/// whether loads of `elements` of them are contiguous and aligned.
+/// How a kernel reads an operand: `along_k` says which dimension neighbouring elements of a load
+/// follow, `vec` whether loads of `elements` of them are contiguous and aligned.
 struct Layout {
   bool along_k = true;
   bool vec = false;
@@ -69,7 +70,8 @@ struct Traits {
   bool n_tail = false;  // N is not a multiple of 4
 };
 
-/// Traits of a problem for a kernel that loads `elements` of a and b at once and steps through K by `step`.
+/// Traits of a problem for a kernel that loads `elements` of a and b at once and steps through K by
+/// `step`.
 Traits traits_of(const Problem& problem, std::uint32_t elements, std::uint64_t step);
 
 /// Everything but constants, source and grid of a launch; `elements` as in traits_of.
@@ -89,28 +91,42 @@ struct Context {
   const Args& args;
 };
 
-/// One kernel of the op's list. `can` says why it cannot run a problem at all, `worth` whether it is a good choice,
-/// `parts` into how many parts of K it would like to cut the work, `launch` makes the dispatch.
+/// How a kernel will make a product.
+struct Choice {
+  bool turned = false;  ///< It makes Problem::transposed().
+  std::variant<std::monostate, RegisterTile, MatrixTile, VectorTile> tile{};
+  std::uint32_t parts = 1;  ///< Parts of K that it would like to sum on their own.
+  std::uint64_t step = 1;   ///< These are multiples of this.
+};
+
+/// Whether c is laid out by columns: kernels make it turned then, so that neighbours are stored
+/// together.
+[[nodiscard]] inline bool in_columns(const View& c) { return c.stride[4] != 1 && c.stride[3] == 1; }
+
+/// One kernel of the op's list. `worth` says whether it is a good choice for a problem, `choose`
+/// how it makes it, or why it cannot, and `launch` makes the dispatch of what was chosen, for the
+/// problem as it was turned.
 struct Kernel {
   std::string_view name;
-  Status (*can)(const Problem&, const Context&);
   bool (*worth)(const Problem&, const Context&);
-  std::uint32_t (*parts)(const Problem&, const Context&);
-  std::uint64_t (*step)(const Problem&, const Context&);  ///< Parts of K are multiples of this.
-  Result<Dispatch> (*launch)(const Problem&, const Context&);
+  Result<Choice> (*choose)(const Problem&, const Context&);
+  Result<Dispatch> (*launch)(const Problem&, const Choice&, const Context&);
 };
 
 extern const Kernel matrix_kernel;
+extern const Kernel lone_kernel;
 extern const Kernel tile_kernel;
 extern const Kernel matvec_kernel;
 extern const Kernel thin_kernel;
 extern const Kernel naive_kernel;
 
-/// Whether a problem with bf16 operands is worth to be multiplied in f16, scaled row by row; and the launches of that.
+/// Whether a problem with bf16 operands is worth to be multiplied in f16, scaled row by row; and
+/// the launches of that.
 bool wants_halves(const Problem& problem, const Context& context);
 Result<Plan> halved(const Problem& problem, const Context& context);
 
-/// c = act(alpha·a_scale·b_scale·Σ parts + beta·c + bias) over the f32 slices `partial` [parts, batch…, M, N].
+/// c = act(alpha·a_scale·b_scale·Σ parts + beta·c + bias) over the f32 slices `partial` [parts,
+/// batch…, M, N].
 Result<Dispatch> launch_reduce(const Problem& problem, const View& partial, const Caps& caps);
 
 }  // namespace weft::ops::gemm

@@ -37,7 +37,8 @@ Status check_views(const Args& args) {
   return check_distinct(args.c, "c");
 }
 
-/// The bytes that one step of the outermost dimension covers, and that step; views of equal steps can interleave.
+/// The bytes that one step of the outermost dimension covers, and that step; views of equal steps
+/// can interleave.
 struct Rows {
   std::uint64_t step = 0;
   std::uint64_t extent = 0;
@@ -88,7 +89,8 @@ void remove_dim(View& view, std::uint32_t dim) {
   --view.rank;
 }
 
-/// The views of a problem while their batch dimensions are being merged; what is not given is left alone.
+/// The views of a problem while their batch dimensions are being merged; what is not given is left
+/// alone.
 std::vector<View*> views_of(Problem& problem) {
   std::vector<View*> views{&problem.a, &problem.b, &problem.c};
   for (const auto& [name, view] : spread_operands) {

@@ -9,9 +9,9 @@
 
 namespace weft::ops::gemm {
 
-/// Checks the arguments and brings them into the form of Problem: batches broadcast and merged, a batch of products
-/// with one b folded into rows. More than one problem where batches do not merge into three dimensions, none where c
-/// is empty.
+/// Checks the arguments and brings them into the form of Problem: batches broadcast and merged, a
+/// batch of products with one b folded into rows. More than one problem where batches do not merge
+/// into three dimensions, none where c is empty.
 Result<std::vector<Problem>> normalize(const Args& args);
 
 /// What to cut a problem along so that it fits the device: nothing, a dimension of c, or K.
@@ -22,7 +22,8 @@ struct Cut {
 };
 Result<Cut> next_cut(const Problem& problem, const Caps& caps);
 
-/// Elements [first, first + count) of dimension `dim` of c, with the parts of a, b and bias that belong to them.
+/// Elements [first, first + count) of dimension `dim` of c, with the parts of a, b and bias that
+/// belong to them.
 Problem sliced(const Problem& problem, std::uint32_t dim, std::uint64_t first, std::uint64_t count);
 
 /// The bare product: alpha 1, beta 0, no bias, no activation.

@@ -19,21 +19,6 @@ struct Variant {
   bool edge = false;  // M or N is not a multiple of the tile
 };
 
-std::optional<RegisterTile> tile_for(const Problem& problem, const Context& context) {
-  if (context.args.register_tile) return context.args.register_tile;
-  return choose_register_tile(problem.m(), problem.n(), problem.batches(), context.caps);
-}
-
-std::uint64_t tiles_of(const Problem& problem, const RegisterTile& tile) {
-  return ceil_div<std::uint64_t>(problem.m(), tile.bm) *
-         ceil_div<std::uint64_t>(problem.n(), tile.bn) * problem.batches();
-}
-
-/// Rows of c should step by 1, so that neighbouring columns are stored together.
-Problem oriented(const Problem& problem) {
-  return problem.c.stride[4] != 1 && problem.c.stride[3] == 1 ? problem.transposed() : problem;
-}
-
 std::unexpected<Failure> no_tile(const Caps& caps) {
   return fail(ErrorCode::unsupported,
               "No register tile fits a device with {} invocations and {} bytes of memory per "
@@ -41,29 +26,23 @@ std::unexpected<Failure> no_tile(const Caps& caps) {
               caps.workgroup_invocations, caps.workgroup_bytes);
 }
 
-Status can(const Problem& problem, const Context& context) {
-  const auto tile = tile_for(oriented(problem), context);
-  if (!tile || !tile->valid(context.caps)) return no_tile(context.caps);
-  return {};
-}
-
 bool worth(const Problem&, const Context&) { return true; }
 
-std::uint32_t parts(const Problem& problem, const Context& context) {
-  const auto tile = tile_for(oriented(problem), context);
-  return tile ? parts_for(tiles_of(oriented(problem), *tile), problem.k(), 256, context.caps) : 1;
+Result<Choice> choose(const Problem& problem, const Context& context) {
+  const bool turned = in_columns(problem.c);
+  const std::uint64_t m = turned ? problem.n() : problem.m();
+  const std::uint64_t n = turned ? problem.m() : problem.n();
+  const std::optional<RegisterTile> tile =
+      context.args.register_tile ? context.args.register_tile
+                                 : choose_register_tile(m, n, problem.batches(), context.caps);
+  if (!tile || !tile->valid(context.caps)) return no_tile(context.caps);
+  const std::uint64_t tiles = ceil_div<std::uint64_t>(m, tile->bm) *
+                              ceil_div<std::uint64_t>(n, tile->bn) * problem.batches();
+  return Choice{turned, *tile, parts_for(tiles, problem.k(), 256, context.caps), tile->bk};
 }
 
-std::uint64_t step(const Problem& problem, const Context& context) {
-  const auto tile = tile_for(oriented(problem), context);
-  return tile ? tile->bk : 1;
-}
-
-Result<Dispatch> launch(const Problem& given, const Context& context) {
-  const Problem problem = oriented(given);
-  const auto chosen = tile_for(problem, context);
-  if (!chosen) return no_tile(context.caps);
-  const RegisterTile& tile = *chosen;
+Result<Dispatch> launch(const Problem& problem, const Choice& choice, const Context& context) {
+  const auto& tile = std::get<RegisterTile>(choice.tile);
   const Traits traits = traits_of(problem, load_width, tile.bk);
   const Variant variant{.bm = tile.bm,
                         .bn = tile.bn,
@@ -86,6 +65,6 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
 
 }  // namespace
 
-constinit const Kernel tile_kernel{"tile", can, worth, parts, step, launch};
+constinit const Kernel tile_kernel{"tile", worth, choose, launch};
 
 }  // namespace weft::ops::gemm

@@ -10,40 +10,11 @@
 namespace weft::ops::gemm {
 namespace {
 
-// Largest first: a problem takes the first that gives the device enough workgroups, or else the last.
+// Largest first: a problem takes the first that gives the device enough workgroups, or else the
+// last.
 constexpr std::array register_tiles{
     RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8, .unroll = 4},
     RegisterTile{.bm = 32, .bn = 32, .bk = 16, .tm = 4, .tn = 4},
-};
-
-// What an H200 (132 multiprocessors) does with a tile: how many workgroups run at a time, and how long these take for
-// one step of 1 along k, when all of them work. WebGPU does not tell how large a device is; on smaller ones every tile
-// takes more rounds, and the comparison stays much the same.
-struct MatrixTime {
-  MatrixTile tile;
-  std::uint64_t at_once = 0;
-  double step_ns = 0;
-};
-
-constexpr std::array matrix_times{
-    MatrixTime{{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2}, 256, 30},
-    // Eight subgroups instead of four: as fast where each multiprocessor has one workgroup only.
-    MatrixTime{{.bm = 128, .bn = 128, .bk = 64, .sm = 2, .sn = 4}, 128, 15.1},
-    MatrixTime{{.bm = 64, .bn = 128, .bk = 64, .sm = 2, .sn = 4}, 128, 12.5},
-    MatrixTime{{.bm = 32, .bn = 128, .bk = 64, .sm = 2, .sn = 4}, 256, 14},
-    // For devices with little memory per workgroup.
-    MatrixTime{{.bm = 64, .bn = 128, .bk = 32, .sm = 1, .sn = 4}, 384, 29},
-    MatrixTime{{.bm = 32, .bn = 64, .bk = 32, .sm = 1, .sn = 4}, 1024, 26},
-};
-constexpr double round_ns = 4000;       // To start a round of workgroups and to end it.
-constexpr double reduce_ns = 3000;      // To launch the kernel that adds up parts of k.
-constexpr double bytes_per_ns = 4000;   // Of memory, for those parts.
-constexpr std::uint64_t least_k = 256;  // Shorter parts do not pay for what they write.
-
-// Devices with 8x8x8 matrices. The last one is quick to compile, for software devices.
-constexpr std::array small_matrix_tiles{
-    MatrixTile{.bm = 64, .bn = 64, .bk = 32, .sm = 2, .sn = 2, .mm = 8, .mn = 8, .mk = 8},
-    MatrixTile{.bm = 16, .bn = 16, .bk = 16, .sm = 2, .sn = 2, .mm = 8, .mn = 8, .mk = 8},
 };
 
 constexpr MatrixTile sweep_base{.bm = 128, .bn = 128, .bk = 32, .sm = 2, .sn = 2};
@@ -80,6 +51,8 @@ constexpr std::array matrix_sweep_list{
     with(sweep_base, 128, 128, 64, 2, 4),
 };
 
+// What Traits::gemm_tile chooses among; the first ones are swept by benchmarks.
+constexpr std::size_t large_register_tiles = 7;
 constexpr std::array register_sweep_list{
     RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8, .unroll = 4},
     RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8, .unroll = 2},
@@ -88,36 +61,28 @@ constexpr std::array register_sweep_list{
     RegisterTile{.bm = 128, .bn = 64, .bk = 32, .tm = 8, .tn = 8, .unroll = 1},
     RegisterTile{.bm = 128, .bn = 128, .bk = 32, .tm = 8, .tn = 8, .unroll = 1},
     RegisterTile{.bm = 128, .bn = 128, .bk = 32, .tm = 8, .tn = 8, .unroll = 2},
+    // For devices whose invocations have few registers, or whose compilers are slow.
+    RegisterTile{.bm = 32, .bn = 32, .bk = 16, .tm = 4, .tn = 4},
+    RegisterTile{.bm = 32, .bn = 64, .bk = 16, .tm = 4, .tn = 8},
+    RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8, .unroll = 1},
+    RegisterTile{.bm = 32, .bn = 64, .bk = 32, .tm = 8, .tn = 8, .unroll = 1},
 };
 
+// The same for Traits::vector_tile.
+constexpr std::size_t large_vector_tiles = 5;
 constexpr std::array vector_sweep_list{
     VectorTile{.threads = 256, .team = 256, .ky = 32, .unroll = 1},
     VectorTile{.threads = 256, .team = 256, .ky = 32, .unroll = 2},
     VectorTile{.threads = 512, .team = 512, .ky = 64, .unroll = 2},
     VectorTile{.threads = 512, .team = 512, .ky = 64, .unroll = 4},
     VectorTile{.threads = 1024, .team = 1024, .ky = 128, .unroll = 2},
+    // For devices where invocations should not share work.
+    VectorTile{.threads = 64, .team = 8, .ky = 8, .unroll = 1},
+    VectorTile{.threads = 64, .team = 8, .ky = 8, .unroll = 2},
+    VectorTile{.threads = 32, .team = 8, .ky = 4, .unroll = 1},
+    VectorTile{.threads = 64, .team = 16, .ky = 16, .unroll = 1},
+    VectorTile{.threads = 128, .team = 32, .ky = 16, .unroll = 2},
 };
-
-template <class Tile>
-std::uint64_t workgroups(const Tile& tile, std::uint64_t m, std::uint64_t n,
-                         std::uint64_t batches) {
-  return ceil_div<std::uint64_t>(m, tile.bm) * ceil_div<std::uint64_t>(n, tile.bn) * batches;
-}
-
-/// The first valid tile with enough workgroups and little waste, or else the last valid one.
-template <class Tile>
-std::optional<Tile> choose(std::span<const Tile> tiles, std::uint64_t m, std::uint64_t n,
-                           std::uint64_t batches, const Caps& caps) {
-  std::optional<Tile> last;
-  for (const Tile& tile : tiles) {
-    if (!tile.valid(caps)) continue;
-    last = tile;
-    // Large tiles take long to compile.
-    if (!caps.traits.slow_compile && workgroups(tile, m, n, batches) >= busy_workgroups(caps))
-      break;
-  }
-  return last;
-}
 
 }  // namespace
 
@@ -138,29 +103,40 @@ bool RegisterTile::valid(const Caps& caps) const {
          workgroup_bytes() <= caps.workgroup_bytes;
 }
 
+std::optional<Matrices> MatrixTile::matrices(const Caps& caps) const {
+  return find_matrices(caps, component, result, [&](const Matrices& found) {
+    return found.shape.m == mm && found.shape.n == mn && found.shape.k == mk;
+  });
+}
+
 std::uint32_t MatrixTile::words4(bool a_along_k, bool b_along_k) const {
-  const std::uint32_t a = a_along_k ? bm * (bk / 8 + 1) : bk * (bm / 8 + 1);
-  const std::uint32_t b = b_along_k ? bn * (bk / 8 + 1) : bk * (bn / 8 + 1);
+  const std::uint32_t per = component == MatrixType::f32 ? 4 : 8;
+  const std::uint32_t a = a_along_k ? bm * (bk / per + 1) : bk * (bm / per + 1);
+  const std::uint32_t b = b_along_k ? bn * (bk / per + 1) : bk * (bn / per + 1);
   return a + b;
 }
 
-std::uint32_t MatrixTile::epilogue_words4() const { return sm * sn * mm * (bn / sn / 4 + 1); }
+std::uint32_t MatrixTile::strip_words4() const {
+  return result == MatrixType::f16 ? sn * bm * (bn / sn / 8 + 1) : sm * sn * mm * (bn / sn / 4 + 1);
+}
 
 std::uint32_t MatrixTile::workgroup_bytes() const {
   const std::uint32_t words = std::max(
       {words4(true, true), words4(true, false), words4(false, true), words4(false, false)});
-  return 16 * std::max(words, epilogue_words4());
+  // Sums in f16 leave their matrices while the operands are still in use.
+  return 16 *
+         (result == MatrixType::f16 ? words + strip_words4() : std::max(words, strip_words4()));
 }
 
 bool MatrixTile::valid(const Caps& caps) const {
   if (bm == 0 || bn == 0 || bk == 0 || sm == 0 || sn == 0) return false;
-  if (!caps.subgroup_matrix || !caps.f16 || !caps.subgroups) return false;
-  if (caps.subgroup_min != caps.subgroup_max || caps.subgroup_max == 0) return false;
-  const MatrixConfig config{MatrixType::f16, MatrixType::f32, mm, mn, mk};
-  if (!std::ranges::contains(caps.matrix_configs, config)) return false;
-  const std::uint32_t threads = sm * sn * caps.subgroup_max;
+  const auto found = matrices(caps);
+  if (!found) return false;
+  const std::uint32_t threads = sm * sn * found->subgroup;
+  const bool sums = result != MatrixType::f16 ||
+                    (bk <= bounded_terms && (bm / sm) * (bn / sn) / 8 % found->subgroup == 0);
   return mm % 8 == 0 && mn % 8 == 0 && mk % 8 == 0 && bm % (sm * mm) == 0 && bn % (sn * mn) == 0 &&
-         bk % mk == 0 && (bm * bk / 8) % threads == 0 && (bn * bk / 8) % threads == 0 &&
+         bk % mk == 0 && (bm * bk / 8) % threads == 0 && (bn * bk / 8) % threads == 0 && sums &&
          threads <= caps.workgroup_invocations && workgroup_bytes() <= caps.workgroup_bytes;
 }
 
@@ -170,34 +146,32 @@ std::string MatrixTile::label() const {
 
 std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,
                                                  std::uint64_t batches, const Caps& caps) {
-  return choose(std::span<const RegisterTile>(register_tiles), m, n, batches, caps);
+  if (const std::uint32_t number = caps.traits.gemm_tile;
+      number > 0 && number <= register_sweep_list.size()) {
+    const RegisterTile& tile = register_sweep_list[number - 1];
+    if (tile.valid(caps)) return tile;
+  }
+  std::optional<RegisterTile> last;
+  for (const RegisterTile& tile : register_tiles) {
+    if (!tile.valid(caps)) continue;
+    last = tile;
+    // Large tiles take long to compile.
+    const std::uint64_t groups =
+        ceil_div<std::uint64_t>(m, tile.bm) * ceil_div<std::uint64_t>(n, tile.bn) * batches;
+    if (!caps.traits.slow_compile && groups >= busy_workgroups(caps)) break;
+  }
+  return last;
 }
 
-std::optional<MatrixSplit> choose_matrix(std::uint64_t m, std::uint64_t n, std::uint64_t k,
-                                         std::uint64_t batches, const Caps& caps) {
-  std::optional<MatrixSplit> best;
-  double least_ns = 0;
-  for (const MatrixTime& time : matrix_times) {
-    if (!time.tile.valid(caps)) continue;
-    const std::uint64_t tiles = workgroups(time.tile, m, n, batches);
-    const std::uint64_t most = std::clamp<std::uint64_t>(k / least_k, 1, 64);
-    for (std::uint64_t parts = 1; parts <= most; ++parts) {
-      const auto rounds = static_cast<double>(ceil_div(tiles * parts, time.at_once));
-      double ns = rounds * (static_cast<double>(ceil_div(k, parts)) * time.step_ns + round_ns);
-      if (parts > 1) {  // Every part is written and read, the result is written.
-        const double bytes = static_cast<double>((2 * parts + 1) * m * n * batches) * sizeof(float);
-        ns += reduce_ns + bytes / bytes_per_ns;
-      }
-      if (best && ns >= least_ns) continue;
-      best = {time.tile, static_cast<std::uint32_t>(parts)};
-      least_ns = ns;
-    }
-  }
-  if (best) return best;
-  const auto tile = choose(std::span<const MatrixTile>(small_matrix_tiles), m, n, batches, caps);
-  if (!tile) return std::nullopt;
-  return MatrixSplit{*tile, parts_for(workgroups(*tile, m, n, batches), k, 512, caps)};
+std::optional<VectorTile> named_vector_tile(const Caps& caps) {
+  const std::uint32_t number = caps.traits.vector_tile;
+  if (number == 0 || number > vector_sweep_list.size()) return std::nullopt;
+  const VectorTile& tile = vector_sweep_list[number - 1];
+  return tile.valid(caps) ? std::optional(tile) : std::nullopt;
 }
+
+std::uint32_t gemm_tile_count() { return register_sweep_list.size(); }
+std::uint32_t vector_tile_count() { return vector_sweep_list.size(); }
 
 std::uint32_t parts_for(std::uint64_t workgroups, std::uint64_t k, std::uint64_t least,
                         const Caps& caps) {
@@ -209,8 +183,12 @@ std::uint32_t parts_for(std::uint64_t workgroups, std::uint64_t k, std::uint64_t
 
 std::span<const MatrixTile> matrix_sweep() { return matrix_sweep_list; }
 
-std::span<const RegisterTile> register_sweep() { return register_sweep_list; }
+std::span<const RegisterTile> register_sweep() {
+  return std::span(register_sweep_list).first(large_register_tiles);
+}
 
-std::span<const VectorTile> vector_sweep() { return vector_sweep_list; }
+std::span<const VectorTile> vector_sweep() {
+  return std::span(vector_sweep_list).first(large_vector_tiles);
+}
 
 }  // namespace weft::ops::gemm

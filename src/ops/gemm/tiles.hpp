@@ -6,11 +6,12 @@
 #include <string>
 
 #include "device/caps.hpp"
+#include "ops/matrices.hpp"
 
 namespace weft::ops::gemm {
 
-/// How the register-tile kernel cuts its work: a workgroup computes bm x bn of C in steps of bk, an invocation
-/// tm x tn of it.
+/// How the register-tile kernel cuts its work: a workgroup computes bm x bn of C in steps of bk, an
+/// invocation tm x tn of it.
 struct RegisterTile {
   std::uint32_t bm = 0;
   std::uint32_t bn = 0;
@@ -27,8 +28,9 @@ struct RegisterTile {
   [[nodiscard]] bool valid(const Caps& caps) const;
 };
 
-/// How the subgroup-matrix kernel cuts its work: sm x sn subgroups share a bm x bn tile of C and multiply
-/// mm x mk by mk x mn matrices.
+/// How the subgroup-matrix kernel cuts its work: sm x sn subgroups share a bm x bn tile of C and
+/// multiply mm x mk by mk x mn matrices. Sums in f16 are added to others in f32 after each step of
+/// bk, which is 32 at most then.
 struct MatrixTile {
   std::uint32_t bm = 0;
   std::uint32_t bn = 0;
@@ -39,19 +41,24 @@ struct MatrixTile {
   std::uint32_t mn = 16;
   std::uint32_t mk = 16;
   std::uint32_t band = 8;  ///< Row tiles that are walked together, for the cache; 0: plain order.
+  MatrixType component = MatrixType::f16;
+  MatrixType result = MatrixType::f32;
 
-  /// Groups of 8 halves in the workgroup tile; the layout is along k ("k") or across it ("x").
+  /// Groups of 16 bytes in the workgroup tile; the layout is along k ("k") or across it ("x").
   [[nodiscard]] std::uint32_t words4(bool a_along_k, bool b_along_k) const;
-  /// Groups of 4 floats that the epilogue needs to hand results from matrices to invocations.
-  [[nodiscard]] std::uint32_t epilogue_words4() const;
+  /// The same for what hands results from matrices to invocations.
+  [[nodiscard]] std::uint32_t strip_words4() const;
   [[nodiscard]] std::uint32_t workgroup_bytes() const;
+  /// The device's matrices for this tile, if it has any.
+  [[nodiscard]] std::optional<Matrices> matrices(const Caps& caps) const;
   [[nodiscard]] bool valid(const Caps& caps) const;
   /// "128x128x32_2x2_n16_g8": for benchmark names.
   [[nodiscard]] std::string label() const;
 };
 
-/// How the kernels for few rows cut their work. Along k (weights stored [N,K]) a team of invocations makes four columns;
-/// along n (weights stored [K,N]) ky rows of invocations share 8 columns each.
+/// How the kernels for few rows cut their work. Along k (weights stored [N,K]) a team of
+/// invocations makes four columns; along n (weights stored [K,N]) ky rows of invocations share 8
+/// columns each.
 struct VectorTile {
   std::uint32_t threads = 256;
   std::uint32_t team = 256;
@@ -71,9 +78,29 @@ struct MatrixSplit {
   std::uint32_t parts = 1;
 };
 
-/// The tile and the parts of k with which a product is expected to take least time, if the device can run any tile.
+/// What the operands of a product allow.
+struct MatrixUse {
+  bool halves = true;  ///< They are f16, or may be rounded to it.
+  bool bounded =
+      false;  ///< 32 of their products add up in f16, which is good enough for the result.
+};
+
+/// Magnitudes up to which 32 products stay below 2¹⁵, so that they add up in f16.
+inline constexpr int bounded_exponent = 5;
+inline constexpr std::uint32_t bounded_terms = 32;
+
+/// The tile and the parts of k with which a product is expected to take least time, if the device
+/// can run any tile.
 std::optional<MatrixSplit> choose_matrix(std::uint64_t m, std::uint64_t n, std::uint64_t k,
-                                         std::uint64_t batches, const Caps& caps);
+                                         std::uint64_t batches, const Caps& caps,
+                                         const MatrixUse& use = {});
+
+/// How many tiles Traits::gemm_tile, matrix_tile and vector_tile choose among.
+std::uint32_t gemm_tile_count();
+std::uint32_t matrix_tile_count();
+std::uint32_t vector_tile_count();
+/// The tile that Traits::vector_tile names, if it names one that fits.
+std::optional<VectorTile> named_vector_tile(const Caps& caps);
 
 /// Tiles worth measuring on a large device, for the sweep benchmarks.
 std::span<const MatrixTile> matrix_sweep();

@@ -1,4 +1,5 @@
-// The kernels for one row (matvec) or a few rows (thin) of a: bound by reading b, which they read once.
+// The kernels for one row (matvec) or a few rows (thin) of a: bound by reading b, which they read
+// once.
 #include <algorithm>
 #include <bit>
 
@@ -27,10 +28,9 @@ struct ColumnsVariant {
   std::uint32_t cols = 1;
 };
 
-/// The product with no more rows than columns, so that b is the large operand.
-Problem oriented(const Problem& problem) {
-  return problem.n() < problem.m() ? problem.transposed() : problem;
-}
+/// The product has no more rows than columns, so that b is the large operand.
+bool turns(const Problem& problem) { return problem.n() < problem.m(); }
+Problem oriented(const Problem& problem) { return turns(problem) ? problem.transposed() : problem; }
 
 std::uint32_t accumulators(const Problem& problem) {
   return std::bit_ceil(static_cast<std::uint32_t>(problem.m()));
@@ -41,8 +41,9 @@ bool along_k(const Problem& problem) { return layout_of(problem.b, 3, load_width
 VectorTile tile_for(const Problem& problem, const Context& context) {
   if (context.args.vector_tile) return *context.args.vector_tile;
   const Caps& caps = context.caps;
-  // Measured on a large GPU: along k one group of loads in flight is enough for one row, and across k
-  // larger workgroups win where there are many columns.
+  if (const auto named = named_vector_tile(caps)) return *named;
+  // Measured on a large GPU: along k one group of loads in flight is enough for one row, and across
+  // k larger workgroups win where there are many columns.
   VectorTile tile;
   tile.threads = tile.team = workgroup_width(caps);
   tile.ky = std::min(tile.ky, tile.threads / 8);
@@ -66,7 +67,7 @@ std::uint64_t workgroups(const Problem& problem, const VectorTile& tile) {
   return ceil_div(problem.n(), columns);
 }
 
-Status can_rows(const Problem& given, const Context& context, std::uint64_t most) {
+Result<Choice> choose(const Problem& given, const Context& context, std::uint64_t most) {
   const Problem problem = oriented(given);
   if (problem.m() > most) {
     return fail(ErrorCode::unsupported,
@@ -79,16 +80,11 @@ Status can_rows(const Problem& given, const Context& context, std::uint64_t most
                 "A workgroup of {} invocations in teams of {} does not fit this device.",
                 tile.threads, tile.team);
   }
-  return {};
+  return Choice{
+      turns(given), tile,
+      parts_for(workgroups(problem, tile) * problem.batches(), problem.k(), 2048, context.caps),
+      load_width};
 }
-
-std::uint32_t parts(const Problem& given, const Context& context) {
-  const Problem problem = oriented(given);
-  return parts_for(workgroups(problem, tile_for(problem, context)) * problem.batches(), problem.k(),
-                   2048, context.caps);
-}
-
-std::uint64_t step(const Problem&, const Context&) { return load_width; }
 
 Result<Dispatch> launch_rows(const Problem& problem, const Context& context, const VectorTile& tile,
                              Launch out, const Traits& traits) {
@@ -109,9 +105,8 @@ Result<Dispatch> launch_rows(const Problem& problem, const Context& context, con
   return make_dispatch(std::move(out), caps);
 }
 
-Result<Dispatch> launch(const Problem& given, const Context& context) {
-  const Problem problem = oriented(given);
-  const VectorTile tile = tile_for(problem, context);
+Result<Dispatch> launch(const Problem& problem, const Choice& choice, const Context& context) {
+  const auto& tile = std::get<VectorTile>(choice.tile);
   const Traits traits = traits_of(problem, load_width, load_width);
   Launch out = launch_of(problem, traits, load_width);
   out.grid = grid_1d(workgroups(problem, tile), context.caps);
@@ -127,24 +122,24 @@ Result<Dispatch> launch(const Problem& given, const Context& context) {
   return make_dispatch(std::move(out), context.caps);
 }
 
-Status can_matvec(const Problem& problem, const Context& context) {
-  return can_rows(problem, context, 1);
+Result<Choice> choose_matvec(const Problem& problem, const Context& context) {
+  return choose(problem, context, 1);
 }
 
-Status can_thin(const Problem& problem, const Context& context) {
-  return can_rows(problem, context, max_rows);
+Result<Choice> choose_thin(const Problem& problem, const Context& context) {
+  return choose(problem, context, max_rows);
 }
 
 bool worth_matvec(const Problem&, const Context&) { return true; }
 
 /// Matrix units overtake this kernel beyond 8 rows.
 bool worth_thin(const Problem& problem, const Context& context) {
-  return oriented(problem).m() <= 8 || !matrix_kernel.can(problem, context);
+  return oriented(problem).m() <= 8 || !matrix_kernel.choose(problem, context);
 }
 
 }  // namespace
 
-constinit const Kernel matvec_kernel{"matvec", can_matvec, worth_matvec, parts, step, launch};
-constinit const Kernel thin_kernel{"thin", can_thin, worth_thin, parts, step, launch};
+constinit const Kernel matvec_kernel{"matvec", worth_matvec, choose_matvec, launch};
+constinit const Kernel thin_kernel{"thin", worth_thin, choose_thin, launch};
 
 }  // namespace weft::ops::gemm

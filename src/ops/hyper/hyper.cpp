@@ -52,7 +52,8 @@ Status check_overlaps(std::span<const Tensor> tensors) {
   return {};
 }
 
-/// Launches over all tokens, in pieces that fit their bindings. `finish` adds what the op itself knows.
+/// Launches over all tokens, in pieces that fit their bindings. `finish` adds what the op itself
+/// knows.
 Result<Plan> launch_tokens(const std::vector<Tensor>& tensors, const Caps& caps,
                            const std::function<void(Launch&, std::uint64_t tokens)>& finish) {
   Plan plan;

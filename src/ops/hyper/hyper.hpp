@@ -6,12 +6,13 @@
 
 namespace weft::ops::hyper {
 
-/// The streams that hyper-connections of DeepSeek's fourth version mix; CombineArgs has exactly as many.
+/// The streams that hyper-connections of DeepSeek's fourth version mix; CombineArgs has exactly as
+/// many.
 inline constexpr std::uint64_t combine_streams = 4;
 
 /// The matrix that mixes the residual streams of each token, made nearly doubly stochastic:
-/// softmax over `to` of mixes[8 + from * 4 + to] * scale[2] + base[8 + …], plus eps; then columns are divided by their
-/// sums (+ eps), and rows and columns in turn `iterations - 1` times more.
+/// softmax over `to` of mixes[8 + from * 4 + to] * scale[2] + base[8 + …], plus eps; then columns
+/// are divided by their sums (+ eps), and rows and columns in turn `iterations - 1` times more.
 struct CombineArgs {
   View mixes;  ///< [tokens, 24], f32.
   View scale;  ///< [at least 3], f32.
@@ -30,8 +31,8 @@ struct ReadArgs {
   float scale = 1;
 };
 
-/// What a layer leaves: y[token, to, i] = x[token, i] * share[token, to] + the residual streams, mixed by `mix` where
-/// given: sum over `from` of residual[token, from, i] * mix[token, from, to].
+/// What a layer leaves: y[token, to, i] = x[token, i] * share[token, to] + the residual streams,
+/// mixed by `mix` where given: sum over `from` of residual[token, from, i] * mix[token, from, to].
 struct WriteArgs {
   View x;         ///< [tokens, width], f32: what the layer gave.
   View residual;  ///< [tokens, streams, width], f32.

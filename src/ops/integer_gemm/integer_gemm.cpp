@@ -2,18 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/aligned.hpp"
+#include "ops/integer_gemm/result.hpp"
 #include "ops/iterate.hpp"
+#include "ops/matrices.hpp"
 #include "ops/overlap.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops::integer_gemm {
 namespace {
 
-constexpr std::uint64_t tile = 64;  // as in integer_gemm.wgsl
+constexpr std::uint64_t tile = 64;         // as in products.wgsl
+constexpr std::uint64_t least_sides = 32;  // Smaller ones leave most of a tile of matrices empty.
 
 struct Variant {
   std::uint32_t rank = 0;  // dimensions in front of the matrices
@@ -24,6 +29,26 @@ struct Variant {
   bool zeros = false;    // anything has to be subtracted
   bool words_a = false;  // four neighbours along K are one word
   bool words_b = false;
+  bool across = false;  // columns of b lie side by side
+  bool factors = false;
+  bool others = false;
+  std::string_view channels = "columns";  // what factors go along
+  std::int32_t low = 0;                   // of whole numbers that sums become
+  std::int32_t high = 0;
+  bool vec = false;  // four neighbouring columns of y are stored at once
+};
+
+/// How matrix.wgsl cuts its work.
+struct MatrixVariant {
+  std::uint32_t bm = 64;
+  std::uint32_t bn = 64;
+  std::uint32_t bk = 32;
+  std::uint32_t sm = 2;
+  std::uint32_t sn = 2;
+  std::uint32_t mm = 0;
+  std::uint32_t mn = 0;
+  std::uint32_t mk = 0;
+  std::uint32_t subgroup = 0;
 };
 
 using Batch = std::array<std::uint32_t, max_rank - 2>;
@@ -35,6 +60,7 @@ struct Params {
   std::uint32_t m = 0;
   std::uint32_t n = 0;
   std::uint32_t k = 0;
+  std::uint32_t fours = 0;  // of K
   std::uint32_t a_row = 0;
   std::uint32_t a_k = 0;
   std::uint32_t b_k = 0;
@@ -43,13 +69,14 @@ struct Params {
   std::uint32_t y_column = 0;
   std::uint32_t za_step = 0;
   std::uint32_t zb_step = 0;
+  std::uint32_t factors_step = 0;
+  std::uint32_t factors_next = 0;
+  std::uint32_t others_step = 0;
   Batch batch{};
   Batch a{};
   Batch b{};
   Batch y{};
 };
-
-bool is_byte(DType type) { return type == DType::i8 || type == DType::u8; }
 
 /// `args` with the batches of a and b repeated to those of y, or what does not fit.
 Result<Args> check(Args args) {
@@ -67,13 +94,23 @@ Result<Args> check(Args args) {
                                 args.a_zero.shape[0] == inner(y, 1))) &&
       (!args.b_zero.given() || (args.b_zero.dtype == DType::i32 && args.b_zero.rank == 1 &&
                                 args.b_zero.shape[0] == inner(y, 0)));
-  if (!is_byte(args.a.dtype) || !is_byte(args.b.dtype) || y.dtype != DType::i32 || !zeros ||
-      y.rank < 2 || args.a.rank < 2 || args.b.rank < 2 || inner(args.a, 1) != inner(y, 1) ||
-      inner(args.b, 0) != inner(y, 0) || inner(args.a, 0) != inner(args.b, 1)) {
+  if (!is_byte(args.a.dtype) || !is_byte(args.b.dtype) || !zeros || y.rank < 2 || args.a.rank < 2 ||
+      args.b.rank < 2 || inner(args.a, 1) != inner(y, 1) || inner(args.b, 0) != inner(y, 0) ||
+      inner(args.a, 0) != inner(args.b, 1)) {
     return fail(ErrorCode::invalid_argument,
                 "A product of whole numbers needs [..., M, K] and [..., K, N] of i8 or u8, zero "
-                "points i32 [M] and [N] and a result i32 [..., M, N]; it was given {}, {} and {}.",
+                "points i32 [M] and [N] and a result [..., M, N]; it was given {}, {} and {}.",
                 describe(args.a), describe(args.b), describe(y));
+  }
+  if (const Status ok = check_result(y.dtype, args.factors, inner(y, 0)); !ok) {
+    return std::unexpected(ok.error());
+  }
+  if (args.others.given() && (!args.factors.given() || args.others.dtype != DType::f32 ||
+                              args.others.rank != 1 || args.others.shape[0] != inner(y, 1))) {
+    return fail(ErrorCode::invalid_argument,
+                "Scales for the {} rows of a product of whole numbers are f32, and come with "
+                "factors; they are {}.",
+                inner(y, 1), describe(args.others));
   }
   std::vector<std::uint64_t> shape(y.extents().begin(), y.extents().end());
   shape.back() = inner(args.a, 0);
@@ -86,7 +123,7 @@ Result<Args> check(Args args) {
   if (!y.empty()) {
     if (const Status ok = check_distinct(y, "y"); !ok) return std::unexpected(ok.error());
     if (overlap(args.a, y) || overlap(args.b, y) || overlap(args.a_zero, y) ||
-        overlap(args.b_zero, y)) {
+        overlap(args.b_zero, y) || overlap(args.factors, y) || overlap(args.others, y)) {
       return fail(ErrorCode::invalid_argument,
                   "The product {} of whole numbers shares memory with {} or {}.", describe(y),
                   describe(args.a), describe(args.b));
@@ -97,13 +134,36 @@ Result<Args> check(Args args) {
   return args;
 }
 
-/// Whether four neighbours along a dimension are a whole word, wherever one begins.
-bool in_words(const View& view, std::uint32_t along) {
-  if (view.stride[along] != 1 || view.offset % 4 != 0) return false;
-  for (std::uint32_t i = 0; i < view.rank; ++i) {
-    if (i != along && view.shape[i] > 1 && view.stride[i] % 4 != 0) return false;
-  }
-  return true;
+std::uint64_t workgroup_bytes(const MatrixVariant& v) {
+  const std::uint64_t strips = std::uint64_t{v.sm} * v.sn * v.mm * (v.bn / v.sn / 4 + 1) * 16;
+  return std::uint64_t{v.bm + v.bn} * (v.bk / 8 + 1) * 8 + 2 * strips +
+         std::uint64_t{v.sn} * v.bm * v.mn * 4;
+}
+
+/// The tile of matrices for a device; a small one where compiling is slow.
+std::optional<MatrixVariant> matrices_for(const Caps& caps) {
+  MatrixVariant variant;
+  if (caps.traits.slow_compile) variant.bm = variant.bn = variant.bk = 16;
+  const auto found = find_matrices(caps, MatrixType::i8, MatrixType::i32, [&](const Matrices& m) {
+    return variant.bm / variant.sm % m.shape.m == 0 && variant.bn / variant.sn % m.shape.n == 0 &&
+           variant.bk % m.shape.k == 0 && m.shape.k % 8 == 0 && m.shape.n % 4 == 0 &&
+           variant.sm * variant.sn * m.subgroup <= caps.workgroup_invocations;
+  });
+  if (!found) return std::nullopt;
+  variant.mm = found->shape.m;
+  variant.mn = found->shape.n;
+  variant.mk = found->shape.k;
+  variant.subgroup = found->subgroup;
+  return workgroup_bytes(variant) <= caps.workgroup_bytes ? std::optional(variant) : std::nullopt;
+}
+
+/// Whether matrix units multiply, and with which tile: they give the sums as they are.
+std::optional<MatrixVariant> choose(const Args& args, const Caps& caps) {
+  const View& y = args.y;
+  if (args.kernel == "plain" || args.factors.given() || y.dtype != DType::i32) return std::nullopt;
+  const bool worth = caps.traits.matrix_units && y.shape[y.rank - 1] >= least_sides &&
+                     y.shape[y.rank - 2] >= least_sides;
+  return worth || args.kernel == "matrix" ? matrices_for(caps) : std::nullopt;
 }
 
 Status launch(Plan& plan, const Args& args, const Caps& caps) {
@@ -113,9 +173,12 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
   params.m = narrow(y.shape[outer]);
   params.n = narrow(y.shape[outer + 1]);
   params.k = narrow(args.a.shape[outer + 1]);
-  params.tiles_m = narrow(
-      ceil_div<std::uint64_t>(params.m, workgroup_width(caps) / 4));  // as in integer_gemm.wgsl
-  params.tiles_n = narrow(ceil_div<std::uint64_t>(params.n, tile));
+  const auto matrices = choose(args, caps);
+  const std::uint64_t tall =
+      matrices ? matrices->bm : workgroup_width(caps) / 4;  // as in products.wgsl
+  params.tiles_m = narrow(ceil_div<std::uint64_t>(params.m, tall));
+  params.tiles_n = narrow(ceil_div<std::uint64_t>(params.n, matrices ? matrices->bn : tile));
+  params.fours = narrow(ceil_div<std::uint64_t>(params.k, 4));
   params.a_row = narrow(args.a.stride[outer]);
   params.a_k = narrow(args.a.stride[outer + 1]);
   params.b_k = narrow(args.b.stride[outer]);
@@ -132,6 +195,7 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
   }
   const std::uint64_t groups = batches * params.tiles_m * params.tiles_n;
   params.groups = narrow(groups);
+  const Range range = range_of(y.dtype);
   Variant variant{.rank = outer,
                   .unsigned_a = args.a.dtype == DType::u8,
                   .unsigned_b = args.b.dtype == DType::u8,
@@ -139,14 +203,20 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
                   .zero_b = args.b_zero.given(),
                   .zeros = false,
                   .words_a = in_words(args.a, outer + 1),
-                  .words_b = in_words(args.b, outer)};
+                  .words_b = in_words(args.b, outer),
+                  .across = args.b.stride[outer + 1] == 1 && args.b.stride[outer] != 1,
+                  .factors = args.factors.given(),
+                  .others = args.others.given(),
+                  .low = range.low,
+                  .high = range.high,
+                  .vec = !matrices && rows_aligned(y, 4)};
   variant.zeros = variant.unsigned_a || variant.unsigned_b || variant.zero_a || variant.zero_b;
   Launch launch;
-  launch.source = "integer_gemm/integer_gemm.wgsl";
-  launch.label = formatted("integer_gemm {} {}", name(args.a.dtype), name(args.b.dtype));
-  launch.operands = {{.name = "a", .view = args.a},
-                     {.name = "b", .view = args.b},
-                     {.name = "y", .view = y, .access = Access::write}};
+  launch.source = matrices ? "integer_gemm/matrix.wgsl" : "integer_gemm/integer_gemm.wgsl";
+  launch.label = formatted("integer_gemm{} {} {}", matrices ? " matrix" : "", name(args.a.dtype),
+                           name(args.b.dtype));
+  launch.operands = {
+      {.name = "a", .view = args.a}, {.name = "b", .view = args.b}, result_operand(y, variant.vec)};
   if (variant.zero_a) {
     params.za_step = narrow(args.a_zero.stride[0]);
     launch.operands.push_back({.name = "za", .view = args.a_zero});
@@ -155,7 +225,21 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
     params.zb_step = narrow(args.b_zero.stride[0]);
     launch.operands.push_back({.name = "zb", .view = args.b_zero});
   }
+  if (variant.factors) {
+    params.factors_next = narrow(args.factors.stride[0]);
+    params.factors_step = narrow(args.factors.stride[1]);
+    launch.operands.push_back({.name = "factors", .view = args.factors});
+  }
+  if (variant.others) {
+    params.others_step = narrow(args.others.stride[0]);
+    launch.operands.push_back({.name = "others", .view = args.others});
+  }
   launch.constants = constants_of(variant);
+  if (matrices) {
+    launch.constants.merge(constants_of(*matrices));
+    launch.features = features_of(
+        {{.component = MatrixType::i8, .result = MatrixType::i32}, matrices->subgroup}, caps);
+  }
   launch.params = block_of(params);
   launch.grid = grid_1d(groups, caps);
   return plan.add(make_dispatch(std::move(launch), caps));
@@ -172,7 +256,8 @@ Status split(Plan& plan, const Args& args, const Caps& caps) {
   const std::uint32_t m = y.rank - 2;
   std::uint32_t dim = 0;
   while (dim < m && y.shape[dim] == 1) ++dim;
-  // A matrix that is too large by itself is cut in the dimension that it has in common with y; else the longer one.
+  // A matrix that is too large by itself is cut in the dimension that it has in common with y; else
+  // the longer one.
   if (dim == m) {
     const bool rows = fits(args.a) ? (fits(args.b) && y.shape[m] >= y.shape[m + 1])
                                    : (fits(args.b) || y.shape[m] >= y.shape[m + 1]);
@@ -193,6 +278,8 @@ Status split(Plan& plan, const Args& args, const Caps& caps) {
     if (dim != m) part.b = args.b.slice(dim, first, count);
     if (dim == m && part.a_zero.given()) part.a_zero = args.a_zero.slice(0, first, count);
     if (dim == m + 1 && part.b_zero.given()) part.b_zero = args.b_zero.slice(0, first, count);
+    if (dim == m + 1 && part.factors.given()) part.factors = args.factors.slice(1, first, count);
+    if (dim == m && part.others.given()) part.others = args.others.slice(0, first, count);
     return part;
   };
   return split(plan, cut(0, half), caps).and_then([&] {
@@ -207,6 +294,16 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
   if (!args) return std::unexpected(args.error());
   Plan plan;
   if (args->y.empty()) return plan;
+  if (!args->kernel.empty() && args->kernel != "plain" && args->kernel != "matrix") {
+    return fail(ErrorCode::not_found,
+                "There is no kernel `{}` for products of whole numbers; there are `matrix` and "
+                "`plain`.",
+                args->kernel);
+  }
+  if (args->kernel == "matrix" && !matrices_for(caps)) {
+    return fail(ErrorCode::unsupported,
+                "This device has no subgroup matrices that multiply i8 into i32.");
+  }
   if (const Status ok = split(plan, *args, caps); !ok) {
     return wrap(ok.error(), "planning a product of whole numbers");
   }

@@ -11,11 +11,13 @@ namespace weft::ops::map {
 using Scalars = std::array<double, 4>;
 
 /// The family that a function is listed under in docs/ops.md.
-/// `backward`: NAME_back(x, dy) is dy times the derivative of the unary function NAME at x, and NAME_back(a, b, dy) the
-/// gradient of the gate `a` of the gated unit NAME; that of `b` is NAME(a, dy) (swiglu_oai: swiglu_oai_back_up).
+/// `backward`: NAME_back(x, dy) is dy times the derivative of the unary function NAME at x, and
+/// NAME_back(a, b, dy) the gradient of the gate `a` of the gated unit NAME; that of `b` is NAME(a,
+/// dy) (swiglu_oai: swiglu_oai_back_up).
 enum class Family : std::uint8_t { unary, binary, ternary, gated, source, backward };
 
-/// One elementwise function: its WGSL is `f_NAME` in functions.wgsl, its reference is here, in double.
+/// One elementwise function: its WGSL is `f_NAME` in functions.wgsl, its reference is here, in
+/// double.
 struct Function {
   std::string_view name;
   Family family = Family::unary;

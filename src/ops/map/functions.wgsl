@@ -6,6 +6,8 @@
 #let S_NAME = "s"
 #let NEEDS_ERF = FUNCTION == "erf" || FUNCTION == "gelu" || FUNCTION == "geglu" || FUNCTION == "gelu_back" || FUNCTION == "geglu_back"
 #let NEEDS_EXPM1 = FUNCTION == "expm1" || FUNCTION == "elu" || FUNCTION == "xielu"
+#let NEEDS_POWER = FUNCTION == "pow"
+#let NEEDS_REST = FUNCTION == "fmod" || FUNCTION == "remainder" || FUNCTION == "floor_divide"
 #let NEEDS_SPECIAL = FUNCTION == "asin" || FUNCTION == "acos" || FUNCTION == "atan" || FUNCTION == "atan2" || FUNCTION == "sinh" || FUNCTION == "cosh" || FUNCTION == "asinh" || FUNCTION == "acosh" || FUNCTION == "atanh" || FUNCTION == "erfinv" || FUNCTION == "lgamma" || FUNCTION == "digamma"
 #let NEEDS_LOG1P = FUNCTION == "log1p" || FUNCTION == "logaddexp" || FUNCTION == "softplus" || FUNCTION == "mish" || FUNCTION == "mish_back" || NEEDS_SPECIAL
 #include "map/helpers.wgsl"
@@ -35,7 +37,13 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(V(0), V(1), a > V(0)); }
 #elif FUNCTION == "square"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * a; }
 #elif FUNCTION == "exp"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return exp(a); }
+// Devices multiply by log2(e), whose rounding is large for large numbers: whole powers of two are taken out exactly first.
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  let power = clamp(round(a * 1.4426950), V(-150.0), V(150.0));
+  let rest = (a - power * 0.693145751953125) - power * 1.4286068e-6;
+  let half = trunc(power * 0.5);
+  return ldexp(ldexp(exp(rest), vec4<i32>(half)), vec4<i32>(power - half));
+}
 #elif FUNCTION == "expm1"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return expm14(a); }
 #elif FUNCTION == "log"
@@ -65,7 +73,7 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, max
 #elif FUNCTION == "leaky_relu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a * {{S_NAME}}0(), a, a > V(0.0)); }
 #elif FUNCTION == "elu"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select({{S_NAME}}0() * expm14(min(a, V(0.0))), a, a > V(0.0)); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return or_nan(a, select({{S_NAME}}0() * expm14(min(a, V(0.0))), a, a > V(0.0))); }
 #elif FUNCTION == "gelu_tanh"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return gelu4(a); }
 #elif FUNCTION == "gelu"
@@ -77,14 +85,14 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * sigmoid4(a); }
 #elif FUNCTION == "hardswish"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * clamp((a + V(3.0)) / 6.0, V(0.0), V(1.0)); }
 #elif FUNCTION == "hardsigmoid"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return clamp((a + V(3.0)) / 6.0, V(0.0), V(1.0)); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return or_nan(a, clamp((a + V(3.0)) / 6.0, V(0.0), V(1.0))); }
 #elif FUNCTION == "softplus"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return softplus4(a); }
 #elif FUNCTION == "mish"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * tanh4(softplus4(a)); }
 #elif FUNCTION == "xielu"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
-  return select((expm14(min(a, V({{S_NAME}}3()))) - a) * {{S_NAME}}0() + {{S_NAME}}2() * a, {{S_NAME}}1() * a * a + {{S_NAME}}2() * a, a > V(0.0));
+  return or_nan(a, select((expm14(min(a, V({{S_NAME}}3()))) - a) * {{S_NAME}}0() + {{S_NAME}}2() * a, {{S_NAME}}1() * a * a + {{S_NAME}}2() * a, a > V(0.0)));
 }
 #elif FUNCTION == "floor"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return floor(a); }
@@ -114,17 +122,13 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a - b; }
 #elif FUNCTION == "mul"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a * b; }
 #elif (FUNCTION == "fmod" || FUNCTION == "remainder") && DOMAIN == "f32"
-// The quotient may be rounded up to the next whole number; then the rest has the wrong sign. On GPUs, whose division is not
-// exact, it may also fall short of a whole number that it should be; then the rest is all of b.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
-  let rest = a - trunc(a / b) * b;
-  let mended = select(rest, rest + sign(a) * abs(b), rest * sign(a) < V(0.0));
-  let below = select(mended, mended - sign(a) * abs(b), abs(mended) >= abs(b));
-  let same_sign = select(below, a, abs(a) < abs(b));
+  let rest = rest4(a, b);
 #if FUNCTION == "fmod"
-  return same_sign;
+  return rest;
 #else
-  return select(same_sign, same_sign + b, same_sign * sign(b) < V(0.0));
+  let other_side = (rest != V(0.0)) & ((rest < V(0.0)) != (b < V(0.0)));
+  return or_nan(rest, select(select(rest, rest + b, other_side), signed_zero(b), rest == V(0.0)));
 #endif
 }
 #elif FUNCTION == "div" || FUNCTION == "fmod" || FUNCTION == "remainder"
@@ -153,15 +157,37 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, or_nan(b, max(a, b)))" : "max(a, b)"}}; }
 #elif FUNCTION == "minimum"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{DOMAIN == "f32" ? "or_nan(a, or_nan(b, min(a, b)))" : "min(a, b)"}}; }
-#elif FUNCTION == "pow"
-// The builtin takes positive bases. With a whole exponent the sign follows from its parity; the root of a negative number
-// is NaN, which the square root gives.
+#elif FUNCTION == "pow" && DOMAIN != "f32"
+#let ONE = DOMAIN == "u32" ? "V(1u)" : "V(1i)"
+// By the bits of the exponent, going round the range of the type. With exponents below 0 only powers of 1 and -1 are whole
+// numbers; the others are 0.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
-  let size = select(pow(abs(a), b), V(1.0) / abs(a), (a == V(0.0)) & (b < V(0.0)));
+  var power = {{ONE}};
+  var base = a;
+  var rest = b;
+  for (var bit = 0; bit < 32; bit++) {
+    if (all(rest <= V())) { break; }
+    power = select(power, power * base, (rest & {{ONE}}) == {{ONE}});
+    base = base * base;
+    rest = rest >> vec4<u32>(1u);
+  }
+#if DOMAIN == "u32"
+  return power;
+#else
+  let turned = select(V(), select(V(1i), V(-1i), (b & V(1i)) == V(1i)), a == V(-1i));
+  return select(power, select(turned, V(1i), a == V(1i)), b < V());
+#endif
+}
+#elif FUNCTION == "pow"
+// With a whole exponent the sign follows from its parity; the root of a negative number is NaN, which the square root gives.
+fn {{F_NAME}}(a: V, b: V, c: V) -> V {
+  let whole = trunc(b) == b;
+  let size = power4(abs(a), b, whole);
   let odd = abs(b - 2.0 * trunc(b * 0.5)) == V(1.0);
-  let power = select(size, -size, (a < V(0.0)) & odd);
-  let real = select(power, sqrt(a), (a < V(0.0)) & (trunc(b) != b));
-  return select(real, V(1.0), (b == V(0.0)) | (a == V(1.0)));
+  let minus = (bitcast<vec4<u32>>(a) >> vec4<u32>(31u)) == vec4<u32>(1u);
+  let power = select(size, -size, minus & odd);
+  let real = select(power, sqrt(a), (a < V(0.0)) & (abs(a) <= V(3.4028234e38)) & !whole);
+  return select(or_nan(a, or_nan(b, real)), V(1.0), (b == V(0.0)) | (a == V(1.0)));
 }
 #elif FUNCTION == "logaddexp"
 // Where the larger one is infinite, so is the sum, whatever the difference of two infinities is.
@@ -213,12 +239,15 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return log4(a) * 0.4342944819032518; }
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{FUNCTION}}4(a); }
 #elif FUNCTION == "div_scalar"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a / V({{S_NAME}}0()); }
+#elif FUNCTION == "scalar_div"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return V({{S_NAME}}0()) / a; }
 #elif FUNCTION == "floor_divide" && DOMAIN == "f32"
-// The quotient may be rounded up to the next whole number, or on GPUs fall short of the one that it should be.
+// Without its rest a is a whole multiple of b, so that the quotient is one of whole numbers.
 fn {{F_NAME}}(a: V, b: V, c: V) -> V {
-  let whole = floor(a / b);
-  let rest = (a - whole * b) * sign(b);
-  return select(select(whole, whole - V(1.0), rest < V(0.0)), whole + V(1.0), rest >= abs(b));
+  let rest = rest4(a, b);
+  let lower = (rest != V(0.0)) & ((rest < V(0.0)) != (b < V(0.0)));
+  let whole = round((a - rest) / b) - select(V(0.0), V(1.0), lower);
+  return select(or_nan(rest, whole), a / b, b == V(0.0));
 }
 #elif FUNCTION == "floor_divide" && DOMAIN == "u32"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a / max(b, V(1u)), V(0u), b == V(0u)); }

@@ -5,27 +5,23 @@
 #include <utility>
 
 #include "base/format.hpp"
-#include "ops/case.hpp"
-#include "ops/map/map.hpp"
+#include "ops/map/cases.hpp"
 #include "ops/map/wide.hpp"
 
 namespace weft::ops::map {
-namespace {
 
-using Shape = std::vector<std::uint64_t>;
-
-/// A case of `function`: inputs as given, one output of `y`.
 Case make_case(const Function& function, std::string name, std::vector<TensorSpec> tensors) {
   Case test;
   test.name = formatted("{}_{}", function.name, name);
   for (std::size_t i = 0; i + 1 < tensors.size(); ++i) {
-    // Ranges that the type cannot hold (negative values in unsigned tensors) are cut to what it can.
+    // Ranges that the type cannot hold (negative values in unsigned tensors) are cut to what it
+    // can.
     TensorSpec& spec = tensors[i];
     spec.low = function.low;
     spec.high = function.high;
     if (spec.dtype == DType::u32 || spec.dtype == DType::u8)
       spec.low = std::max(0.0, std::ceil(spec.low));
-    if (function.name == "pow" && i == 1) spec.low = -3;
+    if (function.name == "pow" && i == 1) spec.low = is_float(spec.dtype) ? -3 : 0;
   }
   tensors.back().output = true;
   const DType y_type = tensors.back().dtype;
@@ -79,6 +75,8 @@ std::vector<TensorSpec> same_shape(const Function& function, DType type, const S
   return tensors;
 }
 
+namespace {
+
 void add_function_cases(std::vector<Case>& out, const Function& function) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::u32}) {
     if (!is_float(type) && !function.integers) continue;
@@ -111,6 +109,7 @@ void add_range_cases(std::vector<Case>& out) {
     add("atan2", type, {{-10, 10}, {-10, 10}}, Fill::uniform);
     add("pow", type, {{-3, 3}, {0, 5}}, Fill::integers);
   }
+  add("pow", DType::i32, {{-3, -1}, {-3, 9}}, Fill::integers);
   for (const DType type : {DType::f32, DType::i32}) {
     for (const char* function : {"div", "fmod", "remainder"}) {
       add(function, type, {{-50, 50}, {-20, -1}}, Fill::integers);
@@ -150,7 +149,7 @@ void add_wide_cases(std::vector<Case>& out) {
   padded.pad = 3;
   const TensorSpec row{.dtype = DType::i32, .shape = {1, 7}};
   const TensorSpec odd{.dtype = DType::boolean, .shape = {3, 5, 7}, .offset = 1};
-  for (const char* function : {"add", "sub", "mul", "floor_divide"}) {
+  for (const char* function : {"add", "sub", "mul", "floor_divide", "pow"}) {
     add(function, "layouts", {turned, row, padded});
   }
   add("less", "layouts", {turned, row, odd});
@@ -159,7 +158,8 @@ void add_wide_cases(std::vector<Case>& out) {
   add("add", "large", {large, {.dtype = DType::i32, .shape = {701}}, large});
 }
 
-/// Layouts are a property of the kernel, not of the function: a few functions with 1, 2 and 3 inputs cover them.
+/// Layouts are a property of the kernel, not of the function: a few functions with 1, 2 and 3
+/// inputs cover them.
 void add_layout_cases(std::vector<Case>& out, Random& random) {
   for (const auto& [function_name, inputs] : {std::pair{"silu", 1U}, {"add", 2U}, {"where", 3U}}) {
     const Function& function = *find_function(function_name);
@@ -264,7 +264,8 @@ void add_i64_cases(std::vector<Case>& out) {
   }
 }
 
-/// Gated units of a packed tensor: the gate is the first half of each row, the other factor the second.
+/// Gated units of a packed tensor: the gate is the first half of each row, the other factor the
+/// second.
 void add_packed_cases(std::vector<Case>& out) {
   for (const Function& function : functions()) {
     if (function.family != Family::gated) continue;
@@ -309,69 +310,6 @@ void add_transpose_cases(std::vector<Case>& out) {
       out.push_back(make_case(copy, formatted("{}_cast_to_{}", label, name(type)), tensors));
     }
   }
-}
-
-void add_large_cases(std::vector<Case>& out) {
-  // Past 65,535 workgroups of 256 chunks of one element, and past the 1 MiB bindings of the masked test run.
-  const Function& add = *find_function("add");
-  auto many = same_shape(add, DType::f32, {65536ULL * 257});
-  many[1].shape = {1};
-  many[0].offset = 1;
-  many[2].offset = 1;
-  out.push_back(make_case(add, "many_workgroups", many));
-  out.push_back(make_case(add, "past_one_binding_f32", same_shape(add, DType::f32, {700, 1001})));
-  auto turned = same_shape(add, DType::f16, {900, 1003});
-  turned[0].order = {1, 0};
-  out.push_back(make_case(add, "past_one_binding_permuted_f16", turned));
-  // Large enough for the flat kernel, and one element more, which it leaves to the general one.
-  constexpr std::uint64_t million = 1ULL << 20;
-  const Function& copy = *find_function("copy");
-  for (const DType type : {DType::f32, DType::f16, DType::u8}) {
-    out.push_back(
-        make_case(add, formatted("flat_{}", name(type)), same_shape(add, type, {million})));
-  }
-  out.push_back(make_case(add, "flat_and_one_f16", same_shape(add, DType::f16, {million + 1})));
-  for (const auto& [from, to] :
-       {std::pair(DType::f16, DType::f32), std::pair(DType::f32, DType::f16),
-        std::pair(DType::u8, DType::f32)}) {
-    out.push_back(
-        make_case(copy, formatted("flat_{}_to_{}", name(from), name(to)),
-                  {{.dtype = from, .shape = {1024, 1024}}, {.dtype = to, .shape = {1024, 1024}}}));
-  }
-  const Function& clamp = *find_function("clamp");
-  out.push_back(make_case(clamp, "flat_bf16", same_shape(clamp, DType::bf16, {million})));
-  const Function& arange = *find_function("arange");
-  out.push_back(make_case(arange, "long_f32", same_shape(arange, DType::f32, {600001})));
-}
-
-void add_benchmarks(std::vector<Case>& out) {
-  constexpr std::uint64_t n = 16ULL << 20;
-  const auto bench = [&](std::string_view function, std::string label,
-                         std::vector<TensorSpec> tensors) {
-    Case test = make_case(*find_function(function), std::move(label), std::move(tensors));
-    test.name = "bench_" + test.name;
-    test.test = false;
-    test.bench = true;
-    out.push_back(std::move(test));
-  };
-  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
-    for (const std::string_view function :
-         {"copy", "gelu_tanh", "silu", "exp", "add", "mul", "swiglu", "fill"}) {
-      bench(function, formatted("16M_{}", name(type)),
-            same_shape(*find_function(function), type, {n}));
-    }
-    auto row = same_shape(*find_function("add"), type, {4096, 4096});
-    row[1].shape = {4096};
-    bench("add", formatted("broadcast_row_4096x4096_{}", name(type)), row);
-    auto turned = same_shape(*find_function("copy"), type, {4096, 4096});
-    turned[0].order = {1, 0};
-    bench("copy", formatted("transpose_4096x4096_{}", name(type)), turned);
-  }
-  bench("copy", "cast_f32_to_f16_16M",
-        {{.dtype = DType::f32, .shape = {n}}, {.dtype = DType::f16, .shape = {n}}});
-  bench("copy", "cast_f16_to_f32_16M",
-        {{.dtype = DType::f16, .shape = {n}}, {.dtype = DType::f32, .shape = {n}}});
-  bench("copy", "512M_f32", same_shape(*find_function("copy"), DType::f32, {1ULL << 28}));
 }
 
 std::vector<Case> cases(std::uint64_t seed) {

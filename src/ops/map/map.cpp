@@ -52,8 +52,8 @@ std::string_view domain_of(DType type) {
   return is_unsigned(type) ? "u32" : "i32";
 }
 
-/// The type that a function of these inputs is computed in: floats win over integers, signed over unsigned. The
-/// condition of `where` does not count.
+/// The type that a function of these inputs is computed in: floats win over integers, signed over
+/// unsigned. The condition of `where` does not count.
 std::string_view domain_of(const Function& function, std::span<const View> inputs, const View& y) {
   if (inputs.empty()) return domain_of(y.dtype);
   std::string_view domain = "u32";
@@ -65,8 +65,8 @@ std::string_view domain_of(const Function& function, std::span<const View> input
   return domain;
 }
 
-/// A scalar as the bits of its domain type. Arithmetic of integers goes round their range, so -1 is a number to add to u32;
-/// the limits of `clamp` stop at the range's ends.
+/// A scalar as the bits of its domain type. Arithmetic of integers goes round their range, so -1 is
+/// a number to add to u32; the limits of `clamp` stop at the range's ends.
 std::uint32_t scalar_bits(double value, std::string_view domain, bool round) {
   if (domain == "f32") return std::bit_cast<std::uint32_t>(static_cast<float>(value));
   constexpr double most = 9007199254740992.0;  // whole numbers up to here are exact
@@ -81,7 +81,8 @@ std::uint32_t scalar_bits(double value, std::string_view domain, bool round) {
   return static_cast<std::uint32_t>(std::clamp(value, 0.0, 4294967295.0));
 }
 
-/// The scalars of a piece whose output is `y`; a piece of an arange further on starts at its own first value.
+/// The scalars of a piece whose output is `y`; a piece of an arange further on starts at its own
+/// first value.
 std::array<std::uint32_t, 4> scalars_of(const Args& args, const View& y, const Variant& variant) {
   Scalars scalars = args.scalars;
   if (variant.arange) {
@@ -96,7 +97,8 @@ std::array<std::uint32_t, 4> scalars_of(const Args& args, const View& y, const V
   return bits;
 }
 
-/// True when every chunk of `chunk` innermost elements is contiguous and aligned enough for vector access.
+/// True when every chunk of `chunk` innermost elements is contiguous and aligned enough for vector
+/// access.
 bool steps_in_chunks(const View& view, std::uint32_t chunk) {
   const std::uint32_t inner = view.rank - 1;
   if (view.stride[inner] != 1) return false;
@@ -199,7 +201,8 @@ Status check(const Args& args, const Function* function) {
   return {};
 }
 
-/// An input may share memory with the output only as the same view; anything else would read what was overwritten.
+/// An input may share memory with the output only as the same view; anything else would read what
+/// was overwritten.
 Status check_overlap(const View& input, const View& y, std::string_view input_name) {
   if (input.slot != y.slot || input.empty() || y.empty()) return {};
   const ByteRange a = input.bytes();
@@ -209,8 +212,8 @@ Status check_overlap(const View& input, const View& y, std::string_view input_na
   for (std::uint32_t i = 0; i < y.rank; ++i) {
     same = same && (y.shape[i] == 1 || input.stride[i] == y.stride[i]);
   }
-  // Interleaved views (the two halves of every row, say) span the same bytes without sharing an element when
-  // their strides agree and they start at different places inside the innermost step.
+  // Interleaved views (the two halves of every row, say) span the same bytes without sharing an
+  // element when their strides agree and they start at different places inside the innermost step.
   if (!same && input.offset != y.offset && size_of(input.dtype) == size_of(y.dtype)) {
     bool interleaved = true;
     std::uint64_t row = 0;
@@ -234,8 +237,8 @@ Status check_overlap(const View& input, const View& y, std::string_view input_na
       input_name, describe(input), describe(y));
 }
 
-/// Copies of i64 need a dimension for the two words of an element; with none to spare, each slice of the shortest
-/// dimension is copied on its own.
+/// Copies of i64 need a dimension for the two words of an element; with none to spare, each slice
+/// of the shortest dimension is copied on its own.
 Result<Plan> copy_slices(std::span<const View> views, const Caps& caps) {
   const auto extents = views[0].extents();
   const auto dim = static_cast<std::uint32_t>(std::ranges::min_element(extents) - extents.begin());

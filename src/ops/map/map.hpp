@@ -8,8 +8,9 @@
 
 namespace weft::ops::map {
 
-/// y = function(inputs…), element by element. Inputs broadcast to the shape of `y`; types may differ, and `y` may
-/// be the same view as an input. Floats are computed in f32, integers in their own kind.
+/// y = function(inputs…), element by element. Inputs broadcast to the shape of `y`; types may
+/// differ, and `y` may be the same view as an input. Floats are computed in f32, integers in their
+/// own kind.
 struct Args {
   std::string_view function;
   std::vector<View> inputs;

@@ -109,7 +109,7 @@ fn far_lgamma(x: V) -> V {
 fn positive_lgamma(x: V) -> V {
   let lower = x < V(1.0);
   let y = select(x, x + V(1.0), lower);
-  let t = y - V(2.0);
+  let t = select(y - V(2.0), x - V(1.0), lower);  // both without rounding
   let first = select(y - V(1.0), x, lower);
   let middle = first * t * (V(0.42278448) + t * (V(-0.10031769) + t * (V(0.032957977) + t * (V(-0.012376691) + t * (V(0.0050527108) +
                t * (V(-0.0021485364) + t * (V(0.00077316624) + t * (V(-0.0003192134) + t * (V(0.00032613242) + t * -0.00015886982)))))))));

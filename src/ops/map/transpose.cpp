@@ -31,7 +31,8 @@ struct Params {
   std::array<std::uint32_t, max_rank> y_stride{};
 };
 
-/// True when groups of four elements along the contiguous dimension `fast` can be moved as one vector.
+/// True when groups of four elements along the contiguous dimension `fast` can be moved as one
+/// vector.
 bool in_fours(const View& view, std::uint32_t fast) {
   const std::uint64_t bytes = 4ULL * size_of(view.dtype);
   if (view.offset % bytes != 0 || view.shape[fast] % 4 != 0) return false;
@@ -56,6 +57,8 @@ Result<std::optional<Dispatch>> plan_transpose(std::span<const View> views, std:
   if (row_dim == max_rank || y.shape[inner] < 16 || y.shape[row_dim] < 16) return std::nullopt;
   const auto movable = [](DType type) { return size_of(type) == 4 || size_of(type) == 2; };
   if (!movable(a.dtype) || !movable(y.dtype)) return std::nullopt;
+  if (is_float(a.dtype) && !is_float(y.dtype))
+    return std::nullopt;  // these look for limits and NaN
 
   Variant variant{.domain = domain,
                   .y_dtype = y.dtype,

@@ -16,13 +16,13 @@ namespace weft::ops::map {
 namespace {
 
 constexpr std::array<std::string_view, 3> input_names{"a", "b", "c"};
-constexpr std::array<std::string_view, 35> names{
+constexpr std::array<std::string_view, 36> names{
     "copy",       "abs",         "neg",         "sign",        "step",        "square",
     "relu",       "clamp",       "scale",       "add",         "sub",         "mul",
     "maximum",    "minimum",     "div",         "fmod",        "remainder",   "floor_divide",
     "equal",      "not_equal",   "less",        "less_equal",  "greater",     "greater_equal",
     "where",      "logical_and", "logical_or",  "logical_xor", "logical_not", "bitwise_and",
-    "bitwise_or", "bitwise_xor", "bitwise_not", "fill",        "arange"};
+    "bitwise_or", "bitwise_xor", "bitwise_not", "fill",        "arange",      "pow"};
 constexpr std::array<std::string_view, 2> shifts{"left_shift", "right_shift"};
 
 struct Variant {

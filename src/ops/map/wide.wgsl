@@ -148,6 +148,20 @@ fn f(a: W, b: W, c: W, number: u32) -> W {
   return add(a, negative(b));
 #elif FUNCTION == "mul"
   return mul(a, b);
+#elif FUNCTION == "pow"
+  if (below_zero(b)) {  // only powers of 1 and -1 are whole numbers
+    let turned = all(a == W(0xffffffffu)) && (b.x & 1u) == 1u;
+    return select(truth(all(size(a) == W(1u, 0u))), a, turned);
+  }
+  var power = W(1u, 0u);
+  var base = a;
+  var rest = b;
+  while (is_true(rest)) {
+    if ((rest.x & 1u) == 1u) { power = mul(power, base); }
+    base = mul(base, base);
+    rest = W((rest.x >> 1u) | (rest.y << 31u), rest.y >> 1u);
+  }
+  return power;
 #elif FUNCTION == "maximum"
   return select(a, b, smaller(a, b));
 #elif FUNCTION == "minimum"

@@ -30,7 +30,8 @@ struct Spec {
 /// A product as a case.
 Case make_case(const Spec& spec);
 
-/// T rows of x with U ids each, of E matrices, where sizes are E, M, K, T and U; some ids are no matrix.
+/// T rows of x with U ids each, of E matrices, where sizes are E, M, K, T and U; some ids are no
+/// matrix.
 Case id_case(std::string name, DType type, Shape sizes, std::uint64_t x_slots,
              std::string_view kernel);
 

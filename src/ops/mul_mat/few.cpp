@@ -1,5 +1,6 @@
 // Products of 9 to 64 columns: weights are decoded on their way to the matrix units.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "ops/fields.hpp"
 #include "ops/gemm/shape.hpp"
 #include "ops/iterate.hpp"
+#include "ops/matrices.hpp"
 #include "ops/mul_mat/problem.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/tables.hpp"
@@ -26,6 +28,7 @@ struct Variant {
   std::uint32_t bk = 128;
   std::uint32_t subgroup_count = 4;
   std::uint32_t subgroup = 32;
+  std::string_view component = "f16";
   std::uint32_t mm = 16;
   std::uint32_t mn = 16;
   std::uint32_t mk = 16;
@@ -46,8 +49,17 @@ struct FewParams {
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
+/// How a workgroup divides its work, for Traits::few_tile to choose among.
+struct Tile {
+  std::uint32_t bm = 64;
+  std::uint32_t bk = 64;
+  std::uint32_t subgroup_count = 4;
+};
+constexpr std::array<Tile, 6> named_tiles{
+    {{64, 64, 4}, {128, 64, 8}, {128, 64, 4}, {64, 128, 4}, {32, 64, 2}, {16, 32, 2}}};
+
 std::uint32_t tile_bytes(const Variant& v) {
-  const std::uint32_t tiles = (v.bm + v.bn) * (v.bk / 8 + 1);
+  const std::uint32_t tiles = (v.bm + v.bn) * (v.bk / (v.component == "f32" ? 4 : 8) + 1);
   const std::uint32_t sums = v.subgroup_count * v.bn * (v.bm / v.subgroup_count / 4 + 1);
   return 16 * std::max(tiles, sums);
 }
@@ -55,28 +67,39 @@ std::uint32_t tile_bytes(const Variant& v) {
 /// Rows of weights times splits of k that keep a processor busy: four workgroups of 64 rows.
 constexpr std::uint64_t busy_rows = 256;
 
-/// The tile for a product, or none where the device has no matrices for it. Devices that compile slowly get a small one.
+/// Whether a tile divides evenly among the invocations, and fits the device.
+bool fits(const Variant& v, const Caps& caps) {
+  const std::uint32_t threads = v.subgroup_count * v.subgroup;
+  return v.bm % (v.subgroup_count * v.mm) == 0 && v.bk % v.mk == 0 && v.bn % v.mn == 0 &&
+         std::uint64_t{v.bm} * v.bk / piece_elements % threads == 0 &&
+         tile_bytes(v) <= caps.workgroup_bytes && threads <= caps.workgroup_invocations;
+}
+
+std::optional<Matrices> matrices_for_few(const Caps& caps) {
+  return float_matrices(caps, [](const Matrices& found) {
+    return found.shape.m <= 16 && found.shape.n <= 16 && found.shape.k <= 16;
+  });
+}
+
+/// The tile for a product, or none where the device has no matrices for it. Devices that compile
+/// slowly get a small one.
 std::optional<Variant> variant_of(const Problem& problem, const Caps& caps) {
-  if (!caps.subgroup_matrix || !caps.f16 || !caps.subgroups) return std::nullopt;
-  if (caps.subgroup_min != caps.subgroup_max || caps.subgroup_max == 0) return std::nullopt;
-  const auto offered = [&caps](std::uint32_t side) {
-    const MatrixConfig shape{MatrixType::f16, MatrixType::f32, side, side, side};
-    return std::ranges::contains(caps.matrix_configs, shape);
-  };
-  const std::uint32_t side = offered(16) ? 16 : 8;
-  if (!offered(side)) return std::nullopt;
+  const auto matrices = matrices_for_few(caps);
+  if (!matrices) return std::nullopt;
+  const bool floats = matrices->shape.component == MatrixType::f32;
   const DType type = problem.weights.dtype;
   Variant variant{.qtype = name(type),
                   .aligned = is_quantized(type) && quant::blocks_aligned(problem.weights),
-                  .subgroup = caps.subgroup_max,
-                  .mm = side,
-                  .mn = side,
-                  .mk = side,
+                  .subgroup = matrices->subgroup,
+                  .component = matrices->component(),
+                  .mm = matrices->shape.m,
+                  .mn = matrices->shape.n,
+                  .mk = matrices->shape.k,
                   .m_vec = problem.m() % 4 == 0};
-  variant.bn = u32(round_up<std::uint64_t>(problem.n(), side));
+  variant.bn = u32(round_up<std::uint64_t>(problem.n(), matrices->shape.n));
   if (variant.bn > 16) variant.bn = u32(round_up<std::uint64_t>(variant.bn, 32));
   if (variant.bn > 64) return std::nullopt;
-  variant.bk = 64;
+  variant.bk = floats ? 32 : 64;
   variant.ahead =
       type == DType::f16;  // 47 µs against 50 with 16 columns; decoders need the registers.
   if (variant.bn ==
@@ -90,13 +113,21 @@ std::optional<Variant> variant_of(const Problem& problem, const Caps& caps) {
     variant.subgroup_count = 2;
     variant.ahead = true;
   }
-  if (tile_bytes(variant) > caps.workgroup_bytes ||
-      variant.subgroup_count * variant.subgroup > caps.workgroup_invocations)
-    return std::nullopt;
+  if (const std::uint32_t number = caps.traits.few_tile;
+      number > 0 && number <= named_tiles.size()) {
+    Variant named = variant;
+    named.bm = named_tiles[number - 1].bm;
+    named.bk = named_tiles[number - 1].bk;
+    named.subgroup_count = named_tiles[number - 1].subgroup_count;
+    if (fits(named, caps)) return named;
+  }
+  if (!fits(variant, caps)) return std::nullopt;
   return variant;
 }
 
 }  // namespace
+
+std::uint32_t few_tile_count() { return named_tiles.size(); }
 
 bool can_few(const Problem& problem, const Caps& caps) {
   const View& weights = problem.weights;
@@ -130,7 +161,8 @@ Status add_few(Stages& stages, Problem problem, const Caps& caps) {
   Launch out;
   out.source = "mul_mat/few.wgsl";
   out.label = formatted("mul_mat {} few {}", variant->qtype, variant->bn);
-  out.features = {.f16 = true, .subgroups = true, .subgroup_matrix = true};
+  const auto matrices = matrices_for_few(caps);
+  if (matrices) out.features = features_of(*matrices, caps);
   out.constants = constants_of(*variant);
   out.params = block_of(params);
   out.operands = {

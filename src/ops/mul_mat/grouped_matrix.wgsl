@@ -1,14 +1,15 @@
-// What grouped.wgsl does, through subgroup matrices: f16 operands, f32 sums.
+// What grouped.wgsl does, through subgroup matrices: f16 or f32 operands (COMPONENT), f32 sums.
 // Tile: 2 x 2 subgroups of SUBGROUP invocations make WIDTH rows of x (as f16, with a factor per row) x ROWS of weights, in
 // steps of 32 elements: two pieces of 16, in whatever order the blocks keep them. Workgroup memory: both tiles, rows of
-// 32 halves padded by 8, reused for the results on their way to y. A step is read and decoded before the barrier that ends
+// 32 elements padded by 16 bytes, reused for the results on their way to y. A step is read and decoded before the barrier that ends
 // the multiplication of the last one, so that subgroups which are done with that do not wait.
 #include "lib/quant/run.wgsl"
 #include "lib/quant/decode.wgsl" with NAME="w" QTYPE=QTYPE ALIGNED=ALIGNED
 #let THREADS = 4 * SUBGROUP
 #let W_LOADS = (ROWS * 2 + THREADS - 1) / THREADS
 #let X_LOADS = (WIDTH * 4 + THREADS - 1) / THREADS
-#let LD = 5
+#let PER = COMPONENT == "f32" ? 4 : 8
+#let LD = 32 / PER + 1
 #let W_AT = WIDTH * LD
 #let WP = WIDTH / 2
 #let TM = WP / MM
@@ -16,8 +17,8 @@
 #let TN = WR / MN
 #let STRIP_ROW = WR / 4 + 1
 #let STRIP = MM * STRIP_ROW
-#let LEFT = "subgroup_matrix_left<f16, {{MK}}, {{MM}}>"
-#let RIGHT = "subgroup_matrix_right<f16, {{MN}}, {{MK}}>"
+#let LEFT = "subgroup_matrix_left<{{COMPONENT}}, {{MK}}, {{MM}}>"
+#let RIGHT = "subgroup_matrix_right<{{COMPONENT}}, {{MN}}, {{MK}}>"
 #let SUMS = "subgroup_matrix_result<f32, {{MN}}, {{MM}}>"
 
 var<workgroup> memory: array<vec4<u32>, {{max(W_AT + ROWS * LD, 4 * STRIP)}}>;
@@ -40,7 +41,7 @@ fn x_row(pair: u32) -> u32 {
   return token * p.x_slots + (pair - token * p.used) % p.x_slots;
 }
 
-@compute @workgroup_size({{THREADS}})
+@compute @workgroup_size({{THREADS}}){{ASK}}
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32,
         @builtin(subgroup_id) sg: u32, @builtin(subgroup_invocation_id) lane: u32) {
   if (t < 3u) { job[t] = tiles_at(p.tiles_off + (group.y + group.z * p.tiles_y) * 3u + t); }
@@ -80,21 +81,38 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     workgroupBarrier();
 #for l in 0..W_LOADS
 {{W_LOADS * THREADS > ROWS * 2 ? "    if (w_q{{l}} < {{ROWS * 2}}u) {" : "    {"}}
-      let at = {{W_AT}}u + w_q{{l}} / 2u * {{LD}}u + (w_q{{l}} & 1u) * 2u;
+      let at = {{W_AT}}u + w_q{{l}} / 2u * {{LD}}u + (w_q{{l}} & 1u) * {{16 / PER}}u;
+#if PER == 4
+      let a = run_value(piece{{l}}.a);
+      let b = run_value(piece{{l}}.b);
+      memory[at] = bitcast<vec4<u32>>(a[0]);
+      memory[at + 1u] = bitcast<vec4<u32>>(a[1]);
+      memory[at + 2u] = bitcast<vec4<u32>>(b[0]);
+      memory[at + 3u] = bitcast<vec4<u32>>(b[1]);
+#else
       memory[at] = packed(run_value(piece{{l}}.a));
       memory[at + 1u] = packed(run_value(piece{{l}}.b));
+#endif
     }
 #endfor
 #for l in 0..X_LOADS
-{{X_LOADS * THREADS > WIDTH * 4 ? "    if (x_q{{l}} < {{WIDTH * 4}}u) {" : "    {"}} memory[x_q{{l}} / 4u * {{LD}}u + (x_q{{l}} & 3u)] = x{{l}}; }
+{{X_LOADS * THREADS > WIDTH * 4 ? "    if (x_q{{l}} < {{WIDTH * 4}}u) {" : "    {"}}
+#if PER == 4
+      let at = x_q{{l}} / 4u * {{LD}}u + (x_q{{l}} & 3u) * 2u;
+      memory[at] = bitcast<vec4<u32>>(vec4<f32>(unpack2x16float(x{{l}}.x), unpack2x16float(x{{l}}.y)));
+      memory[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(unpack2x16float(x{{l}}.z), unpack2x16float(x{{l}}.w)));
+#else
+      memory[x_q{{l}} / 4u * {{LD}}u + (x_q{{l}} & 3u)] = x{{l}};
+#endif
+    }
 #endfor
     workgroupBarrier();
 #for step in 0..32 / MK
 #for a in 0..TM
-    let a{{step}}_{{a}} = subgroupMatrixLoad<{{LEFT}}, row_major>(&memory, (sub_p * {{WP}}u + {{a * MM}}u) * {{LD}}u + {{step * MK / 8}}u, {{LD}}u);
+    let a{{step}}_{{a}} = subgroupMatrixLoad<{{LEFT}}, row_major>(&memory, (sub_p * {{WP}}u + {{a * MM}}u) * {{LD}}u + {{step * MK / PER}}u, {{LD}}u);
 #endfor
 #for b in 0..TN
-    let b{{step}}_{{b}} = subgroupMatrixLoad<{{RIGHT}}, col_major>(&memory, {{W_AT}}u + (sub_r * {{WR}}u + {{b * MN}}u) * {{LD}}u + {{step * MK / 8}}u, {{LD}}u);
+    let b{{step}}_{{b}} = subgroupMatrixLoad<{{RIGHT}}, col_major>(&memory, {{W_AT}}u + (sub_r * {{WR}}u + {{b * MN}}u) * {{LD}}u + {{step * MK / PER}}u, {{LD}}u);
 #for a in 0..TM
     c{{a}}_{{b}} = subgroupMatrixMultiplyAccumulate(a{{step}}_{{a}}, b{{step}}_{{b}}, c{{a}}_{{b}});
 #endfor

@@ -1,9 +1,11 @@
 // Products whose matrices are named by ids: row by row, or with the rows of each matrix together.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/choose.hpp"
 #include "ops/fields.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -147,28 +149,142 @@ Status for_each_part(const IdProblem& problem, const Caps& caps,
   return for_each_part(back, caps, emit);
 }
 
-bool can_vector(const IdProblem& problem, const Caps& caps) {
-  const View& weights = problem.weights;
-  const bool whole = problem.x.shape[2] % 16 == 0 && problem.x.shape[2] > 0;
-  return whole && problem.ids.count() <= caps.max_workgroups &&
-         (is_quantized(weights.dtype) || quant::rows_in_chunks(weights, 8));
-}
-
-/// Few rows meet few matrices twice. Rows that share a tile gain nothing where its barriers cost more.
+/// Few rows meet few matrices twice. Rows that share a tile gain nothing where its barriers cost
+/// more.
 bool is_few(const IdArgs& args, const Caps& caps) {
   return caps.traits.slow_barriers ||
          args.ids.count() <= std::max<std::uint64_t>(16, args.weights.shape[0] / 2);
+}
+
+IdProblem problem_of(const IdArgs& args) {
+  return {.weights = args.weights,
+          .x = args.x,
+          .ids = args.ids,
+          .y = args.y,
+          .all_experts = args.weights.shape[0]};
+}
+
+// packed: row by row, x rounded to 8 bits
+
+Status can_packed(const IdArgs& args, const Caps& caps) {
+  if (args.ids.count() <= caps.max_workgroups && args.y.bytes().size() <= binding_budget(caps) &&
+      can_pack(args.weights, args.x, caps)) {
+    return {};
+  }
+  return fail(ErrorCode::unsupported,
+              "Weights {} by {} ids cannot be multiplied by x ({}) in 8 bits on this device.",
+              describe(args.weights), args.ids.count(), describe(args.x));
+}
+
+bool worth_packed(const IdArgs& args, const Caps& caps) {
+  const std::uint64_t matrix = args.weights.bytes().size() / args.weights.shape[0];
+  return args.allow_q8 && !args.exact && is_few(args, caps) &&
+         (args.packed.given() || pays_to_pack(matrix, args.ids.count(), caps));
+}
+
+Status make_packed(Stages& stages, const IdArgs& args, IdProblem problem, const Caps& caps) {
+  if (const Status ok = check_packed(args.packed, args.x); !ok) return ok;
+  problem.x = args.packed.given() ? args.packed : add_pack(stages, args.x, caps);
+  return for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
+    stages.add(launch_packed(part, caps));
+    return {};
+  });
+}
+
+// vector: row by row
+
+Status can_vector(const IdArgs& args, const Caps& caps) {
+  const std::uint64_t k = args.x.shape[2];
+  if (k % 16 == 0 && k > 0 && args.ids.count() <= caps.max_workgroups &&
+      (is_quantized(args.weights.dtype) || quant::rows_in_chunks(args.weights, 8))) {
+    return {};
+  }
+  return fail(ErrorCode::unsupported,
+              "Weights {} by {} ids cannot be multiplied row by row: rows must be aligned and "
+              "multiples of 16, and ids fewer than {}.",
+              describe(args.weights), args.ids.count(), caps.max_workgroups);
+}
+
+bool worth_vector(const IdArgs& args, const Caps& caps) {
+  return is_few(args, caps) || (args.exact && is_quantized(args.weights.dtype)) ||
+         args.weights.shape[0] > most_experts;
+}
+
+Status make_vector(Stages& stages, const IdArgs&, IdProblem problem, const Caps& caps) {
+  return for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
+    stages.add(launch_vector(part, caps));
+    return {};
+  });
+}
+
+// grouped: rows of one matrix together; matrix: the same by matrix units
+
+Status can_group(const IdArgs& args, const Caps&) {
+  if (args.weights.shape[0] <= most_experts) return {};
+  return fail(ErrorCode::unsupported, "Rows can be sorted by {} matrices at most; weights are {}.",
+              most_experts, describe(args.weights));
+}
+
+Status can_matrix(const IdArgs& args, const Caps& caps) {
+  if (matrix_width(problem_of(args), caps) != 0) return can_group(args, caps);
+  return fail(ErrorCode::unsupported,
+              "Weights {} cannot be multiplied by matrix units of this device.",
+              describe(args.weights));
+}
+
+bool worth_matrix(const IdArgs& args, const Caps& caps) {
+  return !args.exact && caps.traits.matrix_units;
+}
+
+Status make_matrix(Stages& stages, const IdArgs&, IdProblem problem, const Caps& caps) {
+  const View halves = stages.scratch(DType::f16, problem.x.extents());
+  View x = problem.x;
+  while (x.rank < 6) x = x.unsqueeze(0);
+  const View scales = add_halved(stages, x, halves, caps);
+  const Assignment assignment = add_assignment(stages, problem, matrix_width(problem, caps), caps);
+  return for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
+    stages.add(launch_grouped_matrix(part, assignment, halves, scales, caps));
+    return {};
+  });
+}
+
+bool always(const IdArgs&, const Caps&) { return true; }
+
+Status make_grouped(Stages& stages, const IdArgs&, IdProblem problem, const Caps& caps) {
+  const Assignment assignment = add_assignment(stages, problem, tile_width, caps);
+  return for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
+    stages.add(launch_grouped(part, assignment, caps));
+    return {};
+  });
+}
+
+/// One kernel of the list for products by ids; as Kernel.
+struct IdKernel {
+  std::string_view name;
+  Status (*can)(const IdArgs&, const Caps&);
+  bool (*worth)(const IdArgs&, const Caps&);
+  Status (*make)(Stages&, const IdArgs&, IdProblem, const Caps&);
+  bool raw = false;
+};
+
+constexpr IdKernel packed_kernel{"packed", can_packed, worth_packed, make_packed, true};
+constexpr IdKernel vector_kernel{"vector", can_vector, worth_vector, make_vector};
+constexpr IdKernel matrix_kernel{"matrix", can_matrix, worth_matrix, make_matrix};
+constexpr IdKernel grouped_kernel{"grouped", can_group, always, make_grouped};
+
+// In order of preference.
+constexpr std::array kernels{&packed_kernel, &vector_kernel, &matrix_kernel, &grouped_kernel};
+
+Result<const IdKernel*> choose(const IdArgs& args, const Caps& caps) {
+  return choose_kernel(kernels, "A product by ids", args.kernel, args, caps);
 }
 
 }  // namespace
 
 bool wants_packed(const IdArgs& args, const Caps& caps) {
   if (args.weights.rank != 3 || args.y.empty() || args.weights.empty()) return false;
-  const std::uint64_t matrix = args.weights.bytes().size() / args.weights.shape[0];
-  const bool open = args.kernel.empty() && args.allow_q8 && !args.exact && is_few(args, caps) &&
-                    (args.packed.given() || pays_to_pack(matrix, args.ids.count(), caps));
-  return (open || args.kernel == "packed") && args.ids.count() <= caps.max_workgroups &&
-         args.y.bytes().size() <= binding_budget(caps) && can_pack(args.weights, args.x, caps);
+  const auto kernel = choose(args, caps);
+  return kernel && *kernel == &packed_kernel;
 }
 
 GroupedParams grouped_params(const IdProblem& problem, const Assignment& assignment,
@@ -227,77 +343,15 @@ Result<Plan> plan(const IdArgs& args, const Caps& caps) {
     }
     return whole;
   }
-  IdProblem problem{.weights = args.weights,
-                    .x = args.x,
-                    .ids = args.ids,
-                    .y = args.y,
-                    .all_experts = args.weights.shape[0]};
+  const auto kernel = choose(args, caps);
+  if (!kernel) return std::unexpected(kernel.error());
+  IdProblem problem = problem_of(args);
   Stages stages{args.weights, args.x, args.ids, args.y, args.packed};
-  if (wants_packed(args, caps)) {
-    if (const Status ok = check_packed(args.packed, args.x); !ok) {
-      return std::unexpected(ok.error());
-    }
-    problem.x = args.packed.given() ? args.packed : add_pack(stages, args.x, caps);
-    const Status ok = for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
-      stages.add(launch_packed(part, caps));
-      return {};
-    });
-    if (!ok) return std::unexpected(ok.error());
-    return std::move(stages).finish();
-  }
-  if (problem.x.dtype != DType::f32 || !quant::rows_in_chunks(problem.x, 4)) {
-    problem.x = stages.scratch(DType::f32, problem.x.extents());
+  if (!(*kernel)->raw && (args.x.dtype != DType::f32 || !quant::rows_in_chunks(args.x, 4))) {
+    problem.x = stages.scratch(DType::f32, args.x.extents());
     stages.add(map::plan({.function = "copy", .inputs = {args.x}, .y = problem.x}, caps));
   }
-  const std::uint64_t rows = problem.ids.count();
-  std::string_view kernel = args.kernel;
-  if (kernel.empty()) {
-    const bool few = is_few(args, caps);
-    const bool matrices =
-        !args.exact && caps.traits.matrix_units && matrix_width(problem, caps) != 0;
-    kernel = matrices ? "matrix" : "grouped";
-    const bool by_row = few || (args.exact && is_quantized(args.weights.dtype));
-    if ((by_row && can_vector(problem, caps)) || problem.all_experts > most_experts) {
-      kernel = "vector";
-    }
-  }
-  Status ok;
-  if (kernel == "vector") {
-    if (!can_vector(problem, caps)) {
-      return fail(ErrorCode::unsupported,
-                  "Weights {} by {} ids cannot be multiplied row by row: rows must be aligned and "
-                  "multiples of 16, and ids fewer than {}.",
-                  describe(args.weights), rows, caps.max_workgroups);
-    }
-    ok = for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
-      stages.add(launch_vector(part, caps));
-      return {};
-    });
-  } else if (kernel == "grouped") {
-    const Assignment assignment = add_assignment(stages, problem, tile_width, caps);
-    ok = for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
-      stages.add(launch_grouped(part, assignment, caps));
-      return {};
-    });
-  } else if (kernel == "matrix") {
-    const std::uint32_t width = matrix_width(problem, caps);
-    if (width == 0) {
-      return fail(ErrorCode::unsupported,
-                  "Weights {} cannot be multiplied by matrix units of this device.",
-                  describe(args.weights));
-    }
-    const View halves = stages.scratch(DType::f16, problem.x.extents());
-    View x = problem.x;
-    while (x.rank < 6) x = x.unsqueeze(0);
-    const View scales = add_halved(stages, x, halves, caps);
-    const Assignment assignment = add_assignment(stages, problem, width, caps);
-    ok = for_each_part(problem, caps, [&](const IdProblem& part) -> Status {
-      stages.add(launch_grouped_matrix(part, assignment, halves, scales, caps));
-      return {};
-    });
-  } else {
-    ok = fail(ErrorCode::not_found, "There is no kernel named `{}` for products by ids.", kernel);
-  }
+  const Status ok = (*kernel)->make(stages, args, problem, caps);
   if (!ok) return std::unexpected(ok.error());
   return std::move(stages).finish();
 }

@@ -49,7 +49,8 @@ Grid grouped_grid(const IdProblem& problem, const GroupedParams& params,
 /// Rows of x per tile that the matrix kernel takes for a problem; 0 where it cannot run it.
 std::uint32_t matrix_width(const IdProblem& problem, const Caps& caps);
 
-/// Products of tiles by matrix units: `halves` is x [T, U or 1, K] as f16, `scales` the factors of its rows.
+/// Products of tiles by matrix units: `halves` is x [T, U or 1, K] as f16, `scales` the factors of
+/// its rows.
 Result<Dispatch> launch_grouped_matrix(const IdProblem& problem, const Assignment& assignment,
                                        const View& halves, const View& scales, const Caps& caps);
 

@@ -40,8 +40,9 @@ Case join_case(DType type, const Shape& rows, std::uint64_t n, std::uint64_t k, 
   return test;
 }
 
-/// A gate and what it lets through are the halves of one tensor of weights. With `packs` the results are also packed; that
-/// those bytes are right is tested where kernels that write both are compared with the one that packs.
+/// A gate and what it lets through are the halves of one tensor of weights. With `packs` the
+/// results are also packed; that those bytes are right is tested where kernels that write both are
+/// compared with the one that packs.
 Case gated_case(DType type, std::uint64_t m, std::uint64_t n, std::uint64_t k, bool packed,
                 bool packs = false) {
   Case test = make_case({.name = formatted("{}gated_{}_n{}{}", packed ? "packed_" : "", name(type),
@@ -109,7 +110,8 @@ Case biased_case(DType type, const Shape& rows, std::uint64_t n, std::uint64_t k
   return test;
 }
 
-/// activation(product + bias), with a bias for each row of weights or for each element of y (in place: it is y).
+/// activation(product + bias), with a bias for each row of weights or for each element of y (in
+/// place: it is y).
 Case end_case(Spec spec, std::string_view activation, bool whole, bool in_place = false) {
   spec.name = formatted("end_{}_{}_n{}", name(spec.type), activation, spec.n);
   if (!spec.kernel.empty()) spec.name += formatted("_{}", spec.kernel);

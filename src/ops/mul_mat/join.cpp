@@ -108,8 +108,8 @@ Status check(const JoinArgs& args) {
   return check_packed(args.packed, args.x);
 }
 
-/// The view from the first to the last of `views`, which differ in where they start, with a dimension of 2 in front of
-/// its own; of rank 6.
+/// The view from the first to the last of `views`, which differ in where they start, with a
+/// dimension of 2 in front of its own; of rank 6.
 Result<View> span_of(std::span<const View> views) {
   const auto by_start = [](const View& view) { return view.offset; };
   View out = std::ranges::max(views, {}, by_start);
@@ -168,7 +168,8 @@ Result<Plan> plan(const JoinArgs& args, const Caps& caps) {
     join.y_start[i] = (args.y[i].offset - y->offset) / 4;
     join.y_column[i] = args.y[i].stride[0];
   }
-  // Sums of all invocations must fit the workgroup's memory, and gated units need two rows of each team.
+  // Sums of all invocations must fit the workgroup's memory, and gated units need two rows of each
+  // team.
   if (join.gated && !caps.subgroups && args.x.shape[0] > 4) {
     return fail(ErrorCode::unsupported, "Gated units of {} columns need subgroups.",
                 args.x.shape[0]);

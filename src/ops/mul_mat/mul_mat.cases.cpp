@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/format.hpp"
+#include "ops/matrices.hpp"
 #include "ops/mul_mat/cases.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 
@@ -291,7 +292,7 @@ void add_id_cases(std::vector<Case>& out) {
     Case test = id_case("matrix_" + std::move(name), type, sizes, 1, {});
     test.matrix_epsilons = test.epsilons * halves;
     test.plan = [](std::span<const View> v, const Caps& caps) {
-      const std::string_view kernel = caps.subgroup_matrix && caps.f16 ? "matrix" : "grouped";
+      const std::string_view kernel = float_matrices(caps) ? "matrix" : "grouped";
       return plan(IdArgs{.weights = v[0], .x = v[1], .ids = v[2], .y = v[3], .kernel = kernel},
                   caps);
     };

@@ -25,7 +25,8 @@ Case exact_case(Spec spec) {
   return test;
 }
 
-/// Rounds blocks of 32 elements as pack.wgsl does, up to values that lie in the middle between two bytes.
+/// Rounds blocks of 32 elements as pack.wgsl does, up to values that lie in the middle between two
+/// bytes.
 void round_blocks(std::span<double> x) {
   for (std::size_t start = 0; start < x.size(); start += 32) {
     const auto block = x.subspan(start, 32);
@@ -35,8 +36,8 @@ void round_blocks(std::span<double> x) {
   }
 }
 
-/// Any x; the reference rounds it too. An element in the middle between two bytes may go the other way: a few steps of
-/// 1 / 127 are allowed.
+/// Any x; the reference rounds it too. An element in the middle between two bytes may go the other
+/// way: a few steps of 1 / 127 are allowed.
 Case rounded_case(Spec spec) {
   spec.kernel = "packed";
   spec.precision = 512;
@@ -72,7 +73,8 @@ Case shared_case() {
   return test;
 }
 
-/// A norm packs what a product takes. Elements of x are -1, 0 or 1, so those of a row become -r, 0 or r, which 8 bits hold.
+/// A norm packs what a product takes. Elements of x are -1, 0 or 1, so those of a row become -r, 0
+/// or r, which 8 bits hold.
 Case norm_case(std::uint64_t k) {
   Case test = make_case({.name = formatted("packed_by_norm_{}", k), .m = 9, .n = 3, .k = k});
   test.tensors[1].fill = Fill::integers;

@@ -21,6 +21,10 @@ namespace {
 constexpr std::uint32_t group_elements = 32;  // of x, with a scale
 constexpr std::uint32_t unit_elements = 64;
 
+struct PackVariant {
+  bool whole = false;  // blocks for an invocation
+};
+
 struct PackParams {
   std::array<std::uint32_t, 5> shape{};
   std::array<std::uint32_t, 5> x{};
@@ -32,8 +36,33 @@ struct PackParams {
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
-/// Measured on an H200: as many invocations for a row as it has units, 128 at most, and few rows at a time, more of
-/// long ones.
+/// Whether a subgroup works for itself (lone.wgsl): on software adapters, whose subgroups have four
+/// or eight invocations.
+bool works_alone(DType type, const Caps& caps) {
+  const bool with_table = type == DType::iq4_nl || type == DType::iq4_xs || type == DType::mxfp4 ||
+                          type == DType::nvfp4;  // in workgroup memory
+  return caps.traits.slow_barriers && caps.subgroups && caps.subgroup_min == caps.subgroup_max &&
+         (caps.subgroup_min == 4 || caps.subgroup_min == 8) && !with_table;
+}
+
+bool is_plain(DType type) {
+  return type == DType::q4_0 || type == DType::q4_1 || type == DType::q5_0 || type == DType::q5_1 ||
+         type == DType::q8_0;
+}
+
+VectorVariant choose_lone(DType type, const Caps& caps) {
+  const auto named = named_teams(caps);
+  return {.qtype = type,
+          .threads = named ? named->threads : 32,
+          .team = caps.subgroup_min,
+          .rows = named ? named->rows : 4,
+          .subgroup = caps.subgroup_min,
+          .lone = true,
+          .quarters = is_plain(type)};
+}
+
+/// Measured on an H200: as many invocations for a row as it has units, 128 at most, and few rows at
+/// a time, more of long ones.
 VectorVariant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& caps) {
   VectorVariant variant{.qtype = type, .threads = 64, .rows = 2};
   variant.cols = std::bit_ceil(u32(n));
@@ -46,6 +75,11 @@ VectorVariant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& c
     variant.threads = units <= 32 ? 64 : 128;
     if (units > 128) variant.rows = 4;
   }
+  if (const auto named = named_teams(caps)) {
+    variant.threads = named->threads;
+    variant.team = named->team;
+    variant.rows = named->rows;
+  }
   if (caps.subgroups && caps.subgroup_min >= 2) {
     variant.subgroup = std::min(std::bit_floor(caps.subgroup_min), variant.team);
   }
@@ -57,8 +91,14 @@ VectorVariant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& c
   return variant;
 }
 
-/// Lets a workgroup make whole blocks of a gated unit's results, which it can pack then: by 16 teams of 4 rows.
+/// Lets a workgroup make whole blocks of a gated unit's results, which it can pack then: by 16
+/// teams of 4 rows.
 Status choose_blocks(VectorVariant& variant, const Caps& caps) {
+  if (variant.lone) {
+    variant.rows = 2 * group_elements;
+    variant.packs = true;
+    return {};
+  }
   constexpr std::uint32_t teams = 2 * group_elements / 4;
   variant.rows = 4;
   variant.team = std::min(variant.team, 64U);
@@ -86,18 +126,20 @@ Launch launch_with(const VectorVariant& variant, VectorParams params, const View
   params.blocks = u32(k / group_elements);
   params.units = u32(k / unit_elements);
   Launch out;
-  out.source = "mul_mat/packed.wgsl";
-  out.label = formatted("mul_mat {} packed {}", name(weights.dtype), variant.cols);
+  out.source = variant.lone ? "mul_mat/lone.wgsl" : "mul_mat/packed.wgsl";
+  out.label = variant.lone ? formatted("mul_mat {} lone", name(weights.dtype))
+                           : formatted("mul_mat {} packed {}", name(weights.dtype), variant.cols);
   out.constants = constants_of(variant);
   out.params = block_of(params);
   out.operands = {{.name = "w", .view = weights},
-                  {.name = "x", .view = x, .unit = 4},
+                  {.name = "x", .view = x, .unit = variant.quarters ? 1U : 4U},
                   {.name = "y", .view = y, .access = Access::write}};
   out.features.subgroups = variant.subgroup > 1;
   return out;
 }
 
-/// Bytes that rows of units must be aligned to; 0 for types that have no units (lib/quant/unit.wgsl).
+/// Bytes that rows of units must be aligned to; 0 for types that have no units
+/// (lib/quant/unit.wgsl).
 std::uint64_t unit_alignment(DType type) {
   switch (type) {
     case DType::q4_0:
@@ -147,11 +189,14 @@ Result<Dispatch> launch_pack(const View& x, const View& packed, const Caps& caps
   }
   params.rows = u32(rows);
   params.blocks = u32(x.shape[5] / group_elements);
-  params.groups = u32(ceil_div<std::uint64_t>(x.shape[5], 4ULL * workgroup_width(caps)));
+  const PackVariant variant{.whole = caps.traits.slow_barriers};
+  const std::uint64_t elements = variant.whole ? group_elements : 4;  // of an invocation
+  params.groups = u32(ceil_div<std::uint64_t>(x.shape[5], elements * workgroup_width(caps)));
   params.row_words = u32(packed_words(x.shape[5]));
   Launch out;
   out.source = "mul_mat/pack.wgsl";
   out.label = "mul_mat pack";
+  out.constants = constants_of(variant);
   out.params = block_of(params);
   out.operands = {{.name = "x", .view = x, .unit = 4},
                   {.name = "packed", .view = packed, .access = Access::write}};
@@ -175,6 +220,13 @@ void add_pack_to(Stages& stages, const View& x, const View& packed, const Caps& 
 /// Packing costs a launch: products of fewer bytes of weights are faster without.
 bool pays_to_pack(std::uint64_t weight_bytes, std::uint64_t columns, const Caps& caps) {
   return weight_bytes * columns >= caps.traits.launch_bytes;
+}
+
+PackedColumns packed_columns(DType weights, const Caps& caps) {
+  // One column after the other takes longer than all at once, but compiling other kernels takes
+  // seconds.
+  if (works_alone(weights, caps)) return {.at_once = 64, .most = 64};
+  return {.at_once = vector_columns, .most = 2 * vector_columns};
 }
 
 View packed_view(const View& x) {
@@ -231,7 +283,9 @@ Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const J
   const View& x = problem.x;
   const View& y = problem.y;
   const bool joined = join.parts > 0;
-  VectorVariant variant = choose(weights.dtype, problem.n(), weights.shape[5], caps);
+  VectorVariant variant = works_alone(weights.dtype, caps)
+                              ? choose_lone(weights.dtype, caps)
+                              : choose(weights.dtype, problem.n(), weights.shape[5], caps);
   variant.joined = join.parts;
   variant.gated = join.gated;
   variant.bias = problem.bias.given();
@@ -256,7 +310,7 @@ Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const J
     out.operands.push_back({.name = "packed", .view = join.packed, .access = Access::write});
   }
   out.grid = grid_1d(groups, caps);
-  out.grid.z = joined ? 1 : u32(problem.batches());
+  out.grid.z = u32((joined ? 1 : problem.batches()) * (variant.lone ? problem.n() : 1));
   return make_dispatch(std::move(out), caps);
 }
 

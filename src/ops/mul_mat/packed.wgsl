@@ -18,23 +18,7 @@ var<workgroup> results: array<f32, {{RESULTS * COLS}}>;
 #include "mul_mat/pack_block.wgsl"
 #endif
 
-// 32 elements of x are scale · byte.
-struct Group {
-  lo: vec4<u32>,
-  hi: vec4<u32>,
-  scale: f32,
-}
-
-fn group_at(x: u32, g: u32) -> Group {
-  return Group(x_words4(x + g * 4u), x_words4(x + (p.blocks + g) * 4u), bitcast<f32>(x_word(x + p.blocks * 8u + g)));
-}
-
-fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
-  return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) + dot4I8Packed(a.w, b.w);
-}
-#if LOWS
-fn sum16(a: vec4<u32>) -> i32 { return dot16(a, vec4<u32>(0x01010101u)); }
-#endif
+#include "mul_mat/group.wgsl"
 
 #if FUNCTION != "none"
 #let DOMAIN = "f32"
@@ -45,6 +29,7 @@ fn sum16(a: vec4<u32>) -> i32 { return dot16(a, vec4<u32>(0x01010101u)); }
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
 #include "mul_mat/place.wgsl"
+#include "mul_mat/team.wgsl"
 #if TABLE
   unit_prepare(lane);
   workgroupBarrier();

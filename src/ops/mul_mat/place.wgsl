@@ -1,8 +1,7 @@
 // Where a workgroup of the kernels for few columns works; expanded inside of main. With IDS group.z numbers a row of x,
 // whose matrix the ids name, else a batch. JOINED matrices of one x share a launch, one after the other; with GATED
 // rows of two of them take turns. Defines first_row, m (rows in all), w_start (bytes), x_start, y_start
-// and y_column, with BIAS also bias_start, with IDS `known`; then for the invocation's team the rows w{{r}} (bytes), the
-// columns x{{c}} and the sums of both, which finish.wgsl adds up.
+// and y_column, with BIAS also bias_start, with IDS `known`. With LONE group.z also numbers a column.
   let number = group_index(group, groups);
 #if JOINED > 0 && !GATED
   let matrix = u32(number >= p.part_group_1) + u32(number >= p.part_group_2);
@@ -40,9 +39,10 @@
 #endif
   let x_start = p.x_off;
 #else
-  let q3 = group.z / p.batch_3;
+  let batch = group.z{{LONE ? " / p.n" : ""}};
+  let q3 = batch / p.batch_3;
   let q2 = q3 / p.batch_2;
-  let b3 = group.z - q3 * p.batch_3;
+  let b3 = batch - q3 * p.batch_3;
   let b2 = q3 - q2 * p.batch_2;
   let b0 = q2 / p.batch_1;
   let b1 = q2 - b0 * p.batch_1;
@@ -53,18 +53,3 @@
   let bias_start = p.bias_off + b0 * p.bias_0 + b1 * p.bias_1 + b2 * p.bias_2 + b3 * p.bias_3;
 #endif
 #endif
-  let team = lane / {{TEAM}}u;
-  let row = first_row + team * {{ROWS}}u;
-#for r in 0..ROWS
-#if !GATED
-  let w{{r}} = w_start + min(row + {{r}}u, m - 1u) * p.w_row;
-#else
-  let w{{r}} = w_start + min(row + {{r}}u, m - 1u) / 2u * p.w_row + p.part_w_{{r % 2}};
-#endif
-#endfor
-#for c in 0..COLS
-  let x{{c}} = x_start + min({{c}}u, p.n - 1u) * p.x_column;
-#for r in 0..ROWS
-  var sum{{r}}_{{c}} = 0.0;
-#endfor
-#endfor

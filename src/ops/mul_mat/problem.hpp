@@ -13,8 +13,9 @@
 
 namespace weft::ops::mul_mat {
 
-/// A product with quantized weights in the form that kernels take: every view has rank 6, four batch dimensions in front
-/// of weights [M, K], x [N, K] (f32, rows contiguous and aligned) and y [N, M].
+/// A product with quantized weights in the form that kernels take: every view has rank 6, four
+/// batch dimensions in front of weights [M, K], x [N, K] (f32, rows contiguous and aligned) and y
+/// [N, M].
 struct Problem {
   View weights;
   View x;
@@ -35,7 +36,8 @@ struct Problem {
 /// The parts of x, weights and y for elements [first, first + count) of dimension `dim` of y.
 Problem sliced(const Problem& problem, std::uint32_t dim, std::uint64_t first, std::uint64_t count);
 
-/// Calls `emit` for parts of a problem for which `fits` holds, cut along batches, rows of weights and columns.
+/// Calls `emit` for parts of a problem for which `fits` holds, cut along batches, rows of weights
+/// and columns.
 Status for_each_part(const Problem& problem, const std::function<bool(const Problem&)>& fits,
                      const std::function<Status(const Problem&)>& emit);
 
@@ -62,19 +64,20 @@ struct Join {
 /// Most columns that the vector kernel makes in one launch.
 inline constexpr std::uint64_t vector_columns = 8;
 
-/// Rows per team of exact products. Where rows are forced, teams are as long for one column as for eight, and with that sums are
-/// added in the same order.
+/// Rows per team of exact products. Where rows are forced, teams are as long for one column as for
+/// eight, and with that sums are added in the same order.
 inline constexpr std::uint32_t exact_rows = 4;
 
-/// The launch of the vector kernel for a problem of at most `vector_columns` columns; `rows` forces the rows per
-/// team, 0 leaves it open.
+/// The launch of the vector kernel for a problem of at most `vector_columns` columns; `rows` forces
+/// the rows per team, 0 leaves it open.
 Result<Dispatch> launch_vector(const Problem& problem, std::uint32_t rows, const Caps& caps,
                                const Join& join = {});
 
 /// True for weights that can be multiplied with packed x, which fits the device's bindings.
 bool can_pack(const View& weights, const View& x, const Caps& caps);
 
-/// Whether rounding x to 8 bits makes a product with so many bytes of weights faster, the launch that does it included.
+/// Whether rounding x to 8 bits makes a product with so many bytes of weights faster, the launch
+/// that does it included.
 bool pays_to_pack(std::uint64_t weight_bytes, std::uint64_t columns, const Caps& caps);
 
 /// Checks that packed x, where it is given, has the form of packed_view(x).
@@ -83,20 +86,31 @@ Status check_packed(const View& packed, const View& x);
 /// Adds what makes packed x, in scratch.
 View add_pack(Stages& stages, const View& x, const Caps& caps);
 
-/// The launch of the kernel for packed x and at most `vector_columns` columns; problem.x is packed.
+/// Most columns that the kernels for packed x make in one launch, and those up to which they are
+/// faster than decoding the weights.
+struct PackedColumns {
+  std::uint64_t at_once = 0;
+  std::uint64_t most = 0;
+};
+PackedColumns packed_columns(DType weights, const Caps& caps);
+
+/// The launch of the kernel for packed x and at most `packed_columns` columns; problem.x is packed.
 Result<Dispatch> launch_packed(const Problem& problem, const Caps& caps, const Join& join = {});
 
-/// Adds what rounds rows to dense `halves` of f16, for matrix units, and returns the factors that they were divided by: halves ·
-/// factors = rows, one for each; rows [.., K] have rank 6 and are contiguous.
+/// Adds what rounds rows to dense `halves` of f16, for matrix units, and returns the factors that
+/// they were divided by: halves · factors = rows, one for each; rows [.., K] have rank 6 and are
+/// contiguous.
 View add_halved(Stages& stages, const View& rows, const View& halves, const Caps& caps);
 
-/// Whether the kernel for a few dozen columns, which decodes weights on their way to matrix units, can make a product.
+/// Whether the kernel for a few dozen columns, which decodes weights on their way to matrix units,
+/// can make a product.
 bool can_few(const Problem& problem, const Caps& caps);
 
 /// Adds the launches of that kernel.
 Status add_few(Stages& stages, Problem problem, const Caps& caps);
 
-/// One row of x at a time with the matrix that the ids name; weights [E, M, K], x [T, U or 1, K], y [T, U, M].
+/// One row of x at a time with the matrix that the ids name; weights [E, M, K], x [T, U or 1, K], y
+/// [T, U, M].
 struct IdProblem {
   View weights;
   View x;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "ops/fields.hpp"
@@ -24,12 +25,23 @@ struct VectorVariant {
   std::uint32_t subgroup = 1;  // invocations that add up by shuffles
   std::uint32_t joined = 0;    // products in a launch
   bool gated = false;          // rows of two take turns
-  bool packs = false;          // the results also go to `packed`: packed.wgsl alone
+  bool packs = false;          // the results also go to `packed`: packed.wgsl and lone.wgsl
+  bool lone = false;           // teams are subgroups, which need neither barriers nor memory,
+  bool quarters = false;       // and whose lanes have one word of every four: lone.wgsl
   bool bias = false;
   std::string_view function = "none";  // applied at the end
 
   [[nodiscard]] std::uint32_t rows_per_group() const { return threads / team * rows; }
 };
+
+/// How workgroups for few columns are divided, for Traits::quantized_tile to choose among.
+struct VectorTeams {
+  std::uint32_t threads = 64;
+  std::uint32_t team = 32;
+  std::uint32_t rows = 2;
+};
+/// The one that the traits name, if they name one that the device can run.
+std::optional<VectorTeams> named_teams(const Caps& caps);
 
 /// Parameters of those kernels.
 struct VectorParams {
@@ -71,8 +83,9 @@ struct VectorParams {
 VectorParams vector_params(const Problem& problem);
 VectorParams vector_params(const IdProblem& problem);
 
-/// Adds the parameters of joined products to those of a launch whose workgroups make so many rows each; returns how many
-/// workgroups it takes. A problem that is not joined has only those of its rows.
+/// Adds the parameters of joined products to those of a launch whose workgroups make so many rows
+/// each; returns how many workgroups it takes. A problem that is not joined has only those of its
+/// rows.
 std::uint64_t add_join(VectorParams& params, const Join& join, std::uint64_t m,
                        std::uint32_t rows_per_group);
 

@@ -24,6 +24,7 @@ var<workgroup> shared_id: i32;
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
 #include "mul_mat/place.wgsl"
+#include "mul_mat/team.wgsl"
   for (var i = lane % {{TEAM}}u; i < p.pieces; i += {{TEAM}}u) {
     let block = i / w_pieces;
     let piece = i - block * w_pieces;

@@ -9,7 +9,8 @@
 
 namespace weft::ops::norm {
 
-/// [batch, channels, …] as [batch, groups, channels of a group and all that follows], where the strides allow it.
+/// [batch, channels, …] as [batch, groups, channels of a group and all that follows], where the
+/// strides allow it.
 std::optional<View> as_groups(const View& view, std::uint64_t groups);
 
 /// The row operand of weight or bias; `rows` is x as a row kernel sees it.

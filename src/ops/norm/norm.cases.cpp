@@ -11,7 +11,8 @@ namespace {
 
 using Shape = std::vector<std::uint64_t>;
 
-/// The tensors of a case, in the order x, residual, weight, bias, sum, y; those without the flag are left out.
+/// The tensors of a case, in the order x, residual, weight, bias, sum, y; those without the flag
+/// are left out.
 struct Setup {
   Kind kind = Kind::layer;
   TensorSpec x;
@@ -181,7 +182,8 @@ void add_shape_cases(std::vector<Case>& out) {
       };
       add("shape_5_12", plain(kind, type, {5, 12}));
       add("residual_2_3_640", with_residual(kind, type, {2, 3, 640}));
-      // What depends on shape and type alone is the same kernel text in all kinds: f32 or layers are enough.
+      // What depends on shape and type alone is the same kernel text in all kinds: f32 or layers
+      // are enough.
       if (kind != Kind::layer && type != DType::f32) continue;
       for (const Shape& shape : {Shape{1}, Shape{0}, Shape{3, 0}, Shape{0, 5}, Shape{33, 64},
                                  Shape{3, 333}, Shape{3, 1000}, Shape{2, 4096}}) {
@@ -319,8 +321,8 @@ void add_layout_cases(std::vector<Case>& out, Random& random) {
 }
 
 void add_large_cases(std::vector<Case>& out) {
-  // Past 65,535 workgroups (rows of 5 take 8 invocations each), and past the 1 MiB bindings of the masked run by many
-  // rows, by one row, by columns and by groups.
+  // Past 65,535 workgroups (rows of 5 take 8 invocations each), and past the 1 MiB bindings of the
+  // masked run by many rows, by one row, by columns and by groups.
   out.push_back(
       make_case("rms_many_workgroups", plain(Kind::rms, DType::f32, {65536 * 32 + 1, 5})));
   out.push_back(

@@ -11,6 +11,7 @@
 #include "ops/map/map.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 #include "ops/norm/groups.hpp"
+#include "ops/norm/lone.hpp"
 #include "ops/overlap.hpp"
 #include "ops/row_kernel.hpp"
 #include "ops/stages.hpp"
@@ -100,7 +101,8 @@ Status check_packed(const Args& args) {
   return {};
 }
 
-/// Groups whose channels do not lie behind one another (channels innermost, say) go through dense copies.
+/// Groups whose channels do not lie behind one another (channels innermost, say) go through dense
+/// copies.
 Result<Plan> plan_by_copies(const Args& args, const Caps& caps) {
   Stages stages({args.x, args.y, args.weight, args.bias, args.residual, args.sum});
   Args dense = args;
@@ -141,6 +143,7 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
   if (const Status ok = check(args); !ok) return wrap(ok.error(), doing);
   if (const Status ok = check_packed(args); !ok) return wrap(ok.error(), doing);
   if (args.x.empty()) return Plan{};
+  if (works_alone(args, caps)) return plan_lone(args, caps);
 
   const bool grouped = args.kind == Kind::group;
   RowKernel kernel;

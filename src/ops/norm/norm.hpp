@@ -13,7 +13,8 @@ enum class Kind : std::uint8_t {
   layer,  ///< (x - mean) / sqrt(variance + eps) along the last dimension.
   rms,    ///< x / sqrt(mean of squares + eps) along the last dimension.
   l2,     ///< x / max(sqrt(sum of squares), eps) along the last dimension.
-  group,  ///< As layer, over each group of neighbouring channels of [batch, channels, …] and all that follows.
+  group,  ///< As layer, over each group of neighbouring channels of [batch, channels, …] and all
+          ///< that follows.
 };
 
 /// "layer", "rms", …
@@ -27,8 +28,9 @@ constexpr std::string_view name(Kind kind) {
   return "?";
 }
 
-/// y = normalised(x + residual) * weight + bias. Computed in f32; the mean is taken out before squares are summed, so
-/// that a large mean costs no precision. Another axis is reached by transposing the views.
+/// y = normalised(x + residual) * weight + bias. Computed in f32; the mean is taken out before
+/// squares are summed, so that a large mean costs no precision. Another axis is reached by
+/// transposing the views.
 struct Args {
   Kind kind = Kind::layer;
   View x;         ///< f32, f16 or bf16, any strides. Not looked at where there is a chain.
@@ -36,10 +38,10 @@ struct Args {
   View weight;    ///< Optional. Broadcasts to the shape of x; for groups: [channels].
   View bias;      ///< Optional, as weight.
   View residual;  ///< Optional, the shape of x: added to x before everything else.
-  View
-      sum;  ///< Optional output, the shape of x: x + residual. May be the same view as an input, not as y.
-  View
-      packed{};  ///< Optional output: y as mul_mat::packed_view(y) says. For dense f32 y whose rows a workgroup holds.
+  View sum;  ///< Optional output, the shape of x: x + residual. May be the same view as an input,
+             ///< not as y.
+  View packed{};  ///< Optional output: y as mul_mat::packed_view(y) says. For dense f32 y whose
+                  ///< rows a workgroup holds.
   float eps = 1e-5F;
   std::uint64_t groups = 1;  ///< Number of groups; divides the channels.
   /// Optional, not with groups or a residual: what x is computed by, without being stored.

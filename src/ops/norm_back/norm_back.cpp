@@ -114,7 +114,8 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
     if (args.dbias.given()) {
       stages.add(reduce::plan({.x = args.dy, .axes = axes, .y = args.dbias}, caps));
     }
-    // Groups whose channels do not lie behind one another (channels innermost, say) go through dense copies.
+    // Groups whose channels do not lie behind one another (channels innermost, say) go through
+    // dense copies.
     if (args.kind == Kind::group) {
       for (View* view : {&args.x, &args.dy}) {
         if (norm::as_groups(*view, args.groups)) continue;

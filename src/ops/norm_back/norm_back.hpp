@@ -7,9 +7,9 @@
 
 namespace weft::ops::norm_back {
 
-/// The gradients of norm::plan: y = normalised(x) * weight + bias, for every kind of norm. What normalises a row is
-/// computed again from x, so that nothing needs to be kept from the forward pass. Sums over rows do not depend on the
-/// run.
+/// The gradients of norm::plan: y = normalised(x) * weight + bias, for every kind of norm. What
+/// normalises a row is computed again from x, so that nothing needs to be kept from the forward
+/// pass. Sums over rows do not depend on the run.
 struct Args {
   norm::Kind kind = norm::Kind::layer;
   View x;          ///< The input of the norm (with the residual added, where there was one).

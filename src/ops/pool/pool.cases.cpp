@@ -35,7 +35,8 @@ std::size_t place(const Shape& shape, const Shape& at) {
   return n;
 }
 
-/// Calls visit(number of the window, numbers of its elements in the image, in order) for each window.
+/// Calls visit(number of the window, numbers of its elements in the image, in order) for each
+/// window.
 template <class Visit>
 void for_each_window(const Setup& setup, Visit&& visit) {
   std::size_t y = 0;

@@ -37,7 +37,8 @@ struct Params {
   std::array<std::int32_t, 3> reach{};  // windows in front of the last one that hold an element
 };
 
-/// A pool in normal form: the image and its windows, whose columns are [N, o…, C] with kernel dimensions that repeat.
+/// A pool in normal form: the image and its windows, whose columns are [N, o…, C] with kernel
+/// dimensions that repeat.
 struct Job {
   unfold::Windows windows;
   View x{};  // what went in, for the gradient of `max`: [N, C, D, H, W]
@@ -67,8 +68,8 @@ Status push(Plan& plan, std::string_view source, const Variant& variant, const P
   return plan.add(make_dispatch(std::move(launch), caps));
 }
 
-/// Finding a place takes longer than an element itself, so an invocation takes several rows; small tensors need all
-/// invocations to fill a device.
+/// Finding a place takes longer than an element itself, so an invocation takes several rows; small
+/// tensors need all invocations to fill a device.
 std::uint32_t rows_of(const View& y, const Caps& caps) {
   if (caps.traits.items > 1) return y.shape[3] < 4 ? 1 : 4;
   return y.shape[3] >= 16 && y.count() >= (1ULL << 20) ? 8 : 1;
@@ -80,7 +81,8 @@ std::uint32_t total_of(const View& y, const Variant& variant) {
                 ceil_div<std::uint64_t>(y.shape[3], variant.items) * y.shape[4] / variant.chunk);
 }
 
-/// The gradient of the largest: which element that was, for each window, then what each element gets.
+/// The gradient of the largest: which element that was, for each window, then what each element
+/// gets.
 Status launch_gradient(Plan& plan, const Job& job, const View& out, Variant variant, Params params,
                        Access access, const Caps& caps) {
   const View& y = job.windows.image;
@@ -144,7 +146,8 @@ Status launch_job(Plan& plan, const Job& job, const Caps& caps) {
   return push(plan, "pool/windows.wgsl", variant, params, {{"x", image}, {"y", y, access}}, caps);
 }
 
-/// Cuts between images and channels, and a forward pool also between windows, until everything fits a binding.
+/// Cuts between images and channels, and a forward pool also between windows, until everything fits
+/// a binding.
 Status split(Plan& plan, const Job& job, const Caps& caps) {
   const std::uint64_t budget = binding_budget(caps);
   const View& image = job.windows.image;

@@ -14,8 +14,9 @@ using unfold::Axis;
 /// What a pool takes of each window.
 enum class Function : std::uint8_t { max, mean };
 
-/// y[n, c, o…] = the largest or the mean of x[n, c, o * stride - pad + k * dilation…] over a window of `kernel` elements.
-/// Elements outside of x have no part in it; a window without any gives the lowest f32, or a mean of 0.
+/// y[n, c, o…] = the largest or the mean of x[n, c, o * stride - pad + k * dilation…] over a window
+/// of `kernel` elements. Elements outside of x have no part in it; a window without any gives the
+/// lowest f32, or a mean of 0.
 struct Args {
   Function function = Function::max;
   View x;                             ///< [N, C, 1 to 3 spatial dimensions] of f32, f16 or bf16.
@@ -24,12 +25,13 @@ struct Args {
   std::vector<Axis> axes;             ///< One per spatial dimension.
   bool count_outside =
       false;  ///< The mean divides by the elements of the window, not by those inside.
-  /// The largest of a window with a NaN is NaN, and of one with nothing above it -infinity. Without it NaN is passed over,
-  /// and nothing is lower than the lowest f32.
+  /// The largest of a window with a NaN is NaN, and of one with nothing above it -infinity. Without
+  /// it NaN is passed over, and nothing is lower than the lowest f32.
   bool propagates_nan = false;
 };
 
-/// The gradient of Args with respect to x. With `max` each dy goes to the first largest element of its window.
+/// The gradient of Args with respect to x. With `max` each dy goes to the first largest element of
+/// its window.
 struct BackwardArgs {
   Function function = Function::max;
   View dy;                            ///< [N, C, o…] of f32, f16 or bf16.

@@ -11,8 +11,8 @@
 
 namespace weft::ops::quant {
 
-/// Rows that move between a plain tensor `flat` and a quantized one, `table`. All views have the rank of `flat`:
-/// `flat` is […, R, C], `table` […, R or N, C], `index` (where given) […, R, 1].
+/// Rows that move between a plain tensor `flat` and a quantized one, `table`. All views have the
+/// rank of `flat`: `flat` is […, R, C], `table` […, R or N, C], `index` (where given) […, R, 1].
 struct Job {
   View flat;
   View table;
@@ -27,7 +27,8 @@ struct Job {
 Result<Job> make_job(const View& flat, const View& table, const View& indices,
                      std::string_view flat_name);
 
-/// Calls `emit` for parts of a job that fit the device's bindings and have few enough dimensions for a launch.
+/// Calls `emit` for parts of a job that fit the device's bindings and have few enough dimensions
+/// for a launch.
 Status for_each_job(const Job& job, const Caps& caps,
                     const std::function<Status(const Job&)>& emit);
 
@@ -59,7 +60,8 @@ struct JobParams {
 /// The parameters of a job whose rows fall into parts of `elements` elements.
 JobParams params_of(const Job& job, std::uint32_t elements);
 
-/// True where every row of a plain view starts at a multiple of `elements` elements and 16 bytes and is contiguous.
+/// True where every row of a plain view starts at a multiple of `elements` elements and 16 bytes
+/// and is contiguous.
 bool rows_in_chunks(const View& view, std::uint32_t elements);
 
 /// True where every block of a quantized view starts at a multiple of 4 bytes.

@@ -69,8 +69,8 @@ Case copy_case(DType type) {
   return test;
 }
 
-/// How far a value of [-1, 1] may lie from what a block keeps of it: half a step or, at the end of the range, a whole
-/// one, and what the scales lose.
+/// How far a value of [-1, 1] may lie from what a block keeps of it: half a step or, at the end of
+/// the range, a whole one, and what the scales lose.
 double coarseness(DType type) {
   switch (type) {
     case DType::q1_0: return 0.7;

@@ -25,7 +25,8 @@ Numbers numbers_of(const Distribution& distribution, DType dtype);
 /// The bits of element `index` (Args::first included): one word, or both for randint.
 Pair block_of(Pair key, std::uint64_t index, std::uint32_t domain, Function function);
 
-/// What kernels compute, step by step and bit by bit, on the host: floats before they are rounded to a 16-bit type.
+/// What kernels compute, step by step and bit by bit, on the host: floats before they are rounded
+/// to a 16-bit type.
 float draw_float(Function function, const Numbers& numbers, std::uint32_t word);
 std::uint32_t draw_word(Function function, const Numbers& numbers, Pair block);
 

@@ -99,7 +99,8 @@ std::vector<Case> cases(std::uint64_t seed) {
   out.push_back(make_case("past_one_binding_strided",
                           {.distribution = {.function = Function::uniform}},
                           {.shape = {5, 300, 401}, .order = {1, 0, 2}, .pad = 3}));
-  // A grid of one dimension holds so few workgroups here that it is folded, as others are past 65,535.
+  // A grid of one dimension holds so few workgroups here that it is folded, as others are past
+  // 65,535.
   Case folded = make_case("folded_grid", {.distribution = {.function = Function::uniform}},
                           {.shape = {41, 1001}});
   folded.plan = [given = folded.plan](std::span<const View> v, const Caps& caps) {

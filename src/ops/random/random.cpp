@@ -151,7 +151,7 @@ Result<Dispatch> launch_piece(const Args& args, std::span<const View> piece, con
                       .access = shares_words ? Access::atomic : Access::write,
                       .unit = unit}};
   if (variant.table) {
-    const int slot = normal ? normal_table_slot : gumbel_table_slot;
+    const Slot slot = normal ? normal_table_slot : gumbel_table_slot;
     launch.operands.push_back(
         {.name = "table", .view = View::dense(DType::u32, {table_words(slot).size()}, slot)});
   }

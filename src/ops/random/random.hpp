@@ -38,13 +38,14 @@ struct Distribution {
   bool operator==(const Distribution&) const = default;
 };
 
-/// Random numbers. Element i of the result, counted row by row, follows from the key, `first + i` and the distribution
-/// alone: the same bits on every device, wherever the tensor lies and however the work is split.
+/// Random numbers. Element i of the result, counted row by row, follows from the key, `first + i`
+/// and the distribution alone: the same bits on every device, wherever the tensor lies and however
+/// the work is split.
 struct Args {
-  View
-      key;  ///< Two neighbouring u32 in device memory, so that a recorded step can be replayed with others.
-  View
-      y;  ///< uniform, normal, truncated_normal: f32, f16 or bf16; gumbel: f32; bits: u32; randint: i32 or u32.
+  View key;  ///< Two neighbouring u32 in device memory, so that a recorded step can be replayed
+             ///< with others.
+  View y;    ///< uniform, normal, truncated_normal: f32, f16 or bf16; gumbel: f32; bits: u32;
+             ///< randint: i32 or u32.
   Distribution distribution;
   std::uint64_t first = 0;  ///< The number of the first element; even.
   std::uint32_t domain =

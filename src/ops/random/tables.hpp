@@ -6,7 +6,8 @@
 
 namespace weft::ops::random {
 
-/// Rows of a table of quantiles (tools/make_random_tables.py); each has the four coefficients of a cubic, as f32.
+/// Rows of a table of quantiles (tools/make_random_tables.py); each has the four coefficients of a
+/// cubic, as f32.
 inline constexpr std::uint32_t quantile_rows = 448;
 
 inline constexpr std::array<std::uint32_t, 4UL * quantile_rows> normal_table{

@@ -9,9 +9,10 @@ namespace weft::ops::random {
 /// Two words: a key, a counter or a block of random bits.
 using Pair = std::array<std::uint32_t, 2>;
 
-/// The block of random bits that belongs to a counter under a key: Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and
-/// Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011), a cipher of additions, rotations and exclusive ors, which
-/// are the same everywhere. random.wgsl has it for devices.
+/// The block of random bits that belongs to a counter under a key: Threefry-2x32 with 20 rounds
+/// (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011), a cipher
+/// of additions, rotations and exclusive ors, which are the same everywhere. random.wgsl has it for
+/// devices.
 constexpr Pair threefry(Pair key, Pair counter) {
   constexpr std::array<std::array<int, 4>, 2> turns{{{13, 15, 26, 6}, {17, 29, 16, 24}}};
   const std::array keys{key[0], key[1], 0x1bd11bdaU ^ key[0] ^ key[1]};
@@ -27,7 +28,8 @@ constexpr Pair threefry(Pair key, Pair counter) {
   return x;
 }
 
-/// Counters of drawn numbers have 0 here; keys that are made from others have counters of their own.
+/// Counters of drawn numbers have 0 here; keys that are made from others have counters of their
+/// own.
 inline constexpr std::uint32_t split_domain = 0x80000000U;
 inline constexpr std::uint32_t fold_domain = 0xc0000000U;
 

@@ -32,7 +32,8 @@ bool has_step(const Setup& setup) {
   return setup.kind == Kind::gated_delta_rule || setup.kind == Kind::selective_scan;
 }
 
-/// Where a case has its tensors: q, k, v, decay, state, y, new_state, then a and b, bonus, step, ids as there are.
+/// Where a case has its tensors: q, k, v, decay, state, y, new_state, then a and b, bonus, step,
+/// ids as there are.
 struct Places {
   std::size_t a = 7, b = 8, bonus = 7, step = 7, ids = 7;
   explicit Places(const Setup& setup) {

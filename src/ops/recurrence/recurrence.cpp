@@ -254,8 +254,8 @@ class Launcher {
     operand(name, view, 1);
   }
 
-  /// Where a device has too few bindings, outputs that lie in one buffer share one: the view of the first is stretched
-  /// to the start of the second, and overlapping operands are merged.
+  /// Where a device has too few bindings, outputs that lie in one buffer share one: the view of the
+  /// first is stretched to the start of the second, and overlapping operands are merged.
   void share_a_binding() {
     Operand& next = launch_.operands.back();
     Operand& y = launch_.operands[launch_.operands.size() - 2];
@@ -279,7 +279,8 @@ class Launcher {
   Launch launch_;
 };
 
-/// The part of a recurrence that `count` sequences (dimension 0) or tokens (dimension 1) from `first` on are.
+/// The part of a recurrence that `count` sequences (dimension 0) or tokens (dimension 1) from
+/// `first` on are.
 Args part(const Args& args, std::uint32_t dim, std::uint64_t first, std::uint64_t count) {
   Args out = args;
   const auto cut = [&](View& view, std::uint64_t whole) {

@@ -7,7 +7,8 @@
 namespace weft::ops::recurrent_steps {
 namespace {
 
-/// Places of the tensors of a case. The gates are any numbers: what goes back is a function of them.
+/// Places of the tensors of a case. The gates are any numbers: what goes back is a function of
+/// them.
 enum Place : std::uint8_t {
   recurrent,
   gates,
@@ -24,7 +25,8 @@ enum Place : std::uint8_t {
 
 std::uint64_t outputs_of(Cell cell) { return cell == Cell::gru ? 4 : gates_of(cell); }
 
-/// What a unit gives back: `d` gets its derivatives, `dh` and `dc` what is left for the step before it.
+/// What a unit gives back: `d` gets its derivatives, `dh` and `dc` what is left for the step before
+/// it.
 void unit_of(Cell cell, const double* gate, double save, double before, double* d,
              std::size_t apart, double& dh, double& dc) {
   switch (cell) {

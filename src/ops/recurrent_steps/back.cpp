@@ -95,7 +95,8 @@ class Steps {
     if (next < layer_.tokens) {
       const View last = layer_.at(args_.dsums, next);
       const View all = to.given() ? joined(last, to) : last;
-      // Of a gru the derivative by the product for the gate n comes last, the one by the gate itself first.
+      // Of a gru the derivative by the product for the gate n comes last, the one by the gate
+      // itself first.
       const std::uint64_t wide = gates_of(args_.cell) * layer_.hidden;
       const View a = last.slice(2, last.shape[2] - wide, wide);
       launch.add("a_first", (a.offset - all.offset) / 4);

@@ -3,7 +3,7 @@
 // products come from q; without OWN and GIVEN there is no next step. LAST has no sums: it leaves the derivative by the state at
 // the start.
 #let A = "d"
-#include "map/helpers.wgsl" with DOMAIN="f32" NEEDS_ERF=0 NEEDS_EXPM1=0 NEEDS_LOG1P=0 NEEDS_SPECIAL=0
+#include "map/helpers.wgsl" with DOMAIN="f32" NEEDS_ERF=0 NEEDS_EXPM1=0 NEEDS_LOG1P=0 NEEDS_POWER=0 NEEDS_REST=0 NEEDS_SPECIAL=0
 #include "recurrent_steps/product.wgsl"
 
 fn unit_of(direction: u32, row: u32, unit: u32, product: f32) {

@@ -8,7 +8,8 @@
 namespace weft::ops::recurrent_steps {
 namespace {
 
-/// Outputs lie in order, so that a step of both directions is a view; words of 16-bit ones belong to one invocation.
+/// Outputs lie in order, so that a step of both directions is a view; words of 16-bit ones belong
+/// to one invocation.
 bool in_order(const View& view) {
   const std::uint64_t even = size_of(view.dtype) == 2 ? 2 : 1;
   bool fine = view.stride[view.rank - 1] == 1 && view.shape[view.rank - 1] % even == 0 &&

@@ -27,7 +27,8 @@ Status check_all(std::string_view what, std::span<const Wanted> all);
 /// The extents of a layer with these states, or of none where they have another rank.
 Layer layer_of(const View& states, bool reverse);
 
-/// Whether the directions of a layer have to take launches of their own, because their steps lie too far apart for one binding.
+/// Whether the directions of a layer have to take launches of their own, because their steps lie
+/// too far apart for one binding.
 bool one_by_one(const Layer& layer, std::span<const View* const> tensors, const Caps& caps);
 
 /// A part of a tensor, if it is given.

@@ -62,7 +62,8 @@ class Builder {
   void operand(Operand operand) { launch_.operands.push_back(operand); }
   /// The lengths, and which tokens a step reads.
   void lengths(const View& view, std::uint64_t step);
-  /// The product of rows `a` [directions, batch, depth] with `w` [directions, rows, depth]; nothing of them is bound yet.
+  /// The product of rows `a` [directions, batch, depth] with `w` [directions, rows, depth]; nothing
+  /// of them is bound yet.
   void product(const View& a, const View& w);
   /// Divides the work and ends the launch.
   Result<Dispatch> finish(std::string_view source);
@@ -78,7 +79,8 @@ class Builder {
 /// Whether launches of steps compute products themselves.
 bool computes_products(Product wanted, const Layer& layer, const View& recurrent, const Caps& caps);
 
-/// The same elements where those of a row lie side by side and the steps of a direction follow each other: a copy if need be.
+/// The same elements where those of a row lie side by side and the steps of a direction follow each
+/// other: a copy if need be.
 View settled(Stages& stages, const View& view, const Caps& caps);
 
 }  // namespace weft::ops::recurrent_steps

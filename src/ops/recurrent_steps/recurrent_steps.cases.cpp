@@ -11,7 +11,8 @@ double squashed(double x) { return 1 / (1 + std::exp(-x)); }
 /// Places of the tensors of a case.
 enum Place : std::uint8_t { sums, recurrent, state, memory, bias, lengths, states, gates, saved };
 
-/// One unit of one sequence in one step: `v` are the products, sums and gates lie `apart` elements from each other.
+/// One unit of one sequence in one step: `v` are the products, sums and gates lie `apart` elements
+/// from each other.
 double unit_of(Cell cell, const double* v, const double* sum, double* gate, double* save,
                std::size_t apart, double before, double old, double bias) {
   switch (cell) {

@@ -25,25 +25,26 @@ enum class Product : std::uint8_t {
   gemm,       ///< A launch of its own in front of each step.
 };
 
-/// All steps of a recurrent layer. Direction 0 reads the tokens from the first to the last (with `reverse` from the last to the
-/// first), direction 1, if there is one, from the last to the first. A sequence that ended keeps its state.
+/// All steps of a recurrent layer. Direction 0 reads the tokens from the first to the last (with
+/// `reverse` from the last to the first), direction 1, if there is one, from the last to the first.
+/// A sequence that ended keeps its state.
 struct Args {
   Cell cell = Cell::lstm;
-  View
-      sums;  ///< [directions, tokens, batch, gates · hidden] of f32: what does not depend on states.
+  View sums;       ///< [directions, tokens, batch, gates · hidden] of f32: what does not depend on
+                   ///< states.
   View recurrent;  ///< [directions, gates · hidden, hidden], f32, f16 or bf16.
-  View
-      state{};  ///< Before the first token: [directions, batch, hidden] of the same type; not given: 0.
-  View
-      memory{};  ///< The cell of an lstm before the first token: [directions, batch, hidden] of f32, or not given.
-  View
-      bias{};  ///< Of a gru, of the product for the gate n: [directions, hidden] of f32, or not given.
+  View state{};    ///< Before the first token: [directions, batch, hidden] of the same type; not
+                   ///< given: 0.
+  View memory{};   ///< The cell of an lstm before the first token: [directions, batch, hidden] of
+                   ///< f32, or not given.
+  View bias{};     ///< Of a gru, of the product for the gate n: [directions, hidden] of f32, or not
+                   ///< given.
   View lengths{};  ///< Tokens of each sequence, i32 [batch], or not given.
   View states;     ///< [directions, tokens, batch, hidden] of the type of `recurrent`, dense.
-  View
-      gates;  ///< [directions, tokens, batch, gates · hidden] of f32, dense; may be the view of `sums`.
-  View
-      saved{};  ///< [directions, tokens, batch, hidden] of f32, dense. lstm: the cells; gru: the product for the gate n.
+  View gates;    ///< [directions, tokens, batch, gates · hidden] of f32, dense; may be the view of
+                 ///< `sums`.
+  View saved{};  ///< [directions, tokens, batch, hidden] of f32, dense. lstm: the cells; gru: the
+                 ///< product for the gate n.
   bool reverse = false;
   Product product = Product::by_device;
 };
@@ -60,10 +61,10 @@ struct BackArgs {
   View lengths{};
   View dstates{};  ///< Like `states`, of f32 or the type of it; not given: 0.
   View dsaved{};   ///< Of an lstm: the derivative by the cells, like `saved`; not given: 0.
-  View
-      dsums;  ///< The derivative by the sums, dense f32 like `gates`. gru: [..., 4 · hidden], by n, r, z and the product for n.
-  View
-      dstart;  ///< By `state` and for an lstm by `memory`: [1 or 2, directions, batch, hidden] of f32.
+  View dsums;   ///< The derivative by the sums, dense f32 like `gates`. gru: [..., 4 · hidden], by
+                ///< n, r, z and the product for n.
+  View dstart;  ///< By `state` and for an lstm by `memory`: [1 or 2, directions, batch, hidden] of
+                ///< f32.
   bool reverse = false;
   Product product = Product::by_device;
 };

@@ -1,7 +1,7 @@
 // One step of a recurrent layer: h · wᵀ for a tile of units and sequences, the gates, the new state. With GIVEN the products
 // come from q, without OWN and GIVEN there is no state before and they are 0.
 #let A = "h"
-#include "map/helpers.wgsl" with DOMAIN="f32" NEEDS_ERF=0 NEEDS_EXPM1=0 NEEDS_LOG1P=0 NEEDS_SPECIAL=0
+#include "map/helpers.wgsl" with DOMAIN="f32" NEEDS_ERF=0 NEEDS_EXPM1=0 NEEDS_LOG1P=0 NEEDS_POWER=0 NEEDS_REST=0 NEEDS_SPECIAL=0
 #include "recurrent_steps/product.wgsl"
 
 fn squashed(x: f32) -> f32 { return sigmoid4(V(x)).x; }

@@ -139,7 +139,7 @@ Partials make_partials(Plan& plan, const Problem& problem, std::uint64_t count, 
   partials.values.slot = plan.add_scratch(bytes);
   partials.indices = view;
   partials.indices.dtype = DType::u32;
-  partials.indices.slot = problem.arg ? plan.add_scratch(bytes) : -1;
+  partials.indices.slot = problem.arg ? plan.add_scratch(bytes) : Slot{};
   return partials;
 }
 
@@ -176,7 +176,8 @@ Status emit(Plan& plan, Problem problem, const Caps& caps) {
     const Widest kept = widest(problem.x(), by_count);
     const Widest reduced = widest(problem.reduced[0], by_count);
     const std::uint64_t pieces = by_count ? 2 : ceil_div(bytes, budget * 3 / 4) + 1;
-    // Partial results that do not fit a binding themselves would have to be split in the same way, without end.
+    // Partial results that do not fit a binding themselves would have to be split in the same way,
+    // without end.
     const std::uint64_t partial_bytes =
         std::min(pieces, problem.reduced[0].shape[reduced.dim]) * problem.x().count() * 4;
     if (kept.spread > 0 && (kept.spread >= reduced.spread || partial_bytes > budget))

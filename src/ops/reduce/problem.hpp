@@ -18,8 +18,8 @@ struct ChainInput {
   View reduced;
 };
 
-/// One reduction in normal form. Kept and reduced dimensions are separate views, each collapsed on its own; an
-/// element of the input lies at kept place + reduced place.
+/// One reduction in normal form. Kept and reduced dimensions are separate views, each collapsed on
+/// its own; an element of the input lies at kept place + reduced place.
 struct Problem {
   std::string_view combine = "sum";  // sum, prod, max, min
   bool arg = false;                  // also track the index of the chosen element
@@ -29,8 +29,9 @@ struct Problem {
   std::uint32_t identity = 0;        // bits of the neutral value in the domain type
   float scale = 1;
 
-  // The kept dimensions in the input, the output, the input's indices (later passes of arg) and the output's
-  // indices (earlier passes of arg). The last two are copies of the first two with slot -1 where they are not used.
+  // The kept dimensions in the input, the output, the input's indices (later passes of arg) and the
+  // output's indices (earlier passes of arg). The last two are copies of the first two without a
+  // slot where they are not used.
   std::array<View, 4> kept;
   // The reduced dimensions in the input, and what one step in each adds to the index of an element.
   std::array<View, 2> reduced;
@@ -63,7 +64,8 @@ struct Partials {
   std::uint64_t stride = 0;  // elements from one part to the next
 };
 
-/// Reserves scratch for `count` partial results per output; `parts_inner` puts the parts of one output side by side.
+/// Reserves scratch for `count` partial results per output; `parts_inner` puts the parts of one
+/// output side by side.
 Partials make_partials(Plan& plan, const Problem& problem, std::uint64_t count, bool parts_inner);
 
 /// `problem` with its results going to `partials` (part 0) in accumulator form.

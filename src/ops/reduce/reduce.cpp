@@ -137,7 +137,7 @@ Problem describe_problem(const Args& args, const View& y, std::uint64_t reduced_
     weight *= weights.shape[i];
   }
   problem.kept = {kept_x, kept_y, kept_x, kept_y};
-  problem.xi().slot = problem.yi().slot = -1;
+  problem.xi().slot = problem.yi().slot = {};
   problem.reduced = {reduced_x, weights};
   return problem;
 }

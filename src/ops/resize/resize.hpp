@@ -13,8 +13,9 @@ enum class Mode : std::uint8_t {
   cubic,    ///< Between the nearest four, by Keys' polynomial with a = -0.75.
 };
 
-/// `y` is `x` with its last two dimensions stretched or shrunk to those of `y`. Centres of elements are at i + 0.5, and
-/// elements past the edge are those at the edge. The first two dimensions may differ too: they are always `nearest`.
+/// `y` is `x` with its last two dimensions stretched or shrunk to those of `y`. Centres of elements
+/// are at i + 0.5, and elements past the edge are those at the edge. The first two dimensions may
+/// differ too: they are always `nearest`.
 struct Args {
   View x;  ///< [N, C, H, W] of f32, f16 or bf16.
   View y;  ///< Four dimensions of f32, f16 or bf16.

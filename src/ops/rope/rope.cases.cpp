@@ -234,7 +234,8 @@ void set_rows(const Setup& setup, HostTensor x, const HostTensor& positions, con
   }
 }
 
-/// Queries, keys into rows of a table, and values that do not turn into rows of another one, in one launch.
+/// Queries, keys into rows of a table, and values that do not turn into rows of another one, in one
+/// launch.
 Case together(Mode mode, std::uint64_t tokens, std::uint64_t size, DType cache, double first_row) {
   Case test;
   test.name = formatted("together_{}_{}x{}_{}", name(mode), tokens, size, name(cache));

@@ -60,7 +60,8 @@ struct Params {
   std::uint32_t factors_d = 0;
 };
 
-/// The pair at which a frequency has made `turns` turns within the context that the model was trained for.
+/// The pair at which a frequency has made `turns` turns within the context that the model was
+/// trained for.
 double pair_with_turns(const Args& args, double turns) {
   return args.dims * std::log(args.trained_context / (turns * 2 * std::numbers::pi)) /
          (2 * std::log(static_cast<double>(args.base)));
@@ -117,7 +118,8 @@ void add_stream(Launch& out, Params& params, bool vec, std::uint32_t s, const Ar
   params.turning[s] = turning / 2 / width;
   params.items[s] = params.turning[s] + (narrow(args.x.shape[3]) - turning) / width;
   params.heads[s] = narrow(args.x.shape[2]);
-  // Heads of a token turn by the same angles, so one invocation takes several where there are plenty.
+  // Heads of a token turn by the same angles, so one invocation takes several where there are
+  // plenty.
   const std::uint64_t rows = args.x.shape[0] * args.x.shape[1] * args.x.shape[2];
   const std::uint64_t plenty = caps.traits.fill(8) * 64;
   params.heads_each[s] = narrow(std::clamp<std::uint64_t>(rows * params.items[s] / plenty, 1, 8));

@@ -14,7 +14,8 @@ enum class Score : std::uint8_t {
   logit,          ///< As it is.
 };
 
-/// The experts of each token: those with the K largest scores, largest first, and the weights of their results.
+/// The experts of each token: those with the K largest scores, largest first, and the weights of
+/// their results.
 struct Args {
   View logits;  ///< [T, E] of f32, E at most `most_experts`.
   View bias{};  ///< Optional [E] of f32: added to scores for the choice, but not for the weights.

@@ -12,7 +12,8 @@ namespace {
 
 using Shape = std::vector<std::uint64_t>;
 
-/// Position of `at` (`at_dims` long) in the first `dims` dimensions of a tensor that broadcasts to it.
+/// Position of `at` (`at_dims` long) in the first `dims` dimensions of a tensor that broadcasts to
+/// it.
 std::size_t place(const Shape& shape, std::size_t dims, std::span<const std::uint64_t> at,
                   std::size_t at_dims) {
   std::size_t n = 0;
@@ -117,7 +118,8 @@ Case plus_case(const std::string& label, TensorSpec table, TensorSpec indices, T
   return test;
 }
 
-/// Tensors {table, indices, source} and status. Where an index may appear twice, the source rows must be equal.
+/// Tensors {table, indices, source} and status. Where an index may appear twice, the source rows
+/// must be equal.
 Case set_case(const std::string& label, TensorSpec table, TensorSpec indices, TensorSpec source,
               bool bad = false) {
   Case test = get_case(label, std::move(table), std::move(indices), std::move(source), bad);

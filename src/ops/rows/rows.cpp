@@ -43,8 +43,8 @@ struct Params {
 /// Rows to move between a table and a flat tensor (the destination of get, the source of set).
 struct Job {
   bool set = false;
-  // The row space […, R] as it lies in the flat tensor, the indices, the batches of the table, and in the row-major
-  // numbering of the indices.
+  // The row space […, R] as it lies in the flat tensor, the indices, the batches of the table, and
+  // in the row-major numbering of the indices.
   std::array<View, 4> space;
   std::uint64_t columns = 0;
   std::uint64_t flat_step = 0;
@@ -179,7 +179,8 @@ Status launch_job(Plan& plan, Job job, const Caps& caps) {
   return plan.add(make_dispatch(std::move(launch), caps));
 }
 
-/// Splits a job until every binding fits: along rows, along columns, and along the rows of the table.
+/// Splits a job until every binding fits: along rows, along columns, and along the rows of the
+/// table.
 Status emit(Plan& plan, const Job& job, const Caps& caps) {
   const std::uint64_t budget = binding_budget(caps);
   const auto halves = [&](std::uint32_t dim) {

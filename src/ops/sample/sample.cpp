@@ -12,6 +12,7 @@
 #include "ops/overlap.hpp"
 #include "ops/random/tables.hpp"
 #include "ops/tables.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::sample {
 namespace {
@@ -22,6 +23,8 @@ struct Variant {
   bool top_k = false;
   bool top_p = false;
   bool min_p = false;
+  std::uint32_t workgroup = 256;
+  std::uint32_t batch = 1;  // elements in flight
   // Those of random/draw.wgsl.
   std::string_view function = "gumbel";
   std::uint32_t rows = random::quantile_rows;
@@ -93,6 +96,15 @@ Status check(const Args& args) {
   return {};
 }
 
+/// Passes over a row wait for memory, not for arithmetic: a long row gets as many invocations as a
+/// workgroup can have.
+void set_width(Variant& variant, std::uint64_t vocabulary, const Caps& caps) {
+  variant.workgroup = workgroup_width(caps);
+  if (caps.traits.slow_barriers || caps.traits.slow_compile || vocabulary < 4096) return;
+  variant.workgroup = std::min(1024U, std::bit_floor(caps.workgroup_invocations));
+  variant.batch = 8;
+}
+
 Status launch(Plan& plan, const Args& args, std::uint64_t first_row, std::uint64_t rows,
               const Caps& caps) {
   const std::uint64_t vocabulary = args.logits.shape[1];
@@ -105,6 +117,7 @@ Status launch(Plan& plan, const Args& args, std::uint64_t first_row, std::uint64
   variant.top_k = !variant.greedy && args.top_k > 0 && args.top_k < vocabulary;
   variant.top_p = !variant.greedy && args.top_p < 1;
   variant.min_p = !variant.greedy && args.min_p > 0;
+  set_width(variant, vocabulary, caps);
   Params params;
   params.rows = narrow(rows);
   params.vocabulary = narrow(vocabulary);
@@ -152,7 +165,8 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
   Plan plan;
   if (args.y.empty()) return plan;
-  // As many rows as bindings hold, of the logits and of their copy in f32; their elements have numbers of 32 bits.
+  // As many rows as bindings hold, of the logits and of their copy in f32; their elements have
+  // numbers of 32 bits.
   const std::uint64_t row =
       4 * std::max<std::uint64_t>({args.logits.stride[0], args.logits.shape[1],
                                    (args.logits.shape[1] - 1) * args.logits.stride[1] + 1});

@@ -6,11 +6,13 @@
 
 namespace weft::ops::sample {
 
-/// One token for each row of logits. In this order: logits of previous tokens are divided by the penalty where positive and
-/// multiplied where negative; all are divided by the temperature (0: the largest is taken, the first of equals); only the top_k
-/// largest stay, and those equal to the last (0: all); of these the fewest whose probabilities add up to top_p; of these the
-/// ones with at least the share min_p of the largest probability. Among what is left the largest sum of logit and Gumbel
-/// number wins. The number of token j in row i is that of element i · vocabulary + j under the key. NaN counts as -infinity.
+/// One token for each row of logits. In this order: logits of previous tokens are divided by the
+/// penalty where positive and multiplied where negative; all are divided by the temperature (0: the
+/// largest is taken, the first of equals); only the top_k largest stay, and those equal to the last
+/// (0: all); of these the fewest whose probabilities add up to top_p; of these the ones with at
+/// least the share min_p of the largest probability. Among what is left the largest sum of logit
+/// and Gumbel number wins. The number of token j in row i is that of element i · vocabulary + j
+/// under the key. NaN counts as -infinity.
 struct Args {
   View logits;      ///< [batch, vocabulary], f32, f16 or bf16, any strides.
   View key{};       ///< Two neighbouring u32; not needed where the temperature is 0.

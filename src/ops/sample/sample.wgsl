@@ -2,7 +2,7 @@
 // the highest down, each by a histogram of the elements that have the digits so far: of their number for TOP_K, of their
 // probabilities for TOP_P. Those are added up as whole numbers in units of 2^-32 of the largest, so that the order of the invocations
 // does not matter.
-// Tile: WORKGROUP invocations, one row. Workgroup memory: at most 6 KiB.
+// Tile: WORKGROUP invocations, one row; BATCH elements in flight each. Workgroup memory: at most 12 KiB.
 #if !GREEDY
 #include "random/draw.wgsl"
 #endif
@@ -33,6 +33,9 @@ fn value(row: u32, j: u32) -> f32 {
   let none = (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
   return select({{GREEDY ? "x" : "x / p.temperature"}}, bitcast<f32>(p.lowest), none);
 }
+
+// Elements that no row has: for batches that reach past its end.
+fn value_if(row: u32, j: u32) -> f32 { return value(row, min(j, p.vocabulary - 1u)); }
 
 // The largest number of all invocations, and where it came from: the first of equals.
 fn largest(lane: u32, x: f32, place: u32) {
@@ -147,7 +150,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var threshold = 0u;
 #if TOP_P || MIN_P
   var top = lowest;
-  for (var j = lane; j < p.vocabulary; j += {{W}}u) { top = max(top, value(row, j)); }
+  for (var j = lane; j < p.vocabulary; j += {{W * BATCH}}u) {
+#for b in 0..BATCH
+    let x{{b}} = value_if(row, j + {{b * W}}u);
+#endfor
+#for b in 0..BATCH
+    top = max(top, x{{b}});
+#endfor
+  }
   largest(lane, top, 0u);
   let most = workgroupUniformLoad(&best[0]);
 #endif
@@ -155,10 +165,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var same = f32(p.top_k);
   for (var shift = 24i; shift >= 0i; shift -= 8i) {
     clear(lane);
-    for (var j = lane; j < p.vocabulary; j += {{W}}u) {
-      let key = order_key(value(row, j));
-      let other = ((key ^ threshold) >> 8u) >> u32(shift);
-      if (other == 0u) { atomicAdd(&counts[(key >> u32(shift)) & 255u], 1u); }
+    for (var j = lane; j < p.vocabulary; j += {{W * BATCH}}u) {
+#for b in 0..BATCH
+      let key{{b}} = order_key(value_if(row, j + {{b * W}}u));
+#endfor
+#for b in 0..BATCH
+      let other{{b}} = ((key{{b}} ^ threshold) >> 8u) >> u32(shift);
+      if (other{{b}} == 0u && j + {{b * W}}u < p.vocabulary) { atomicAdd(&counts[(key{{b}} >> u32(shift)) & 255u], 1u); }
+#endfor
     }
     threshold |= digit_of(lane, same) << u32(shift);
     same = workgroupUniformLoad(&left);
@@ -167,9 +181,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if TOP_P
   // What all that stay have together; of those that equal the last, as many as TOP_K counted.
   clear(lane);
-  for (var j = lane; j < p.vocabulary; j += {{W}}u) {
-    let x = value(row, j);
-    if (order_key(x) {{TOP_K ? ">" : ">="}} threshold) { add_mass(lane & 255u, mass_of(x, most)); }
+  for (var j = lane; j < p.vocabulary; j += {{W * BATCH}}u) {
+#for b in 0..BATCH
+    let x{{b}} = value_if(row, j + {{b * W}}u);
+#endfor
+#for b in 0..BATCH
+    if (order_key(x{{b}}) {{TOP_K ? ">" : ">="}} threshold && j + {{b * W}}u < p.vocabulary) {
+      add_mass(lane & 255u, mass_of(x{{b}}, most));
+    }
+#endfor
   }
   workgroupBarrier();
   var share = 0.0;
@@ -190,11 +210,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var lower = 0u;
   for (var shift = 24i; shift >= 0i; shift -= 8i) {
     clear(lane);
-    for (var j = lane; j < p.vocabulary; j += {{W}}u) {
-      let x = value(row, j);
-      let key = order_key(x);
-      let other = ((key ^ lower) >> 8u) >> u32(shift);
-      if (key >= threshold && other == 0u) { add_mass((key >> u32(shift)) & 255u, mass_of(x, most)); }
+    for (var j = lane; j < p.vocabulary; j += {{W * BATCH}}u) {
+#for b in 0..BATCH
+      let x{{b}} = value_if(row, j + {{b * W}}u);
+#endfor
+#for b in 0..BATCH
+      let key{{b}} = order_key(x{{b}});
+      let other{{b}} = ((key{{b}} ^ lower) >> 8u) >> u32(shift);
+      if (key{{b}} >= threshold && other{{b}} == 0u && j + {{b * W}}u < p.vocabulary) {
+        add_mass((key{{b}} >> u32(shift)) & 255u, mass_of(x{{b}}, most));
+      }
+#endfor
     }
     lower |= digit_of(lane, wanted) << u32(shift);
     wanted = workgroupUniformLoad(&left);
@@ -207,25 +233,32 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
   var score = lowest;
   var place = 0xffffffffu;
-  for (var j = lane; j < p.vocabulary; j += {{W}}u) {
-    let x = value(row, j);
-    var stays = order_key(x) >= threshold;
+  for (var j0 = lane; j0 < p.vocabulary; j0 += {{W * BATCH}}u) {
+#for b in 0..BATCH
+    let x{{b}} = value_if(row, j0 + {{b * W}}u);
+#endfor
+#for b in 0..BATCH
+    {
+      let j = j0 + {{b * W}}u;
+      var stays = j < p.vocabulary && order_key(x{{b}}) >= threshold;
 #if MIN_P
-    stays = stays && x >= most + p.min_p;
+      stays = stays && x{{b}} >= most + p.min_p;
 #endif
-    if (stays) {
+      if (stays) {
 #if GREEDY
-      let mine = x;
+        let mine = x{{b}};
 #else
-      let n = row * p.vocabulary + j;
-      let block = block_of(key, n);
-      let mine = x + draw(select(block.x, block.y, ((p.first_low + n) & 1u) == 1u));
+        let n = row * p.vocabulary + j;
+        let block = block_of(key, n);
+        let mine = x{{b}} + draw(select(block.x, block.y, ((p.first_low + n) & 1u) == 1u));
 #endif
-      if (mine > score || place == 0xffffffffu) {
-        score = mine;
-        place = j;
+        if (mine > score || place == 0xffffffffu) {
+          score = mine;
+          place = j;
+        }
       }
     }
+#endfor
   }
   workgroupBarrier();
   largest(lane, score, place);

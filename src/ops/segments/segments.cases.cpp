@@ -17,7 +17,8 @@ struct Options {
   bool weighted = false;
 };
 
-/// Segments of 0 to `most` places: their starts are running sums, which may end before or behind the last place.
+/// Segments of 0 to `most` places: their starts are running sums, which may end before or behind
+/// the last place.
 Case segment_case(const std::string& label, const Options& o, TensorSpec x = {}, TensorSpec y = {},
                   TensorSpec places = {}) {
   Case test;

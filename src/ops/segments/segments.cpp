@@ -110,7 +110,8 @@ Status split(Plan& plan, const Args& args, const Caps& caps) {
       (!args.weights.given() || fits(args.weights)) && args.y.count() < (1ULL << 31)) {
     return launch(plan, args, caps);
   }
-  // Columns of rows that lie one after the other save nothing: copies that are dense would be needed.
+  // Columns of rows that lie one after the other save nothing: copies that are dense would be
+  // needed.
   const bool by_columns = args.y.shape[1] > 1 && !fits(args.x);
   const std::uint32_t dim = by_columns ? 1 : 0;
   const std::uint64_t extent = args.y.shape[dim];

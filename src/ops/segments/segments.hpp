@@ -8,9 +8,10 @@ namespace weft::ops::segments {
 
 enum class Function : std::uint8_t { sum, mean, max, min };
 
-/// Rows that belong together, as one row each: y[s] = Σ weights[i] · x[places[i]] for i from starts[s] up to starts[s + 1], or their mean or
-/// extremes. That is the product of a sparse matrix (compressed rows) with a dense one as well. Segments without rows are 0. Rows are
-/// added one after the other, so that results are always the same.
+/// Rows that belong together, as one row each: y[s] = Σ weights[i] · x[places[i]] for i from
+/// starts[s] up to starts[s + 1], or their mean or extremes. That is the product of a sparse matrix
+/// (compressed rows) with a dense one as well. Segments without rows are 0. Rows are added one
+/// after the other, so that results are always the same.
 struct Args {
   View starts;     ///< i32 [S + 1], not descending.
   View places;     ///< i32 [n]: a row of x each; what is no row counts as zeros.

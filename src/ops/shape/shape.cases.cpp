@@ -252,7 +252,8 @@ void add_repeat_cases(std::vector<Case>& out) {
   auto padded = spec(DType::f16, {12, 9});
   padded.pad = 3;
   out.push_back(repeat_case("padded_f16", spec(DType::f16, {4, 3}), padded));
-  // Every dimension repeats: twice as many dimensions as tensors have, so some repetitions are copies of their own.
+  // Every dimension repeats: twice as many dimensions as tensors have, so some repetitions are
+  // copies of their own.
   out.push_back(repeat_case("rank8_f32", spec(DType::f32, {2, 2, 2, 2, 2, 2, 2, 2}),
                             spec(DType::f32, {4, 2, 6, 4, 2, 2, 4, 4})));
   out.push_back(repeat_case("rank8_i64", spec(DType::i64, {2, 1, 2, 3, 2, 2, 2, 2}),

@@ -24,7 +24,8 @@ bool same_place(const View& a, const View& b) {
   return true;
 }
 
-/// Several launches write `y`, so an input that shares memory with any of it could be overwritten before it is read.
+/// Several launches write `y`, so an input that shares memory with any of it could be overwritten
+/// before it is read.
 Status check_apart(const View& input, std::string_view name, const View& y, const View& place) {
   if (input.slot != y.slot || input.empty() || y.empty()) return {};
   const ByteRange a = input.bytes();
@@ -49,7 +50,8 @@ Status check_shape(const View& y, std::span<const std::uint64_t> wanted, std::st
               why, describe(wanted));
 }
 
-/// Integer types hold only some values; a fill would cut the others silently. i64 is computed as i32.
+/// Integer types hold only some values; a fill would cut the others silently. i64 is computed as
+/// i32.
 Status check_value(double value, DType type) {
   if (is_float(type)) return {};
   const bool is_signed = !is_unsigned(type);
@@ -223,8 +225,9 @@ Status add_pad(Plan& plan, const Pad& args, const Caps& caps) {
   return pad_from(plan, args, args.x, args.y, 0, caps);
 }
 
-/// Leaves as few dimensions as it can, because splitting them is limited: those of one element go, and one along which x
-/// does not repeat joins the dimension before it where both views step through the two evenly.
+/// Leaves as few dimensions as it can, because splitting them is limited: those of one element go,
+/// and one along which x does not repeat joins the dimension before it where both views step
+/// through the two evenly.
 void merge_dims(View& x, View& y) {
   for (std::uint32_t i = y.rank; i-- > 0;) {
     const bool even = i > 0 && x.shape[i] == y.shape[i] &&
@@ -245,8 +248,9 @@ void merge_dims(View& x, View& y) {
   }
 }
 
-/// Makes repetition explicit, most repetitions first: a dimension of y becomes (repetitions, extent of x), and x stands
-/// still along the first. Where the dimensions run out, each repetition is a copy of its own.
+/// Makes repetition explicit, most repetitions first: a dimension of y becomes (repetitions, extent
+/// of x), and x stands still along the first. Where the dimensions run out, each repetition is a
+/// copy of its own.
 Status repeat_into(Plan& plan, const View& x, const View& y, const Caps& caps) {
   std::uint32_t dim = y.rank;
   std::uint64_t most = 1;

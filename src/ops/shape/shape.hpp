@@ -7,11 +7,12 @@
 
 namespace weft::ops::shape {
 
-// Ops that only move elements. Each is a list of elementwise copies and fills into parts of `y`, so they take any
-// strides, and types may differ as they may in a copy. An input must not share memory with `y`, except where it
-// already lies at its own place in `y`: then that part is left as it is.
+// Ops that only move elements. Each is a list of elementwise copies and fills into parts of `y`, so
+// they take any strides, and types may differ as they may in a copy. An input must not share memory
+// with `y`, except where it already lies at its own place in `y`: then that part is left as it is.
 
-/// y[i, j, …] = x[first[0] + i * step[0], first[1] + j * step[1], …]; the shape of `y` says how many elements are taken.
+/// y[i, j, …] = x[first[0] + i * step[0], first[1] + j * step[1], …]; the shape of `y` says how
+/// many elements are taken.
 struct Slice {
   View x;
   std::vector<std::uint64_t> first;  ///< One per dimension of x.
@@ -42,13 +43,15 @@ struct Pad {
   View y;  ///< Extents low + x + high.
 };
 
-/// `x` as a whole repeated along each dimension as often as it fits into `y`: element i is x[i % extent of x].
+/// `x` as a whole repeated along each dimension as often as it fits into `y`: element i is x[i %
+/// extent of x].
 struct Repeat {
   View x;
   View y;  ///< Extents are multiples of those of x; missing leading dimensions of x count as 1.
 };
 
-/// `x` with its dimensions in another order, written out: dimension i of `y` is dimension order[i] of x.
+/// `x` with its dimensions in another order, written out: dimension i of `y` is dimension order[i]
+/// of x.
 struct Contiguous {
   View x;
   std::vector<std::uint32_t> order;  ///< Empty: as they are.

@@ -4,8 +4,9 @@
 
 namespace weft::ops::sinusoid {
 
-/// Positions as waves, as diffusion models embed time steps: with h = D / 2 and angle = x[n] · period^(-j / h), y[n, j] is
-/// its cosine and y[n, h + j] its sine for j < h. The last element of an odd row is 0.
+/// Positions as waves, as diffusion models embed time steps: with h = D / 2 and angle = x[n] ·
+/// period^(-j / h), y[n, j] is its cosine and y[n, h + j] its sine for j < h. The last element of
+/// an odd row is 0.
 struct Args {
   View x;  ///< [N] of f32, f16, bf16 or i32.
   View y;  ///< [N, D] of f32, f16 or bf16.

@@ -44,8 +44,9 @@ bool in_fours(const View& view) {
          view.offset % (4ULL * size_of(view.dtype)) == 0;
 }
 
-/// How columns are cut: short ones stay in the registers of a workgroup whose rows have 128 bytes; longer ones are split, and
-/// wider rows in smaller workgroups were the fastest then (4096 x 4096 f16 on an H200: 38 us against 44 with 128 bytes).
+/// How columns are cut: short ones stay in the registers of a workgroup whose rows have 128 bytes;
+/// longer ones are split, and wider rows in smaller workgroups were the fastest then (4096 x 4096
+/// f16 on an H200: 38 us against 44 with 128 bytes).
 Variant choose_tile(const Params& params, const View& y, const Caps& caps) {
   constexpr std::uint32_t depth = 8;
   const std::uint32_t limit =
@@ -59,7 +60,8 @@ Variant choose_tile(const Params& params, const View& y, const Caps& caps) {
     most = std::min(256U, limit);
   }
   Variant tile;
-  // Where invocations are joined slowly, each takes all of its columns where there are enough of them.
+  // Where invocations are joined slowly, each takes all of its columns where there are enough of
+  // them.
   if (caps.traits.slow_barriers && quads >= 128)
     return {.across = 32, .down = 1, .depth = std::min(depth, params.length)};
   tile.down = std::min(std::bit_ceil(ceil_div(params.length, depth)), most / line);
@@ -102,7 +104,8 @@ std::optional<Result<Plan>> plan_columns(const Args& args, const Caps& caps) {
   variant.log = args.log;
   params.strips = ceil_div(params.quads, variant.across);
   const std::uint32_t blocks = ceil_div(params.length, variant.down * variant.depth);
-  // Merging the states of many splits takes long (4096 x 4096 f16 on an H200: 35 us with 16, 38 with 32, 46 with 64).
+  // Merging the states of many splits takes long (4096 x 4096 f16 on an H200: 35 us with 16, 38
+  // with 32, 46 with 64).
   const std::uint32_t most_splits = variant.down == 1 ? 4 : 16;
   params.rounds = ceil_div(blocks, most_splits);
   params.splits = ceil_div(blocks, params.rounds);

@@ -200,6 +200,11 @@ void add_layout_cases(std::vector<Case>& out, Random& random) {
     Setup in_place_odd = plain(type, {6, 201});
     in_place_odd.y.same_as = 0;
     add("in_place_odd", in_place_odd);
+    Setup in_place_even = plain(type, {6, 256});
+    in_place_even.y.same_as = 0;
+    add("in_place_even", in_place_even);
+    in_place_even.log = true;
+    add("in_place_even_log", in_place_even);
     Setup repeated = plain(type, {4, 6, 16});
     repeated.x.repeat = {1};
     add("repeated", repeated);
@@ -303,8 +308,8 @@ void add_mask_cases(std::vector<Case>& out) {
 }
 
 void add_large_cases(std::vector<Case>& out) {
-  // Past 65,535 workgroups (rows of 5 take 8 invocations each), and past the 1 MiB bindings of the masked run by many
-  // rows, by one row, and by columns.
+  // Past 65,535 workgroups (rows of 5 take 8 invocations each), and past the 1 MiB bindings of the
+  // masked run by many rows, by one row, and by columns.
   out.push_back(make_case("many_workgroups", plain(DType::f32, {65536 * 32 + 1, 5})));
   out.push_back(make_case("past_one_binding_rows_f32", plain(DType::f32, {700, 520})));
   out.push_back(make_case("past_one_binding_row_f32", plain(DType::f32, {2, 300000})));

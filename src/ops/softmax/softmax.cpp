@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 #include "ops/row_kernel.hpp"
 #include "ops/softmax/columns.hpp"
+#include "ops/softmax/lone.hpp"
 
 namespace weft::ops::softmax {
 namespace {
@@ -64,8 +65,9 @@ Status check(const Args& args) {
   return {};
 }
 
-/// Makes repetition explicit: where the mask has `extent` elements along a dimension of x and repeats, that dimension
-/// is split in all views into (repetitions, extent), and the mask stands still along the first.
+/// Makes repetition explicit: where the mask has `extent` elements along a dimension of x and
+/// repeats, that dimension is split in all views into (repetitions, extent), and the mask stands
+/// still along the first.
 Status repeat_mask(std::vector<View>& views, View& mask) {
   while (mask.rank < views.front().rank) mask = mask.unsqueeze(0);
   for (std::uint32_t i = 0; i + 1 < mask.rank; ++i) {
@@ -104,6 +106,7 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
   if (const Status ok = check(args); !ok) return wrap(ok.error(), "planning softmax");
   if (args.x.empty()) return Plan{};
   if (auto columns = plan_columns(args, caps)) return std::move(*columns);
+  if (works_alone(args, caps)) return plan_lone(args, caps);
 
   std::vector<View> views{args.x, args.y};
   views.insert(views.end(), chained.begin(), chained.end());

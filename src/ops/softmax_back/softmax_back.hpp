@@ -4,8 +4,8 @@
 
 namespace weft::ops::softmax_back {
 
-/// The gradient of y = softmax(scale * x + mask) along the last dimension, or with `log` of its logarithm:
-/// dx = scale * y * (dy - sum(dy * y)), and dx = scale * (dy - exp(y) * sum(dy)).
+/// The gradient of y = softmax(scale * x + mask) along the last dimension, or with `log` of its
+/// logarithm: dx = scale * y * (dy - sum(dy * y)), and dx = scale * (dy - exp(y) * sum(dy)).
 struct Args {
   View y;           ///< What the forward op gave: f32, f16 or bf16, any strides.
   View dy;          ///< The gradient of y, the shape of y.

@@ -12,6 +12,7 @@
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
 #include "ops/overlap.hpp"
+#include "ops/stages.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops::sort {
@@ -44,7 +45,8 @@ struct Params {
   std::uint32_t out_row = 0;
 };
 
-/// What a pass reads or writes: rows of the caller's tensor, or of keys and indices in scratch. All views have rank 2.
+/// What a pass reads or writes: rows of the caller's tensor, or of keys and indices in scratch. All
+/// views have rank 2.
 struct End {
   View tensor{};
   View keys{};
@@ -68,12 +70,13 @@ std::string_view kind_of(DType type) {
 /// One sort with its device, its scratch and how much of a row one launch can take.
 struct Sorter {
   const Caps& caps;
-  Plan& plan;
+  Stages& stages;
   bool descending = false;
   std::uint64_t chunk = 0;  // a multiple of the tile, unless it is a whole row
-  std::array<int, 4> scratch{};
+  std::array<Slot, 4> scratch{};
 
-  /// Keys and indices of `rows` rows of `count` elements in one of the two pairs of scratch buffers.
+  /// Keys and indices of `rows` rows of `count` elements in one of the two pairs of scratch
+  /// buffers.
   [[nodiscard]] End pairs(std::uint32_t which, std::uint64_t rows, std::uint64_t count) const {
     const std::size_t at = std::size_t{2} * (which % 2);
     return {.keys = View::dense(DType::u32, {rows, count}, scratch[at]),
@@ -112,10 +115,14 @@ struct Sorter {
     launch.constants = constants_of(variant);
     launch.grid = grid_1d(params.groups, caps);
     launch.params = block_of(params);
-    return plan.add(make_dispatch(std::move(launch), caps));
+    auto made = make_dispatch(std::move(launch), caps);
+    if (!made) return std::unexpected(made.error());
+    stages.add(std::move(made));
+    return {};
   }
 
-  /// Sorts tiles; `first` is the index of the first column, `keep` how many elements of each are written.
+  /// Sorts tiles; `first` is the index of the first column, `keep` how many elements of each are
+  /// written.
   Status sort_tiles(const End& from, const End& to, std::uint64_t first, std::uint64_t keep) {
     const std::uint64_t segment =
         std::clamp<std::uint64_t>(std::bit_ceil(from.count()), tile / workgroup_width(caps), tile);
@@ -162,8 +169,8 @@ struct Sorter {
     return sort_tiles(from, y, 0, keep);
   }
 
-  /// Merges runs of `run` elements in windows of `width` elements, of which the first begins `width - lead` elements
-  /// before the row.
+  /// Merges runs of `run` elements in windows of `width` elements, of which the first begins `width
+  /// - lead` elements before the row.
   Status merge_windows(const End& from, const End& to, std::uint64_t run, std::uint64_t width,
                        std::uint64_t lead) {
     for (std::uint64_t at = 0, size = lead; at < to.count(); at += size, size = width) {
@@ -175,8 +182,9 @@ struct Sorter {
     return {};
   }
 
-  /// The whole order: tiles, then runs that double within a chunk, then neighbouring chunks in turns, as often as
-  /// there are chunks (odd-even transposition), because no launch can reach more than two of them.
+  /// The whole order: tiles, then runs that double within a chunk, then neighbouring chunks in
+  /// turns, as often as there are chunks (odd-even transposition), because no launch can reach more
+  /// than two of them.
   Status sort(const End& x, const End& y) {
     const std::uint64_t count = x.count();
     const std::uint64_t chunks = ceil_div(count, chunk);
@@ -269,38 +277,35 @@ Status check(const Args& args) {
   return {};
 }
 
-Status copy(Plan& plan, const View& from, const View& to, const Caps& caps) {
-  auto part = map::plan({.function = "copy", .inputs = {lend(from)}, .y = lend(to)}, caps);
+Status copy(Stages& stages, const View& from, const View& to, const Caps& caps) {
+  auto part = map::plan({.function = "copy", .inputs = {from}, .y = to}, caps);
   if (!part) return std::unexpected(part.error());
-  plan.append(std::move(*part));
+  stages.add(std::move(part));
   return {};
 }
 
-View dense_scratch(Plan& plan, const View& like) {
-  View view = View::dense(like.dtype, like.extents());
-  view.slot = plan.add_scratch(round_up<std::uint64_t>(view.bytes().size(), 16));
-  return view;
-}
-
-Status add_sort(Plan& plan, const Args& args, const Caps& caps) {
+Status add_sort(Stages& stages, const Args& args, const Caps& caps) {
   const std::uint64_t budget = binding_budget(caps);
   const std::uint64_t count = args.x.shape[args.x.rank - 1];
   const std::uint64_t keep = args.indices.shape[args.x.rank - 1];
-  // Rows that are no multiple of some step apart, or that need several launches each, are sorted in a dense copy.
+  // Rows that are no multiple of some step apart, or that need several launches each, are sorted in
+  // a dense copy.
   const auto usable = [&](const View& view) {
     const auto rows = as_rows(view);
     return rows && rows_that_fit(*rows, view.stride[view.rank - 1] == 1 ? ~0ULL : budget) > 0;
   };
   View source = args.x;
   if (!usable(source)) {
-    source = dense_scratch(plan, args.x);
-    if (const Status ok = copy(plan, args.x, source, caps); !ok) return ok;
+    source = stages.scratch(args.x.dtype, args.x.extents());
+    if (const Status ok = copy(stages, args.x, source, caps); !ok) return ok;
   }
-  const View result = usable(args.indices) ? args.indices : dense_scratch(plan, args.indices);
+  const View result = usable(args.indices)
+                          ? args.indices
+                          : stages.scratch(args.indices.dtype, args.indices.extents());
   const View x = as_rows(source).value_or(View{});
   const View y = as_rows(result).value_or(View{});
 
-  Sorter sorter{.caps = caps, .plan = plan, .descending = args.descending, .chunk = count};
+  Sorter sorter{.caps = caps, .stages = stages, .descending = args.descending, .chunk = count};
   std::uint64_t together =
       std::min({rows_that_fit(x, budget), rows_that_fit(y, budget), x.shape[0]});
   if (count > tile) together = std::min(together, budget / (count * 4));
@@ -318,15 +323,14 @@ Status add_sort(Plan& plan, const Args& args, const Caps& caps) {
   }
   if (count > tile) {
     const std::uint64_t left = keep <= tile / 2 ? ceil_div(count, tile) * keep : count;
-    for (int& slot : sorter.scratch)
-      slot = plan.add_scratch(round_up<std::uint64_t>(together * left * 4, 16));
+    for (Slot& slot : sorter.scratch) slot = stages.scratch(DType::u32, {together * left}).slot;
   }
   for (std::uint64_t row = 0; row < x.shape[0]; row += together) {
     const std::uint64_t size = std::min(together, x.shape[0] - row);
     const Status ok = sorter.rows(x.slice(0, row, size), y.slice(0, row, size));
     if (!ok) return ok;
   }
-  if (result.slot != args.indices.slot) return copy(plan, result, args.indices, caps);
+  if (result.slot != args.indices.slot) return copy(stages, result, args.indices, caps);
   return {};
 }
 
@@ -334,10 +338,11 @@ Status add_sort(Plan& plan, const Args& args, const Caps& caps) {
 
 Result<Plan> plan(const Args& args, const Caps& caps) {
   if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
-  Plan plan;
-  if (args.indices.empty()) return plan;
-  if (const Status ok = add_sort(plan, args, caps); !ok) return wrap(ok.error(), "planning a sort");
-  if (!args.values.given()) return plan;
+  if (args.indices.empty()) return Plan{};
+  Stages stages({args.x, args.indices, args.values});
+  if (const Status ok = add_sort(stages, args, caps); !ok)
+    return wrap(ok.error(), "planning a sort");
+  if (!args.values.given()) return std::move(stages).finish();
   gather::GatherArgs values{
       .x = args.x, .index = args.indices, .y = args.values, .axis = args.x.rank - 1};
   for (View* view : {&values.x, &values.y}) {
@@ -345,8 +350,8 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   }
   auto gathered = gather::plan(values, caps);
   if (!gathered) return wrap(gathered.error(), "planning the values of a sort");
-  plan.append(std::move(*gathered));
-  return plan;
+  stages.add(std::move(gathered));
+  return std::move(stages).finish();
 }
 
 }  // namespace weft::ops::sort

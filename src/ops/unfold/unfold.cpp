@@ -133,7 +133,8 @@ Status launch_fold(Plan& plan, const Windows& windows, const Caps& caps) {
               {"image", image, access}, caps);
 }
 
-/// The dimension along which a view spreads most, of those that `may` allows; its rank if it is one element.
+/// The dimension along which a view spreads most, of those that `may` allows; its rank if it is one
+/// element.
 template <class May>
 std::uint32_t widest(const View& view, May&& may) {
   std::uint32_t dim = view.rank;
@@ -154,7 +155,8 @@ Status split(Plan& plan, const Windows& windows, bool fold, const Caps& caps) {
   const bool wide = to.bytes().size() > budget || windows.columns.count() >= (1ULL << 31);
   if (!wide && from.bytes().size() <= budget)
     return fold ? launch_fold(plan, windows, caps) : launch_unfold(plan, windows, caps);
-  // Dimensions behind the fifth are those of the kernel, and cutting them hardly shrinks what is read.
+  // Dimensions behind the fifth are those of the kernel, and cutting them hardly shrinks what is
+  // read.
   const std::uint32_t dim = widest(to, [&](std::uint32_t i) { return wide || i < 5; });
   if (dim == to.rank) {
     return fail(ErrorCode::unsupported,

@@ -7,7 +7,8 @@
 namespace weft::ops::unfold {
 namespace {
 
-/// Numbers up to this size cannot overflow the 32-bit arithmetic of the kernels when they are added.
+/// Numbers up to this size cannot overflow the 32-bit arithmetic of the kernels when they are
+/// added.
 constexpr std::uint64_t most = 1ULL << 28;
 
 Status check_axis(std::string_view op, const Axis& axis) {

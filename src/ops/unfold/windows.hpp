@@ -16,7 +16,8 @@ struct Windows {
   std::array<Axis, 3> axes;
 };
 
-/// Checks shapes, types and numbers and adds the spatial dimensions that are missing. `op` is for messages.
+/// Checks shapes, types and numbers and adds the spatial dimensions that are missing. `op` is for
+/// messages.
 Result<Windows> normalize(std::string_view op, const View& image, const View& columns,
                           std::span<const Axis> axes);
 
@@ -32,7 +33,8 @@ Windows cut_image(const Windows& whole, std::uint32_t dim, std::uint64_t first,
 using Steps = std::array<std::uint32_t, 5>;
 Steps steps_of(const View& view);
 
-/// The numbers that kernels over windows take: the extents of the image, how many windows there are, and their shape.
+/// The numbers that kernels over windows take: the extents of the image, how many windows there
+/// are, and their shape.
 struct WindowParams {
   std::array<std::int32_t, 3> size{};
   std::array<std::int32_t, 3> out{};
@@ -46,7 +48,8 @@ struct WindowParams {
            const Axis& axis);
 };
 
-/// Whether the elements of [N, C, D, H, W] can be written two at a time, because they share words of 4 bytes.
+/// Whether the elements of [N, C, D, H, W] can be written two at a time, because they share words
+/// of 4 bytes.
 bool in_pairs(const View& y);
 
 }  // namespace weft::ops::unfold

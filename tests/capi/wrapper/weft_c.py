@@ -20,11 +20,39 @@ class DeviceInfo(c.Structure):
 
 
 class DeviceOptions(c.Structure):
-    _fields_ = [("adapter", Text), ("caps_mask", Text), ("cache_dir", Text), ("safe", Bool), ("no_disk_cache", Bool)]
+    _fields_ = [("adapter", Text), ("caps_mask", Text), ("cache_dir", Text), ("safe", Bool), ("no_disk_cache", Bool),
+                ("check_indices", Bool), ("profile", Bool)]
 
 
 class MemoryInfo(c.Structure):
     _fields_ = [("in_use", U64), ("pooled", U64), ("peak", U64)]
+
+
+class MemoryClass(c.Structure):
+    _fields_ = [("bytes", U64), ("used", U64), ("kept", U64)]
+
+
+class MemoryReport(c.Structure):
+    _fields_ = [("in_use", U64), ("asked", U64), ("pooled", U64), ("peak", U64), ("staging", U64), ("limit", U64), ("class_count", U64),
+                ("fragmentation", F64)]
+
+
+class MemoryEvent(c.Structure):
+    _fields_ = [("full", Bool), ("in_use", U64), ("pooled", U64), ("limit", U64), ("asked", U64)]
+
+
+MemoryListener = c.CFUNCTYPE(None, Pointer, c.POINTER(MemoryEvent))
+
+
+class DeviceHints(c.Structure):
+    _fields_ = [("workgroup", U32), ("most_invocations", U32), ("workgroup_bytes", U32), ("most_workgroups", U32), ("subgroup_min", U32),
+                ("subgroup_max", U32), ("binding_alignment", U32), ("most_bindings", U32), ("max_binding_bytes", U64),
+                ("max_buffer_bytes", U64), ("processors", U32), ("matrix_units", Bool), ("memory_rate", F64), ("cache_bytes", U64),
+                ("launch_bytes", U64), ("f16_rate", F64)]
+
+
+class TensorType(c.Structure):
+    _fields_ = [("dtype", I32), ("rank", U32), ("shape", I64 * MAX_RANK)]
 
 
 class TensorInfo(c.Structure):
@@ -68,7 +96,7 @@ Part = c.CFUNCTYPE(I32, Pointer, P(Handle), U32, P(Handle))
 
 class FunctionSource(c.Structure):
     _fields_ = [("function", Function), ("context", Pointer), ("results", U32), ("variables", P(Handle)), ("variable_count", U32),
-                ("without", Text), ("on_pass", PassReceiver), ("most_variants", U32)]
+                ("without", Text), ("on_pass", PassReceiver), ("most_variants", U32), ("check_indices", Bool)]
 
 
 class CompileReport(c.Structure):
@@ -108,7 +136,7 @@ class Schedule(c.Structure):
 
 
 class StepOptions(c.Structure):
-    _fields_ = [("clip", F64), ("seed", U64), ("ema", Handle)]
+    _fields_ = [("clip", F64), ("seed", U64), ("ema", Handle), ("loss_scale", F64)]
 
 
 class Column(c.Structure):
@@ -128,6 +156,18 @@ FUNCTIONS = {
     "weft_device_synchronize": [Handle],
     "weft_device_get_memory": [Handle, P(MemoryInfo)],
     "weft_device_trim": [Handle],
+    "weft_device_get_memory_report": [Handle, P(MemoryReport), P(MemoryClass), U64],
+    "weft_device_defragment": [Handle, P(U64)],
+    "weft_device_set_memory_limit": [Handle, U64, F64, MemoryListener, Pointer],
+    "weft_device_get_hints": [Handle, P(DeviceHints)],
+    "weft_scope_begin": [],
+    "weft_scope_keep": [Handle],
+    "weft_scope_end": [],
+    "weft_upload_start": [Handle, I32, U32, P(I64), Pointer, U64, P(Handle)],
+    "weft_upload_is_ready": [Handle, P(Bool)],
+    "weft_upload_get": [Handle, P(Handle)],
+    "weft_supports": [Handle, P(TensorType), U32, Function, Pointer, P(Bool), P(U64), Pointer, Size],
+    "weft_device_take_profile": [Handle, TextReceiver, Pointer],
     "weft_device_is_lost": [Handle, P(Bool)],
     "weft_device_recover": [Handle],
     "weft_device_set_watchdog": [Handle, F64],

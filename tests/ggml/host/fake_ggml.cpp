@@ -1,6 +1,6 @@
-// A program with a ggml of its own that can do nothing but be looked at: fake_ggml PLUGIN KIND loads the plug-in and prints the
-// API number of what it got, or "refused". Compiled with WEFT_OLD it lacks what old releases lack, with WEFT_API3 it has what
-// came with API 3.
+// A program with a ggml of its own that can do nothing but be looked at: fake_ggml PLUGIN KIND
+// loads the plug-in and prints the API number of what it got, or "refused". Compiled with WEFT_OLD
+// it lacks what old releases lack, with WEFT_API3 it has what came with API 3.
 #include <dlfcn.h>
 
 #include <array>

@@ -74,12 +74,31 @@ export class Frame {
     return this.u32s(values.map((tensor) => tensor.handle));
   }
 
-  /** A structure with the given members, the others being zero. */
-  struct(layout: Layout, values: object): number {
-    const pointer = this.alloc(layout.size);
-    this.engine.module.HEAPU8.fill(0, pointer, pointer + layout.size);
-    this.#fill(pointer, layout, values);
+  /** A structure with the given members, the others being zero; or several, one behind the other. */
+  struct(layout: Layout, ...each: readonly object[]): number {
+    const bytes = layout.size * each.length, pointer = this.alloc(bytes);
+    this.engine.module.HEAPU8.fill(0, pointer, pointer + bytes);
+    each.forEach((values, i) => this.#fill(pointer + layout.size * i, layout, values));
     return pointer;
+  }
+
+  /** The members of a structure that are numbers, truths or texts. */
+  read<T>(layout: Layout, at: number): T {
+    const view = this.view();
+    return Object.fromEntries(Object.entries(layout.members).map(([name, [type, offset]]) => {
+      const place = at + offset;
+      if (type === "char") return [name, this.engine.text(place)];
+      if (type === "bool") return [name, view.getUint8(place) !== 0];
+      if (type === "double") return [name, view.getFloat64(place, true)];
+      return [name, type === "uint64_t" ? Number(view.getBigUint64(place, true)) : view.getUint32(place, true)];
+    })) as T;
+  }
+
+  /** Asks a function for a structure about something that the engine holds. */
+  ask<T>(name: Name, handle: number, layout: Layout): T {
+    const at = this.struct(layout, {});
+    this.engine.call(name, handle, at);
+    return this.read<T>(layout, at);
   }
 
   #fill(pointer: number, layout: Layout, values: object): void {

@@ -1,4 +1,4 @@
-import { first, Frame, waiting } from "./call.js";
+import { call, first, waiting } from "./call.js";
 import type { Device } from "./device.js";
 import { structs } from "./generated/raw.js";
 import { disposing, Handle } from "./handle.js";
@@ -59,35 +59,53 @@ export class Compiled extends Handle {
   }
 
   report(): CompileReport {
-    const frame = new Frame(this.device.engine, this.device);
-    try {
-      const layout = structs.weft_compile_report;
-      const at = frame.struct(layout, {});
-      frame.engine.call("weft_compiled_get_report", this.handle, at);
-      const number = (name: keyof typeof layout.members) => Number(frame.view().getBigUint64(at + layout.members[name][1], true));
-      return {
-        operations: number("operations"), dispatches: number("dispatches"), arenaBytes: number("arenaBytes"),
-        boundBytes: number("boundBytes"), variants: number("variants"), built: number("built"),
-      };
-    } finally {
-      frame.free();
-    }
+    return call(this, (frame) => frame.ask("weft_compiled_get_report", this.handle, structs.weft_compile_report));
   }
 
   /** The graph that the last call ran, one line per operation or in the DOT language. */
   text(dot = false): string {
-    const frame = new Frame(this.device.engine, this.device);
-    try {
+    return call(this, (frame) => {
       const length = frame.alloc(4);
       frame.engine.call("weft_compiled_to_text", this.handle, Number(dot), 0, 0, length);
       const room = frame.view().getUint32(length, true) + 1;
       const to = frame.alloc(room);
       frame.engine.call("weft_compiled_to_text", this.handle, Number(dot), to, room, length);
       return frame.engine.text(to);
-    } finally {
-      frame.free();
-    }
+    });
   }
+}
+
+/**
+ * A function as the engine calls it, with stand-ins of the inputs: a number for C, to be removed when it is no longer needed. It
+ * gives `count` tensors; what it throws lies in `failed`.
+ */
+export function traceable(device: Device, fn: Traced, count: number, failed: { error?: unknown }): number {
+  const { engine } = device;
+  // What is made while the function is traced stands for values that it will have, so it ends with the trace: a variable
+  // that gets a new value would compute what still wants to read its old one.
+  const traced = (_context: number, inputs: number, given: number, outputs: number): number => disposing(() => {
+    try {
+      return call(device, (frame) => {
+        const view = frame.view();
+        const made = fn(...Array.from({ length: given }, (_, i) => new Tensor(device, view.getUint32(inputs + 4 * i, true), false)));
+        const list: readonly Tensor[] = made instanceof Tensor ? [made] : made;
+        if (list.length !== count) {
+          throw new RangeError(`The function gave ${list.length} tensors; ${count} results and new values of variables were announced.`);
+        }
+        // The engine takes over what it is given, so it gets handles of its own.
+        list.forEach((tensor, i) => {
+          const out = frame.u32s([0]);
+          engine.call("weft_tensor_reshape", tensor.handle, frame.i64s(tensor.shape), tensor.shape.length, out);
+          frame.view().setUint32(outputs + 4 * i, frame.view().getUint32(out, true), true);
+        });
+        return 0;
+      });
+    } catch (error) {
+      failed.error = error;
+      return 1;
+    }
+  });
+  return engine.module.addFunction(traced, "iiiii");
 }
 
 /**
@@ -102,50 +120,14 @@ export function compile(device: Device, fn: Traced, options: CompileOptions = {}
   const results = options.results ?? 1;
   const variables = options.variables ?? [];
   const failed: { error?: unknown } = {};
-  // What is made while the function is traced stands for values that it will have, so it ends with the trace: a variable
-  // that gets a new value would compute what still wants to read its old one.
-  const traced = (_context: number, inputs: number, count: number, outputs: number): number => disposing(() => {
-    const frame = new Frame(engine, device);
-    try {
-      const view = frame.view();
-      const given = Array.from({ length: count }, (_, i) => new Tensor(device, view.getUint32(inputs + 4 * i, true), false));
-      const made = fn(...given);
-      const list: readonly Tensor[] = made instanceof Tensor ? [made] : made;
-      if (list.length !== results + variables.length) {
-        throw new RangeError(`The function to compile gave ${list.length} tensors; ${results} results and ${variables.length} new values of variables were announced.`);
-      }
-      // The engine takes over what it is given, so it gets handles of its own.
-      list.forEach((tensor, i) => {
-        const out = frame.u32s([0]);
-        engine.call("weft_tensor_reshape", tensor.handle, frame.i64s(tensor.shape), tensor.shape.length, out);
-        frame.view().setUint32(outputs + 4 * i, frame.view().getUint32(out, true), true);
-      });
-      return 0;
-    } catch (error) {
-      failed.error = error;
-      return 1;
-    } finally {
-      frame.free();
-    }
-  });
-  const pointer = engine.module.addFunction(traced, "iiiii");
-  const frame = new Frame(engine, device);
-  try {
-    const source = frame.struct(structs.weft_function_source, {});
-    const layout = structs.weft_function_source.members;
-    const handles = frame.tensors(variables), without = options.without ? frame.text(options.without) : 0;
+  const pointer = traceable(device, fn, results + variables.length, failed);
+  return call(device, (frame) => {
+    const source = frame.struct(structs.weft_function_source, {
+      function: pointer, results, variables: frame.tensors(variables), variableCount: variables.length,
+      without: options.without ? frame.text(options.without) : 0, mostVariants: options.mostVariants ?? 0,
+    });
     const out = frame.u32s([0]);
-    const view = frame.view();
-    view.setUint32(source + layout.function[1], pointer, true);
-    view.setUint32(source + layout.results[1], results, true);
-    view.setUint32(source + layout.variables[1], handles, true);
-    view.setUint32(source + layout.variableCount[1], variables.length, true);
-    view.setUint32(source + layout.without[1], without, true);
-    view.setUint32(source + layout.mostVariants[1], options.mostVariants ?? 0, true);
     engine.call("weft_compile", source, out);
     return new Compiled(device, frame.view().getUint32(out, true), results, failed, () => engine.module.removeFunction(pointer));
-  } finally {
-    frame.free();
-  }
+  });
 }
-

@@ -3,8 +3,9 @@ import { call, dtypeNumber, Frame, waiting } from "./call.js";
 import { Engine, type LoadOptions } from "./engine.js";
 import { WeftError } from "./error.js";
 import { load, save, type NamedTensors } from "./files.js";
-import { structs, type DType, type Layout } from "./generated/raw.js";
+import { structs, type DType } from "./generated/raw.js";
 import { Kernel, type KernelSource } from "./kernel.js";
+import { memoryListener, memoryReport, type DeviceHints, type MemoryReport } from "./memory.js";
 import { Tensor } from "./tensor.js";
 import type { BrowserDevice } from "./weft.mjs";
 import { flatten, type Nested } from "./values.js";
@@ -15,6 +16,19 @@ export interface DeviceOptions extends LoadOptions {
   engine?: Engine;
   /** Capabilities to take away, for example "-f16,-subgroups": what a weaker device would do can be tried anywhere. */
   caps?: string;
+  /** Whether everything is timed, kernels one by one, for profile(); the whole then takes longer. */
+  profile?: boolean;
+  /**
+   * Whether indices out of range are errors of the next call that reads or waits; otherwise they give zeros or go nowhere.
+   * Kernels write them down as they meet them, so that nothing waits in between.
+   */
+  checkIndices?: boolean;
+}
+
+/** What a device has done: `table` is for people, `trace` for Perfetto. */
+export interface Profile {
+  table: string;
+  trace: string;
 }
 
 /** The adapter behind a device and what it can do. */
@@ -46,7 +60,8 @@ let shared: Promise<Engine> | undefined;
 
 /**
  * A GPU, or a software stand-in for one. Dispatches `lost` when the browser takes the GPU away (every call then fails with
- * the code "device_lost") and `recovered` after recover().
+ * the code "device_lost"), `recovered` after recover(), and `error` for what went wrong on the GPU without a call that could
+ * say so; `detail` is the browser's sentence about it.
  */
 export class Device extends EventTarget {
   readonly engine: Engine;
@@ -54,6 +69,7 @@ export class Device extends EventTarget {
   #handle = 0;
   #browser: BrowserDevice | undefined;
   #isLost = false;
+  #listener = 0;
 
   private constructor(engine: Engine, options: DeviceOptions) {
     super();
@@ -73,7 +89,7 @@ export class Device extends EventTarget {
   async #open(): Promise<void> {
     const frame = new Frame(this.engine);
     try {
-      const at = frame.struct(structs.weft_device_options, {});
+      const at = frame.struct(structs.weft_device_options, { profile: this.#options.profile, checkIndices: this.#options.checkIndices });
       if (this.#options.caps) {
         frame.view().setUint32(at + structs.weft_device_options.members.capsMask[1], frame.text(this.#options.caps), true);
       }
@@ -89,6 +105,7 @@ export class Device extends EventTarget {
     this.#browser = device;
     this.#isLost = false;
     void device.lost.then(({ message, reason }) => this.#lost(device, message || reason));
+    device.addEventListener?.("uncapturederror", ({ error }) => this.dispatchEvent(new CustomEvent("error", { detail: error.message })));
   }
 
   #lost(device: BrowserDevice, reason: string): void {
@@ -132,18 +149,12 @@ export class Device extends EventTarget {
   }
 
   get info(): DeviceInfo {
-    return call(this, (frame) => {
-      const layout: Layout = structs.weft_device_info;
-      const at = frame.struct(layout, {});
-      this.engine.call("weft_device_get_info", this.handle, at);
-      const view = frame.view();
-      const entries = Object.entries(layout.members).map(([name, [type, offset]]) => {
-        if (type === "char") return [name, this.engine.text(at + offset)];
-        if (type === "bool") return [name, view.getUint8(at + offset) !== 0];
-        return [name, type === "uint64_t" ? Number(view.getBigUint64(at + offset, true)) : view.getUint32(at + offset, true)];
-      });
-      return Object.fromEntries(entries) as DeviceInfo;
-    });
+    return call(this, (frame) => frame.ask("weft_device_get_info", this.handle, structs.weft_device_info));
+  }
+
+  /** What the device is good at, for sizes of one's own kernels and batches. */
+  get hints(): DeviceHints {
+    return call(this, (frame) => frame.ask("weft_device_get_hints", this.handle, structs.weft_device_hints));
   }
 
   /** A tensor with the given values: a number, nested lists, or a typed array with its shape. */
@@ -221,18 +232,51 @@ export class Device extends EventTarget {
   }
 
   get memory(): Memory {
-    return call(this, (frame) => {
-      const layout = structs.weft_memory_info;
-      const at = frame.struct(layout, {});
-      this.engine.call("weft_device_get_memory", this.handle, at);
-      const number = (name: keyof typeof layout.members) => Number(frame.view().getBigUint64(at + layout.members[name][1], true));
-      return { inUse: number("inUse"), pooled: number("pooled"), peak: number("peak") };
-    });
+    return call(this, (frame) => frame.ask("weft_device_get_memory", this.handle, structs.weft_memory_info));
+  }
+
+  /** The same in more detail, with the sizes of all buffers. */
+  get memoryReport(): MemoryReport {
+    return memoryReport(this);
+  }
+
+  /**
+   * Buffers may have so many bytes in all: unused ones make way, and then calls fail with the code "out_of_memory"; 0: as many as
+   * the browser gives. When the share `near` of the limit is in use, and when a buffer does not fit and is tried once more, the
+   * device dispatches `memory`, whose `detail` is a MemoryEvent: a listener may dispose of tensors, and must not compute anything.
+   */
+  setMemoryLimit(bytes: number, near = 0.9): void {
+    this.#listener ||= memoryListener(this);
+    this.engine.call("weft_device_set_memory_limit", this.handle, BigInt(bytes), near, this.#listener, 0);
   }
 
   /** Gives all memory that is only kept for reuse back to the browser. */
   trim(): void {
     this.engine.call("weft_device_trim", this.handle);
+  }
+
+  /** The same once what is queued is done; gives the bytes that these were. */
+  defragment(): Promise<number> {
+    return waiting(this, async (frame) => {
+      const bytes = frame.i64s([0]);
+      await frame.wait("weft_device_defragment", this.handle, bytes);
+      return Number(frame.view().getBigUint64(bytes, true));
+    });
+  }
+
+  /** What the device has done since the last call; it must have been opened with `profile`. Waits for what is queued. */
+  async profile(): Promise<Profile> {
+    const found: Profile = { table: "", trace: "" }, { module } = this.engine;
+    const receive = module.addFunction((_context, table, trace) => {
+      found.table = this.engine.text(table!);
+      found.trace = this.engine.text(trace!);
+    }, "viii");
+    try {
+      await this.engine.wait("weft_device_take_profile", this.handle, receive, 0);
+      return found;
+    } finally {
+      module.removeFunction(receive);
+    }
   }
 
   /** Waits until everything queued is done. */
@@ -244,6 +288,10 @@ export class Device extends EventTarget {
   close(): void {
     if (this.#handle === 0) return;
     const handle = this.#handle;
+    if (this.#listener) {  // Tensors keep the device alive, and they must not call what is not there any more.
+      this.engine.call("weft_device_set_memory_limit", handle, BigInt(this.memoryReport.limit), 0, 0, 0);
+      this.engine.module.removeFunction(this.#listener);
+    }
     this.#handle = 0;
     this.engine.call("weft_device_close", handle);
   }

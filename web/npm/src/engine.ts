@@ -29,11 +29,12 @@ export class Engine {
     this.module = module;
   }
 
-  static async load(options: LoadOptions = {}): Promise<Engine> {
+  /** Loads the engine; `program` is another one with the same functions and more. */
+  static async load(options: LoadOptions = {}, program: typeof make = make): Promise<Engine> {
     if (!("Suspending" in WebAssembly)) {
       throw new WeftError("unsupported", "This browser has no JavaScript Promise Integration (WebAssembly.Suspending), which Weft waits with; Chromium 137, Firefox 153 and Node 24 have it.");
     }
-    return new Engine(await make({
+    return new Engine(await program({
       ...earlyAdapter(options.gpu),
       ...(options.gpu !== undefined ? { gpu: options.gpu } : {}),
       ...(options.wasmBinary ? { wasmBinary: options.wasmBinary } : {}),
@@ -49,7 +50,7 @@ export class Engine {
   /** Calls a function that only notes work down. */
   call(name: Name, ...values: (number | bigint)[]): void {
     if (waits.has(name)) throw new Error(`${name} may wait for the GPU: use wait()`);
-    this.#check((this.exports[name] as Call)(...values));
+    this.check((this.exports[name] as Call)(...values));
   }
 
   /**
@@ -57,7 +58,12 @@ export class Engine {
    * program has one stack, and a second call that suspends would write over the first one's.
    */
   wait(name: Name, ...values: (number | bigint)[]): Promise<void> {
-    return this.queue(async () => this.#check(await (this.exports[name] as Call)(...values)));
+    return this.waitFor(() => (this.exports[name] as Call)(...values));
+  }
+
+  /** The same for a function that is not among `exports`. */
+  waitFor(run: () => number | Promise<number>): Promise<void> {
+    return this.queue(async () => this.check(await run()));
   }
 
   /** Runs `work` when everything queued before it is done. It must not queue anything itself. */
@@ -83,7 +89,8 @@ export class Engine {
     return new TextDecoder().decode(bytes.slice(pointer, bytes.indexOf(0, pointer)));
   }
 
-  #check(status: number): void {
+  /** Throws what a status other than 0 stands for. */
+  check(status: number): void {
     if (status !== 0) throw new WeftError(names[status] ?? "internal", this.text(this.exports.weft_last_error()));
   }
 }

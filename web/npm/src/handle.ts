@@ -1,19 +1,21 @@
 import type { Device } from "./device.js";
 import { WeftError } from "./error.js";
 
-type Free = "weft_tensor_free" | "weft_buffer_free" | "weft_kernel_free" | "weft_compiled_free" | "weft_device_close";
+type Free = "weft_tensor_free" | "weft_buffer_free" | "weft_kernel_free" | "weft_compiled_free" | "weft_device_close" | "weft_model_free";
 
 /** Frees what nobody can reach any more. `dispose()` and `using` do it at once. */
 const registry = new FinalizationRegistry<() => void>((free) => free());
 
-let made: Handle[] | undefined;
+let made: Set<Handle> | undefined;
 
-/** Runs `work`, and disposes of everything that was made in it. */
-export function disposing<T>(work: () => T): T {
-  const outer = made, mine: Handle[] = [];
+/** Runs `work`, and disposes of everything that was made in it but of what it keeps of its result, which then is of the outer one. */
+export function disposing<T>(work: () => T, keep: (result: T) => readonly unknown[] = () => []): T {
+  const outer = made, mine = new Set<Handle>();
   made = mine;
   try {
-    return work();
+    const result = work();
+    for (const one of keep(result)) if (mine.delete(one as Handle)) outer?.add(one as Handle);
+    return result;
   } finally {
     made = outer;
     for (const one of mine) one.dispose();
@@ -34,10 +36,10 @@ export abstract class Handle {
     this.#owned = owned;
     const engine = device.engine;
     this.#end = () => {
-      engine.call(free, handle);
+      engine.call(free as Parameters<typeof engine.call>[0], handle);
       also?.();
     };
-    made?.push(this);
+    made?.add(this);
     if (owned) registry.register(this, this.#end, this);
   }
 

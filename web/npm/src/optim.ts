@@ -76,20 +76,54 @@ export interface AdamOptions {
   weightDecay?: number;
 }
 
-/** Adam with decay that is taken from the parameters. */
-export class AdamW extends Optimizer {
-  readonly #options: AdamOptions;
-  private constructor(prepared: [Tensor[], Tensor[][], Tensor], options: AdamOptions) {
+/** Adam as first published: decay is added to the gradients. */
+export class Adam extends Optimizer {
+  readonly #options: AdamOptions & { coupled: boolean };
+  protected constructor(prepared: [Tensor[], Tensor[][], Tensor], options: AdamOptions, coupled = true) {
     super(...prepared);
-    this.#options = options;
+    this.#options = { ...options, coupled };
   }
-  static async of(model: Module, options: AdamOptions = {}): Promise<AdamW> {
-    return new AdamW(await Optimizer.prepare(model, 2), options);
+  static async of(model: Module, { weightDecay = 0, ...options }: AdamOptions = {}): Promise<Adam> {
+    return new Adam(await Optimizer.prepare(model, 2), { ...options, weightDecay });
   }
   protected override rule(parameter: Tensor, gradient: Tensor, [m, v]: readonly Tensor[], { rate, count, scale }: { rate: Tensor; count: Tensor; scale: Tensor | undefined }): Tensor[] {
     const made = ops.adamw(parameter, gradient, m!, v!, count, { ...this.#options, learningRate: rate, ...(scale ? { scale } : {}) });
     return [made.newWeights, made.newM, made.newV];
   }
+}
+
+/** Adam with decay that is taken from the parameters. */
+export class AdamW extends Adam {
+  static override async of(model: Module, options: AdamOptions = {}): Promise<AdamW> {
+    return new AdamW(await Optimizer.prepare(model, 2), options, false);
+  }
+}
+
+/** p - lr · (sign(beta1 · m + (1 - beta1) · g) + weightDecay · p), with m = beta2 · m + (1 - beta2) · g afterwards. */
+export class Lion extends Optimizer {
+  readonly #options: { beta1: number; beta2: number; weightDecay: number };
+  private constructor(prepared: [Tensor[], Tensor[][], Tensor], options: { beta1: number; beta2: number; weightDecay: number }) {
+    super(...prepared);
+    this.#options = options;
+  }
+  static async of(model: Module, { beta1 = 0.9, beta2 = 0.99, weightDecay = 0 } = {}): Promise<Lion> {
+    return new Lion(await Optimizer.prepare(model, 1), { beta1, beta2, weightDecay });
+  }
+  protected override rule(parameter: Tensor, gradient: Tensor, [m]: readonly Tensor[], { rate, scale }: { rate: Tensor; scale: Tensor | undefined }): Tensor[] {
+    const { beta1, beta2, weightDecay } = this.#options, g = scale ? gradient.mul(scale) : gradient;
+    const direction = ops.sign(m!.mul(beta1).add(g.mul(1 - beta1))).add(parameter.mul(weightDecay));
+    return [parameter.sub(direction.mul(rate)), m!.mul(beta2).add(g.mul(1 - beta2))];
+  }
+}
+
+/** The learning rate of a step, counted from 0: up in a straight line over `warmup` steps, then down to `floor` times the highest. */
+export function schedule(step: number, { lr, steps, warmup = 0, decay = "cosine", floor = 0 }: {
+  lr: number; steps: number; warmup?: number; decay?: "constant" | "linear" | "cosine"; floor?: number;
+}): number {
+  if (step < warmup) return (lr * (step + 1)) / warmup;
+  if (decay === "constant") return lr;
+  const progress = Math.min(1, (step - warmup) / Math.max(1, steps - warmup));
+  return lr * (floor + (1 - floor) * (decay === "linear" ? 1 - progress : 0.5 + 0.5 * Math.cos(Math.PI * progress)));
 }
 
 /** A compiled step of a training: forward, backward and the optimizer in one function that is planned once and then replayed. */

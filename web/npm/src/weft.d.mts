@@ -3,6 +3,7 @@
 export interface BrowserDevice {
   readonly lost: Promise<{ message: string; reason: string }>;
   destroy(): void;
+  addEventListener?(type: "uncapturederror", listener: (event: { error: { message: string } }) => void): void;
 }
 export interface Module {
   wasmExports: Record<string, (...values: never[]) => unknown>;

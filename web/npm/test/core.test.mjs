@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { close, device, weft } from './package.mjs';
 
-const { add, argmax, cast, compile, concat, crossEntropy, exp, grad, layerNorm, matmul, maximum, relu, softmax, sort, sum, Tensor, where, WeftError } = weft;
+const { add, argmax, cast, compile, concat, crossEntropy, embedding, exp, grad, layerNorm, matmul, maximum, relu, softmax, sort, sum, Tensor, where, WeftError } = weft;
 
 test('values come back as they went in, in every type', async () => {
   for (const dtype of ['f32', 'f16', 'bf16', 'i32', 'u32', 'i64', 'i16', 'i8', 'u8']) {
@@ -169,6 +169,24 @@ test('a device can be weaker than it is', async () => {
   weak.close();
   assert.throws(() => weak.zeros([1]), /closed/);
   await assert.rejects(weft.Device.open({ engine: device.engine, caps: '-nonsense' }), /nonsense/);
+});
+
+test('a device says where the time went', async () => {
+  const timed = await weft.Device.open({ engine: device.engine, profile: true });
+  await softmax(timed.full([64, 64], 1)).data();
+  const { table, trace } = await timed.profile();
+  assert.match(table, /softmax/);
+  assert.ok(JSON.parse(trace).traceEvents.length > 0);
+  timed.close();
+  await assert.rejects(device.profile(), /does not time what it does/);
+});
+
+test('indices out of range are errors where one asks for it', async () => {
+  const strict = await weft.Device.open({ engine: device.engine, checkIndices: true });
+  const rows = on => embedding(on.arange(12).reshape([4, 3]), on.tensor([1, 9], undefined, 'i32')).data();
+  assert.deepEqual([...await rows(device)], [3, 4, 5, 0, 0, 0]);
+  await assert.rejects(rows(strict), /embedding met 1 index out of range, the first at position 1/);
+  strict.close();
 });
 
 test('`using` and types of handles', () => {

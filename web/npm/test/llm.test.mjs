@@ -1,6 +1,6 @@
 // The built-in model in Node, through llama.cpp with Weft as its backend: generation, stopping, errors, and a lost device.
 import assert from 'node:assert/strict';
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { nodeGpu } from '../../tests/node_gpu.mjs';
@@ -142,9 +142,40 @@ test('a model learns a text, also over a lost device, and what is saved has lear
   }
   assert.equal(recovered, 1);
   assert.ok(losses.at(-1) < 0.8 * losses[0], `from ${losses[0]} to ${losses.at(-1)}`);
-  const taught = await LanguageModel.load(await lesson.save(), { gpu });
+  const bytes = await lesson.save(), taught = await LanguageModel.load(bytes, { gpu });
   await lesson.close();
+  writeFileSync(new URL('../../../build/web/taught.gguf', import.meta.url), bytes);  // tools/test_web runs it natively.
   const { choices: [{ text: learned }] } = await taught.completions.create({ prompt: 'The zebra Quentin', max_tokens: 8, temperature: 0 });
   assert.match(learned, /^ paints/);
   await taught.close();
+});
+
+test('where memory is missing, the error has sizes and says what needs less', async () => {
+  // A GPU that refuses buffers once it has given a few megabytes.
+  const limited = target => new Proxy(target, {
+    get(object, name) {
+      const value = object[name];
+      if (typeof value !== 'function') return value;
+      if (name === 'requestAdapter' || name === 'requestDevice') return async (...values) => limited(await value.apply(object, values));
+      if (name !== 'createBuffer') return value.bind(object);
+      return descriptor => {
+        given += descriptor.size;
+        if (given > 8 * 2 ** 20 && descriptor.size > 2 ** 16) throw new RangeError(`${descriptor.size} bytes are too many`);
+        return value.call(object, descriptor);
+      };
+    },
+    set(object, name, value) {
+      object[name] = value;
+      return true;
+    },
+  });
+  let given = 0;
+  // Browsers tell of it when something waits, which is the first token at the latest.
+  const asked = LanguageModel.load(source, { gpu: limited(gpu), context: 512 }).then(large => large.completions.create({ ...opening, max_tokens: 1 }));
+  await assert.rejects(asked, error => {
+    assert.equal(error.code, 'out_of_memory');
+    assert.match(error.message, /\d+ bytes are too many/);
+    assert.match(error.message, /file has 0\.01 GB, and the keys and values of a context of 512 tokens .*fewer bits per weight/);
+    return true;
+  });
 });

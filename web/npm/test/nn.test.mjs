@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { close, device, weft } from './package.mjs';
 
-const { crossEntropy, matmul, nn, optim, relu, sum, square, tanh, WeftError } = weft;
+const { concat, crossEntropy, matmul, nn, optim, relu, slice, sum, square, tanh, WeftError } = weft;
 
 const small = (seed = 3) => {
   const init = new nn.Init(device, seed);
@@ -35,14 +35,49 @@ test('layers give what their formulas say', async () => {
   assert.deepEqual((await new nn.RMSNorm(init, 4).ready()).forward(device.ones([2, 4])).shape, [2, 4]);
 });
 
-test('SGD with momentum follows its formula', async () => {
-  class Point extends nn.Module {
-    constructor() {
-      super();
-      this.parameter('at', device.tensor([3, -2]));
-    }
-    forward() { return sum(square(this.get('at'))); }
+test('attention sees what it may, and a transformer block learns', async () => {
+  const init = new nn.Init(device, 6), attention = await new nn.MultiheadAttention(init, 8, 2, { causal: true, kvHeads: 1, ropeBase: 10000 }).ready();
+  assert.deepEqual(attention.namedParameters().map(([name, tensor]) => [name, ...tensor.shape]).slice(0, 3), [['q_proj.weight', 8, 8], ['q_proj.bias', 8], ['k_proj.weight', 4, 8]]);
+  const x = init.normal([1, 4, 8], 1), changed = concat([slice(x, 1, 0, 3), device.ones([1, 1, 8])], 1);
+  const [a, b] = await Promise.all([attention.forward(x).data(), attention.forward(changed).data()]);
+  assert.ok(close(a.slice(0, 24), [...b.slice(0, 24)]), 'positions see what comes behind them');
+  assert.ok(!close(a.slice(24), [...b.slice(24)]), 'the last position does not see itself');
+  assert.throws(() => new nn.MultiheadAttention(init, 8, 3), /width of 8 into 3 heads/);
+  for (const choices of [{}, { gated: true, rms: true, attention: { causal: true, bias: false } }]) {
+    const model = new nn.Sequential(new nn.Embedding(init, 5, 8), new nn.TransformerBlock(init, 8, 2, choices), new nn.Linear(init, 8, 5));
+    const step = new optim.TrainingStep(await optim.Adam.of(model), (ids, labels) => crossEntropy(model.forward(ids).reshape([6, 5]), labels));
+    const ids = device.tensor([[0, 1, 2, 3, 4, 0]], undefined, 'i32'), labels = device.tensor([1, 2, 3, 4, 0, 1], undefined, 'i32');
+    let loss;
+    for (let i = 0; i < 40; ++i) loss = await step.run(0.03, ids, labels);
+    assert.ok(loss < 0.1, `the loss is ${loss}`);
   }
+  const norm = await new nn.GroupNorm(init, 2, 4).ready();
+  assert.ok(close(await norm.forward(device.tensor([[[1], [3], [10], [30]]])).data(), [-1, 1, -1, 1], 1e-3));
+});
+
+class Point extends nn.Module {
+  constructor() {
+    super();
+    this.parameter('at', device.tensor([3, -2]));
+  }
+  forward() { return sum(square(this.get('at'))); }
+}
+
+test('Lion and schedules follow their formulas', async () => {
+  const point = new Point(), lion = await optim.Lion.of(point, { weightDecay: 0.5 }), step = new optim.TrainingStep(lion, () => point.forward());
+  let at = [3, -2], m = [0, 0];
+  for (let i = 0; i < 3; ++i) {
+    await step.run(0.1, device.zeros([1]));
+    const g = at.map(value => 2 * value);
+    at = at.map((value, j) => value - 0.1 * (Math.sign(0.9 * m[j] + 0.1 * g[j]) + 0.5 * value));
+    m = m.map((value, j) => 0.99 * value + 0.01 * g[j]);
+    assert.ok(close(await point.state().at.data(), at));
+  }
+  const rates = decay => [0, 1, 2, 6, 10].map(one => optim.schedule(one, { lr: 1, steps: 10, warmup: 2, decay, floor: 0.1 }));
+  assert.ok(close(rates('cosine'), [0.5, 1, 1, 0.55, 0.1]) && close(rates('linear'), [0.5, 1, 1, 0.55, 0.1]) && close(rates('constant'), [0.5, 1, 1, 1, 1]));
+});
+
+test('SGD with momentum follows its formula', async () => {
   const point = new Point(), sgd = await optim.SGD.of(point, { momentum: 0.5 });
   const step = new optim.TrainingStep(sgd, () => point.forward());
   let at = [3, -2], velocity = [0, 0];

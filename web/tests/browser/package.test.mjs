@@ -16,7 +16,7 @@ before(async () => {
   symlinkSync(`${root}build/web/npm`, `${work}/node_modules/@weft/core`);
   cpSync(`${root}web/npm/examples`, `${work}/examples`, { recursive: true });
   writeFileSync(`${work}/index.html`, '<!doctype html><title>test</title><canvas id="canvas" width="32" height="24"></canvas>');
-  server = await serve({ '/': work, '/weft/': `${root}build/web/npm/dist` });
+  server = await serve({ '/': work, '/weft/': `${root}build/web/npm/dist`, '/peers/': `${root}web/peers` });
   browser = await launch();
   page = await browser.newPage();
   page.on('pageerror', error => console.error(String(error)));
@@ -35,6 +35,34 @@ test('a bare module script', async () => {
     return [...await matmul(x, x.transpose()).data()];
   });
   assert.deepEqual(values, [5, 11, 11, 25]);
+});
+
+test('what goes wrong on the GPU without a call that could say so is an event', async () => {
+  const text = await page.evaluate(async () => {
+    const { Device } = await import('/weft/index.js');
+    const other = await Device.open();
+    const told = new Promise(resolve => other.addEventListener('error', ({ detail }) => resolve(detail)));
+    other.gpuDevice.createBuffer({ size: 3, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.STORAGE });
+    await other.gpuDevice.queue.onSubmittedWorkDone();  // Chromium sends calls on when something waits.
+    const detail = await told;
+    other.close();
+    return detail;
+  });
+  assert.match(text, /MapRead|MAP_READ/);
+});
+
+test('an ONNX model', async () => {
+  const seen = await page.evaluate(async () => {
+    const { Model, openDevice } = await import('/weft/onnx/index.js');
+    const { model: write } = await import('/peers/onnx.js');
+    const other = await openDevice(), model = await Model.load(other, write('MatMul', [[2, 3], [3, 2]], [2, 2]));
+    const x0 = other.arange(6).reshape([2, 3]), { y } = await model.run({ x0, x1: x0.reshape([3, 2]) });
+    const seen = { inputs: model.describe().inputs.map(({ name }) => name), y: [...await y.data()] };
+    model.dispose();
+    other.close();
+    return seen;
+  });
+  assert.deepEqual(seen, { inputs: ['x0', 'x1'], y: [10, 13, 28, 40] });
 });
 
 test('a bundle by esbuild, with the examples in it', async () => {

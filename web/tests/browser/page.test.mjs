@@ -53,7 +53,7 @@ test('the built-in model writes at once, and can be stopped', async () => {
   await page.click('#chat-send');
   await page.waitForFunction(() => document.querySelectorAll('.message.assistant .text')[1]?.textContent.length > 12, undefined, { timeout: 120_000 });
   await page.evaluate(() => { delete document.documentElement.dataset.rate; });
-  await page.click('#chat-send');
+  await page.keyboard.press('Escape');
   await page.waitForFunction(() => document.documentElement.dataset.rate, undefined, { timeout: 60_000 });
   assert.ok(Number(await page.evaluate(() => document.documentElement.dataset.tokens)) < 400);
 });
@@ -101,7 +101,12 @@ test('it is taught a text over a lost device, and writes then', async () => {
   await lesson.route('**/english.gguf', route => route.fulfill({ body: small, contentType: 'application/octet-stream' }));
   await lesson.goto(`${server.url}/?warm=no#teach`);
   await lesson.waitForSelector('#teach-start:not([disabled])', { timeout: 60_000 });
-  await lesson.fill('#teach-text', 'The zebra Quentin paints purple bicycles on Thursdays. '.repeat(20));
+  await lesson.evaluate(() => {
+    const files = new DataTransfer();
+    files.items.add(new File(['The zebra Quentin paints purple bicycles on Thursdays. '.repeat(20)], 'zebra.txt', { type: 'text/plain' }));
+    document.dispatchEvent(new DragEvent('drop', { dataTransfer: files, cancelable: true }));
+  });
+  await lesson.waitForFunction(() => document.getElementById('teach-text').value.startsWith('The zebra'), undefined, { timeout: 10_000 });
   await lesson.fill('#teach-steps', '3');
   await lesson.fill('#teach-batch', '1');
   await lesson.fill('#teach-context', '8');
@@ -163,13 +168,52 @@ test('the check and the benchmark run, and their results are JSON', async () => 
   await page.screenshot({ path: `${shots}/check-desktop.png`, fullPage: true });
 });
 
+test('it works offline after the first visit', async () => {
+  const own = await serve({ '/': `${root}build/web/page` });
+  const context = await browser.newContext(), visit = await context.newPage();
+  await visit.goto(`${own.url}/?warm=no`);
+  await visit.evaluate(() => navigator.serviceWorker.ready);  // It is installed once everything is kept.
+  await context.setOffline(true);
+  await own.close();  // The service worker cannot reach it either.
+  await visit.reload();
+  await visit.waitForFunction(() => document.documentElement.dataset.model, undefined, { timeout: 120_000 });
+  assert.match(await visit.textContent('#model'), /the built-in model: llama/);
+  await visit.click('summary');
+  await visit.fill('#temperature', '0');
+  await visit.fill('#max-tokens', '4');
+  await visit.fill('#chat-text', 'The captain');
+  await visit.click('#chat-send');
+  await visit.waitForFunction(() => document.documentElement.dataset.tokens === '4', undefined, { timeout: 300_000 });
+  assert.match(await visit.textContent('.message.assistant .text'), /^The captain and/);
+  await context.close();
+});
+
 test('on a phone, in the dark, nothing is cut off', async () => {
   const phone = await browser.newPage({ viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
   await phone.goto(server.url);
   await phone.waitForFunction(() => document.documentElement.dataset.ready, undefined, { timeout: 60_000 });
   assert.ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-  await phone.screenshot({ path: `${shots}/train-phone-dark.png`, fullPage: true });
+  for (const name of ['chat', 'time', 'teach', 'train', 'check']) {  // Every tab can be reached, and what is hidden is not seen.
+    await phone.click(`#tab-${name}`);
+    const tab = await phone.locator(`#tab-${name}`).boundingBox();
+    assert.ok(tab.x >= 0 && tab.x + tab.width <= 390, name);
+    assert.deepEqual(await phone.evaluate(() => [...document.querySelectorAll('[hidden]')].filter(one => one.offsetParent !== null).map(one => one.id)), []);
+  }
+  await phone.click('#tab-chat');
+  await phone.screenshot({ path: `${shots}/chat-phone-dark.png`, fullPage: true });
   await phone.close();
+});
+
+test('everything that can be used has a name for those who hear the page', async () => {
+  const heard = await browser.newPage();
+  await heard.goto(`${server.url}/?warm=no`);
+  await heard.waitForFunction(() => document.documentElement.dataset.ready, undefined, { timeout: 60_000 });
+  await heard.evaluate(() => { for (const one of document.querySelectorAll('[hidden], details')) one.hidden ? one.hidden = false : one.open = true; });
+  const client = await heard.context().newCDPSession(heard), { nodes } = await client.send('Accessibility.getFullAXTree');
+  const used = nodes.filter(({ ignored, role }) => !ignored && /^(button|tab|textbox|spinbutton|link|image|tabpanel|log|table|progressbar|DisclosureTriangle)$/.test(role.value));
+  assert.ok(used.length >= 35, `${used.length} were found`);
+  assert.deepEqual(used.filter(({ name }) => !name?.value).map(({ role, backendDOMNodeId }) => `${role.value} ${backendDOMNodeId}`), []);
+  await heard.close();
 });
 
 test('no other host is asked for anything', () => {

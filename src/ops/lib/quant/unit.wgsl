@@ -6,6 +6,8 @@
 //   TABLE                        1: unit_prepare(lane) must run first, with a barrier behind it
 //   unit_at(row, u)              unit u of the row that starts at byte `row`, a multiple of 4 (LOOSE: of any number)
 //   unit_groups(u)               which 32 elements each half of unit u holds, counted in 32s
+// With QUARTERS, which only plain types have, `quarter` must be set first: lanes share a unit then, and each has that one of every
+// four words. Neighbours read neighbours, which software adapters do at once instead of lane by lane.
 // Levels with a sign come in the upper bits of their byte, and their scale is smaller by as much.
 #let FINE = QTYPE == "q2_K" || QTYPE == "q3_K" || QTYPE == "q6_K" || QTYPE == "nvfp4"
 #let LOWS = QTYPE == "q4_1" || QTYPE == "q5_1" || QTYPE == "q2_K" || QTYPE == "q4_K" || QTYPE == "q5_K"
@@ -13,15 +15,25 @@
 #let LOOSE = QTYPE == "q3_K" || QTYPE == "q6_K" || QTYPE == "mxfp4"
 const w_unit = 1u;
 
+#if QUARTERS
+alias Words = u32;
+var<private> quarter: u32;
+#else
+alias Words = vec4<u32>;
+#endif
 struct Unit {
-  a0: vec4<u32>,  // elements 0 … 15 of the first half
-  a1: vec4<u32>,
-  b0: vec4<u32>,
-  b1: vec4<u32>,
+  a0: Words,  // elements 0 … 15 of the first half
+  a1: Words,
+  b0: Words,
+  b1: Words,
   scale: vec4<f32>,  // of a0, a1, b0, b1 where FINE, else of a and b
   low: vec4<f32>,
 }
 
+#if QUARTERS
+fn unit_words4(i: u32) -> u32 { return unit_word(i + quarter); }
+fn unit_middle4(i: u32) -> u32 { return (unit_word(i + quarter) >> 16u) | (unit_word(i + quarter + 1u) << 16u); }
+#else
 fn unit_words4(i: u32) -> vec4<u32> {
   return vec4<u32>(unit_word(i), unit_word(i + 1u), unit_word(i + 2u), unit_word(i + 3u));
 }
@@ -30,6 +42,7 @@ fn unit_middle4(i: u32) -> vec4<u32> {
   let q = unit_words4(i);
   return (q >> vec4<u32>(16u)) | (vec4<u32>(q.yzw, unit_word(i + 4u)) << vec4<u32>(16u));
 }
+#endif
 #if LOOSE
 fn unit_u8(at: u32) -> u32 { return (unit_word(at / 4u) >> ((at & 3u) * 8u)) & 0xffu; }
 fn unit_u16(at: u32) -> u32 { return (unit_word(at / 4u) >> ((at & 2u) * 8u)) & 0xffffu; }

@@ -1,7 +1,8 @@
 #pragma once
 
-// Dawn's header for programs that emscripten compiles. It refuses __EMSCRIPTEN__ in favour of emscripten's own port of
-// WebGPU; src/web takes the place of that port. The standard headers come first, because they need the macro.
+// Dawn's header for programs that emscripten compiles. It refuses __EMSCRIPTEN__ in favour of
+// emscripten's own port of WebGPU; src/web takes the place of that port. The standard headers come
+// first, because they need the macro.
 
 #pragma GCC system_header
 

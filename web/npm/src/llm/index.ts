@@ -138,8 +138,8 @@ export class LanguageModel extends EventTarget {
 
   private constructor(source: Sent, options: LoadOptions) {
     super();
-    const { context, cacheType, chatTemplate, conversations, contextShift, verbose, profile, caps } = options;
-    const settings: ModelSettings = Object.fromEntries(Object.entries({ context, cacheType, chatTemplate, conversations, contextShift, verbose, profile, caps }).filter(([, value]) => value !== undefined));
+    const { context, cacheType, chatTemplate, conversations, contextShift, verbose, profile, caps, fileBytes } = options;
+    const settings: ModelSettings = Object.fromEntries(Object.entries({ context, cacheType, chatTemplate, conversations, contextShift, verbose, profile, caps, fileBytes }).filter(([, value]) => value !== undefined));
     const events: Events = {
       onText: (text) => this.#onText?.(text),
       onProgress: (part) => options.onProgress?.(part),

@@ -19,6 +19,8 @@ export interface ProgramEvents {
   onLost?: (reason: string) => void;
 }
 
+const largestPiece = 1 << 20;
+
 /** llama.cpp and Weft in one WebAssembly program, in this thread. Calls that wait must not overlap. */
 export class Program {
   readonly module: Module;
@@ -72,10 +74,17 @@ export class Program {
     node.usedBytes = bytes.size;
     node.stream_ops = {
       ...node.stream_ops,
+      // A tensor in pieces: whatever answers them needs no room for all of it.
       read: (_stream, to, offset, length, position) => {
-        const piece = bytes.read(position, Math.max(0, Math.min(length, bytes.size - position)));
-        to.set(new Int8Array(piece.buffer, piece.byteOffset, piece.byteLength), offset);
-        return piece.byteLength;
+        const wanted = Math.max(0, Math.min(length, bytes.size - position));
+        let done = 0;
+        while (done < wanted) {
+          const piece = bytes.read(position + done, Math.min(wanted - done, largestPiece));
+          if (piece.byteLength === 0) break;
+          to.set(new Int8Array(piece.buffer, piece.byteOffset, piece.byteLength), offset + done);
+          done += piece.byteLength;
+        }
+        return done;
       },
     };
   }

@@ -1,5 +1,6 @@
 import { WeftError } from "../error.js";
 import { Program, type Place } from "./program.js";
+import { shardName, shards } from "./shards.js";
 import { open, type ModelSource } from "./source.js";
 
 /** How a model is opened. */
@@ -23,6 +24,8 @@ export interface ModelSettings {
   profile?: boolean;
   /** Capabilities of the GPU to leave unused, for example "-f16,-subgroups". */
   caps?: string;
+  /** For tests: the largest file that llama.cpp is shown; a larger one appears as several. 2 GB, which is what it can measure here. */
+  fileBytes?: number;
 }
 
 /** What one answer is made from: llama.cpp's names. */
@@ -69,6 +72,16 @@ export interface Events {
   onRecovered?: () => void;
 }
 
+const gigabytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(bytes < 2 ** 30 ? 2 : 1)} GB`;
+
+/** An error; one that says that memory is missing says what would need less, too. */
+function explained(error: unknown, bytes: number, context: number | undefined): unknown {
+  if (!(error instanceof Error)) return error;
+  const code = error instanceof WeftError ? error.code : undefined;
+  if (code !== "out_of_memory" && !/out[ _-]?of[ _-]?memory|while allocating|could not be allocated/i.test(error.message)) return error;
+  return new WeftError("out_of_memory", `${error.message.replace(/[.\s]*$/, ".")} The model's file has ${gigabytes(bytes)}, and the keys and values of ${context === undefined ? "its context" : `a context of ${context} tokens`} come on top. A file with fewer bits per weight, a model with fewer parameters, a smaller \`context\` or \`cacheType: "q8_0"\` needs less.`);
+}
+
 /**
  * A model in this thread. After a lost device the whole program is started anew: weights come from the source again, and what
  * had been generated is read as part of the prompt.
@@ -79,6 +92,7 @@ export class Runner {
   readonly #settings: ModelSettings;
   readonly #events: Events;
   #program: Program | undefined;
+  #bytes = 0;
   #stop = false;
   #onPiece: ((bytes: Uint8Array) => void) | undefined;
 
@@ -98,9 +112,14 @@ export class Runner {
         if (this.#program === program) this.#events.onLost?.(reason);
       },
     }, { ...(profile ? { WEFT_PROFILE: "/trace.json" } : {}), ...(caps ? { WEFT_CAPS: caps } : {}) }, verbose);
-    program.mount("/model.gguf", await open(this.#source));
+    const file = await open(this.#source), parts = shards(file, this.#settings.fileBytes);
+    this.#bytes = file.size;
+    parts.forEach((part, i) => program.mount(shardName(i, parts.length), part));
     const answer = await program.call<Opened>("weft_llm_open", {
-      path: "/model.gguf", context, cache_type: cacheType, chat_template: chatTemplate, verbose, conversations, shift: contextShift,
+      path: shardName(0, parts.length), context, cache_type: cacheType, chat_template: chatTemplate, verbose, conversations, shift: contextShift,
+    }).catch((error: unknown) => {
+      program.destroyDevice();
+      throw explained(error, this.#bytes, context);
     });
     this.#program = program;
     this.#events.onProgress?.(1);
@@ -135,7 +154,7 @@ export class Runner {
           stopped: part.stopped, length: part.length,
         };
       } catch (error) {
-        if (attempt >= 3 || !(await program.wasLost())) throw error;
+        if (attempt >= 3 || !(await program.wasLost())) throw explained(error, this.#bytes, this.#settings.context);
         await this.open();
         total.generation_seconds += (performance.now() - start) / 1000;
         this.#events.onRecovered?.();

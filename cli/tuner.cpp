@@ -1,0 +1,259 @@
+#include "tuner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/format.hpp"
+#include "bench_run.hpp"
+#include "choices.hpp"
+#include "ops/attention/attention.hpp"
+#include "ops/conv/conv.hpp"
+#include "ops/gemm/tiles.hpp"
+#include "ops/mul_mat/mul_mat.hpp"
+#include "ops/reduce/reduce.hpp"
+
+namespace weft::cli {
+namespace {
+
+/// A benchmark may lose so much, which is less than timings differ by themselves.
+constexpr double least_share = 0.97;
+/// What a change must gain to be kept.
+constexpr double least_gain = 1.01;
+constexpr double seconds_each = 0.01;
+/// Shares of the time: the last part is for timing once more what is kept.
+constexpr double tries_share = 0.8;
+constexpr double tiles_share = 0.6;
+
+using Number = std::uint32_t Traits::*;
+
+Family tiles(std::string name, Number member, std::uint32_t count) {
+  Family family{std::move(name), {}};
+  for (std::uint32_t i = 1; i <= count; ++i) {
+    family.changes.push_back(
+        {formatted("{}, tile {}", family.name, i), [member, i](Traits& t) { t.*member = i; }});
+  }
+  return family;
+}
+
+Family multiples(std::string name, const std::function<void(Traits&, double)>& multiply) {
+  Family family{std::move(name), {}};
+  for (const auto& [label, factor] : std::array<std::pair<std::string_view, double>, 4>{
+           {{"half", 0.5}, {"twice", 2}, {"a quarter of", 0.25}, {"four times", 4}}}) {
+    family.changes.push_back({formatted("{} {}", label, family.name),
+                              [multiply, factor](Traits& t) { multiply(t, factor); }});
+  }
+  return family;
+}
+
+}  // namespace
+
+std::vector<Family> families() {
+  std::vector<Family> all{
+      tiles("products", &Traits::gemm_tile, ops::gemm::gemm_tile_count()),
+      tiles("products on matrix units", &Traits::matrix_tile, ops::gemm::matrix_tile_count()),
+      tiles("products of few rows", &Traits::vector_tile, ops::gemm::vector_tile_count()),
+      tiles("quantized products", &Traits::quantized_tile, ops::mul_mat::quantized_tile_count()),
+      tiles("products of some columns", &Traits::few_tile, ops::mul_mat::few_tile_count()),
+      tiles("attention", &Traits::attention_tile, ops::attention::attention_tile_count()),
+      tiles("reductions", &Traits::reduce_tile, ops::reduce::reduce_tile_count()),
+      tiles("convolutions", &Traits::conv_tile, ops::conv::conv_tile_count())};
+  all.push_back(multiples("the processors", [](Traits& t, double factor) {
+    t.processors = std::max(1U, static_cast<std::uint32_t>(t.processors * factor));
+  }));
+  all.push_back(multiples("the bytes of a launch", [](Traits& t, double factor) {
+    t.launch_bytes = static_cast<std::uint64_t>(static_cast<double>(t.launch_bytes) * factor);
+  }));
+  all.push_back(multiples("the rate of matrix units",
+                          [](Traits& t, double factor) { t.matrix_rate *= factor; }));
+  const std::vector<std::pair<std::string, bool Traits::*>> facts{
+      {"other barriers", &Traits::slow_barriers},
+      {"other compiling", &Traits::slow_compile},
+      {"other stores", &Traits::slow_scatter},
+      {"other workgroup memory", &Traits::near_memory},
+      {"other matrix units", &Traits::matrix_units},
+      {"other overlapping", &Traits::overlaps}};
+  for (const auto& [name, member] : facts) {
+    all.push_back({name, {{name, [member](Traits& t) { t.*member = !(t.*member); }}}});
+  }
+  all.push_back(
+      {"other items", {{"other items", [](Traits& t) { t.items = t.items > 1 ? 1 : 4; }}}});
+  return all;
+}
+
+Tuner::Tuner(gpu::Device device, const TuneOptions& options)
+    : executor_(std::move(device)), options_(options) {
+  known_ = best_ = executor_.device().caps().traits;
+  for (const ops::Op& op : ops::all_ops()) {
+    for (ops::Case& test : op.cases(1)) {
+      const bool fits = !executor_.device().info().is_software() || !too_large_for_software(test);
+      if (test.bench && fits && !test.name.contains("sweep"))
+        benches_.push_back({&op, std::move(test)});
+    }
+  }
+}
+
+double Tuner::elapsed() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+Caps Tuner::with(const Traits& traits) const {
+  Caps caps = executor_.device().caps();
+  caps.traits = traits;
+  return caps;
+}
+
+bool Tuner::differ(const Bench& bench, const Traits& a, const Traits& b) const {
+  const auto views = views_of(bench.test);
+  const auto before = bench.test.plan(views, with(a));
+  const auto after = bench.test.plan(views, with(b));
+  return before && after && choice_of(*before) != choice_of(*after);
+}
+
+/// The benchmarks that choose otherwise with other traits.
+std::vector<const Tuner::Bench*> Tuner::affected(const Traits& before, const Traits& after) const {
+  std::vector<const Bench*> found;
+  for (const Bench& bench : benches_) {
+    if (differ(bench, before, after)) found.push_back(&bench);
+  }
+  return found;
+}
+
+std::optional<double> Tuner::measured(const Bench& bench, const Traits& traits, int repetitions) {
+  const auto made = measure(executor_, *bench.op, bench.test,
+                            {.seconds = seconds_each,
+                             .repetitions = repetitions,
+                             .fastest = true,
+                             .processor_time = options_.processor_time},
+                            with(traits));
+  return made ? std::optional(made->seconds) : std::nullopt;
+}
+
+/// How long a benchmark takes with these traits; the same choices are timed once. Nothing where it
+/// cannot run.
+std::optional<double> Tuner::time_of(const Bench& bench, const Traits& traits) {
+  const auto plan = bench.test.plan(views_of(bench.test), with(traits));
+  if (!plan) return std::nullopt;
+  const std::string key = formatted("{} {} {}", bench.op->name, bench.test.name, choice_of(*plan));
+  const auto known = times_.find(key);
+  if (known != times_.end()) return known->second;
+  const auto seconds = measured(bench, traits, 3);
+  times_.emplace(key, seconds);
+  return seconds;
+}
+
+/// How many times as fast a change makes what it touches; 0 where something gets slower.
+double Tuner::gain_of(const Traits& traits, const std::string& name, double share) {
+  const std::vector<const Bench*> all = affected(best_, traits);
+  const std::size_t wanted = std::min(all.size(), options_.cases);
+  double sum = 0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < wanted; ++i) {
+    const Bench& bench = *all[i * all.size() / wanted];  // from all over the list
+    line_.show(share, formatted("{}: {} {} ({} of {})", name, bench.op->name, bench.test.name,
+                                i + 1, wanted));
+    if (late()) return 0;
+    const auto before = time_of(bench, best_);
+    const auto after = time_of(bench, traits);
+    if (!before || !after) continue;
+    if (*before / *after < least_share) return 0;
+    sum += std::log(*before / *after);
+    ++count;
+  }
+  return count == 0 ? 0 : std::exp(sum / static_cast<double>(count));
+}
+
+void Tuner::try_family(const Family& family, double share, double next_share) {
+  const Change* best = nullptr;
+  double most = least_gain;
+  for (std::size_t i = 0; i < family.changes.size() && !late(); ++i) {
+    const Change& change = family.changes[i];
+    Traits traits = best_;
+    change.make(traits);
+    if (traits == best_) continue;
+    const double part = static_cast<double>(i) / static_cast<double>(family.changes.size());
+    const double gain = gain_of(traits, change.name, share + part * (next_share - share));
+    if (gain < most) continue;
+    best = &change;
+    most = gain;
+  }
+  if (best == nullptr) return;
+  line_.print(formatted("{}: {:.1f}% faster, kept\n", best->name, (most - 1) * 100));
+  kept_.push_back(*best);
+  best->make(best_);
+}
+
+Tuned Tuner::run() {
+  const std::vector<Family> all = families();
+  const auto with_tiles = static_cast<std::size_t>(std::ranges::count_if(
+      all, [](const Family& family) { return family.changes.front().name.contains(", tile "); }));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    // What one family leaves of its time is for the next ones.
+    const auto share = [&](std::size_t n) {
+      return n <= with_tiles
+                 ? tiles_share * static_cast<double>(n) / static_cast<double>(with_tiles)
+                 : tiles_share + (tries_share - tiles_share) * static_cast<double>(n - with_tiles) /
+                                     static_cast<double>(all.size() - with_tiles);
+    };
+    deadline_ = options_.seconds * share(i + 1);
+    try_family(all[i], share(i), share(i + 1));
+  }
+  deadline_ = options_.seconds;
+  Tuned tuned = verified();
+  line_.show(1, formatted("{} timings", times_.size()), true);
+  return tuned;
+}
+
+Traits Tuner::all_kept() const {
+  Traits traits = known_;
+  for (const Change& change : kept_) change.make(traits);
+  return traits;
+}
+
+/// Times what was known and what is kept once more, turn by turn, where they differ. What makes
+/// something slower is dropped; what there is no time for is not counted.
+Tuned Tuner::verified() {
+  for (;;) {
+    Tuned out{.traits = all_kept()};
+    const std::vector<const Bench*> all = affected(known_, out.traits);
+    const std::size_t wanted = std::min(all.size(), 4 * options_.cases);
+    const Bench* slower = nullptr;
+    for (std::size_t i = 0; i < wanted && slower == nullptr && !late(); ++i) {
+      const Bench& bench = *all[i * all.size() / wanted];
+      line_.show(
+          tries_share + ((1 - tries_share) * static_cast<double>(i)) / static_cast<double>(wanted),
+          formatted("once more: {} {} ({} of {})", bench.op->name, bench.test.name, i + 1, wanted));
+      std::array<double, 2> least{};
+      for (int turn = 0; turn < 2; ++turn) {
+        const auto before = measured(bench, known_, 3);
+        const auto after = measured(bench, out.traits, 3);
+        if (!before || !after) break;
+        least[0] = turn == 0 ? *before : std::min(least[0], *before);
+        least[1] = turn == 0 ? *after : std::min(least[1], *after);
+      }
+      if (least[0] == 0 || least[1] == 0) continue;
+      const double ratio = least[0] / least[1];
+      if (ratio < least_share) slower = &bench;
+      ++out.benchmarks;
+      out.before += least[0];
+      out.after += least[1];
+      out.slowest = out.benchmarks == 1 ? ratio : std::min(out.slowest, ratio);
+    }
+    if (slower == nullptr) return out;
+    const std::size_t count = kept_.size();
+    std::erase_if(kept_, [&](const Change& change) {
+      Traits alone = known_;
+      change.make(alone);
+      const bool culprit = differ(*slower, known_, alone);
+      if (culprit) {
+        line_.print(formatted("{}: made {} {} slower, dropped\n", change.name, slower->op->name,
+                              slower->test.name));
+      }
+      return culprit;
+    });
+    if (kept_.size() == count) kept_.clear();  // Only together do they change it.
+  }
+}
+
+}  // namespace weft::cli

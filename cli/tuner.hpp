@@ -1,0 +1,90 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/executor.hpp"
+#include "ops/case.hpp"
+#include "progress_line.hpp"
+
+namespace weft::cli {
+
+struct TuneOptions {
+  double seconds = 150;    ///< When to begin nothing new.
+  std::size_t cases = 12;  ///< Benchmarks for each change at most.
+  /// Times count what the processors of this machine did, and not the clock: for software adapters
+  /// beside other work.
+  bool processor_time = false;
+};
+
+/// A change of traits that may suit a device better.
+struct Change {
+  std::string name;
+  std::function<void(Traits&)> make;
+};
+
+/// Changes of which one at most is kept: the tiles of a family of kernels, or another value of one
+/// trait.
+struct Family {
+  std::string name;
+  std::vector<Change> changes;
+};
+
+/// What tuning tries, in order: the tiles of every family that has a list of them, then facts and
+/// numbers.
+std::vector<Family> families();
+
+/// What was found, beside what was known before.
+struct Tuned {
+  Traits traits;
+  std::size_t benchmarks =
+      0;              ///< That choose otherwise now, of those that were timed again at the end.
+  double before = 0;  ///< Seconds of all of these together,
+  double after = 0;
+  double slowest = 1;  ///< and the least that one of them is as fast as before.
+};
+
+/// Times benchmarks with changed traits. A change is kept if the benchmarks whose plans it changes
+/// are faster together and none of them is slower; at the end all that is kept is timed once more
+/// beside what was known, and what made something slower is dropped.
+class Tuner {
+ public:
+  Tuner(gpu::Device device, const TuneOptions& options);
+  Tuned run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Bench {
+    const ops::Op* op = nullptr;
+    ops::Case test;
+  };
+
+  [[nodiscard]] double elapsed() const;
+  [[nodiscard]] bool late() const { return elapsed() > deadline_; }
+  [[nodiscard]] Caps with(const Traits& traits) const;
+  [[nodiscard]] bool differ(const Bench& bench, const Traits& a, const Traits& b) const;
+  [[nodiscard]] std::vector<const Bench*> affected(const Traits& before, const Traits& after) const;
+  std::optional<double> measured(const Bench& bench, const Traits& traits, int repetitions);
+  std::optional<double> time_of(const Bench& bench, const Traits& traits);
+  double gain_of(const Traits& traits, const std::string& name, double share);
+  void try_family(const Family& family, double share, double next_share);
+  [[nodiscard]] Traits all_kept() const;
+  Tuned verified();
+
+  graph::Executor executor_;
+  TuneOptions options_;
+  Traits known_;  ///< What was known in the beginning,
+  Traits best_;   ///< and with what is kept so far.
+  std::vector<Bench> benches_;
+  std::vector<Change> kept_;
+  std::map<std::string, std::optional<double>> times_;
+  ProgressLine line_;
+  Clock::time_point start_ = Clock::now();
+  double deadline_ = 0;
+};
+
+}  // namespace weft::cli

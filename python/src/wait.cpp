@@ -1,0 +1,98 @@
+#include "wait.hpp"
+
+#include <nanobind/nanobind.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace weft::python {
+namespace {
+
+namespace nb = nanobind;
+
+constexpr std::chrono::milliseconds look_for_signals{50};
+
+struct Job {
+  std::function<void()> work;
+  std::exception_ptr error;
+  bool done = false;
+};
+
+/// One thread that waits for others. Never freed: it may wait when the program ends.
+struct Waiter {
+  std::mutex mutex;
+  std::condition_variable posted;
+  std::condition_variable finished;
+  std::deque<std::shared_ptr<Job>> jobs;
+  pid_t process = 0;  ///< Whose thread it is: that of a parent is not there after a fork.
+
+  void run() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      posted.wait(lock, [&] { return !jobs.empty(); });
+      const std::shared_ptr<Job> job = jobs.front();
+      jobs.pop_front();
+      lock.unlock();
+      try {
+        job->work();
+      } catch (...) {
+        job->error = std::current_exception();
+      }
+      job->work = nullptr;
+      lock.lock();
+      job->done = true;
+      finished.notify_all();
+    }
+  }
+};
+
+Waiter& waiter() {
+  static auto* one = new Waiter;
+  return *one;
+}
+
+std::thread::id& main_thread() {
+  static std::thread::id one;
+  return one;
+}
+
+}  // namespace
+
+void note_main_thread() { main_thread() = std::this_thread::get_id(); }
+
+void wait_for(std::function<void()> work) {
+  Waiter& one = waiter();
+  if (std::this_thread::get_id() != main_thread() ||
+      (one.process != 0 && one.process != getpid())) {
+    const nb::gil_scoped_release others_run;
+    work();
+    return;
+  }
+  if (one.process == 0) {
+    one.process = getpid();
+    std::thread([&one] { one.run(); }).detach();
+  }
+  const auto job = std::make_shared<Job>(std::move(work));
+  {
+    const std::lock_guard lock(one.mutex);
+    one.jobs.push_back(job);
+  }
+  one.posted.notify_one();
+  for (;;) {
+    {
+      const nb::gil_scoped_release others_run;
+      std::unique_lock lock(one.mutex);
+      if (one.finished.wait_for(lock, look_for_signals, [&] { return job->done; })) break;
+    }
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  if (job->error) std::rethrow_exception(job->error);
+}
+
+}  // namespace weft::python

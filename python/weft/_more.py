@@ -1,0 +1,270 @@
+"""Still more of numpy's functions, made of the others: order, blocks, statistics with NaN left out, parts of numbers, and what is asked of arrays."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._array import array, asarray, to_numpy
+from ._core import Tensor, functions
+from ._model import median, quantile
+from ._names import _filled, _floats
+from ._numpy import argmax, argmin, argsort, cumprod, cumsum, sort, where
+from ._shapes import Axis, axis_of, concat, reshape, stack
+from ._types import float32, isdtype
+
+__all__ = ["argpartition", "block", "choose", "copy", "corrcoef", "diagflat", "fill_diagonal", "float_power", "geomspace", "isscalar", "ix_", "ldexp",
+           "lexsort", "modf", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmedian", "nanpercentile", "nanquantile", "ndim", "partition",
+           "polyval", "shape", "size", "trim_zeros"]
+
+
+# What is asked of arrays.
+
+def ndim(x: Any, /) -> int:
+    """How many dimensions there are."""
+    return asarray(x).ndim
+
+
+def shape(x: Any, /) -> tuple[int, ...]:
+    """The extents of the dimensions."""
+    return asarray(x).shape
+
+
+def size(x: Any, /, axis: int | None = None) -> int:
+    """How many elements there are, or how many along an axis."""
+    x = asarray(x)
+    return x.size if axis is None else x.shape[axis_of(axis, x.ndim, "size")]
+
+
+def isscalar(x: Any, /) -> bool:
+    """Whether something is a number of Python or numpy, and no tensor."""
+    return bool(np.isscalar(x))
+
+
+def copy(x: Any, /) -> Tensor:
+    """Another tensor with the same elements."""
+    return array(x)
+
+
+# Order.
+
+def partition(x: Any, kth: int, /, axis: int | None = -1) -> Tensor:
+    """The elements with the kth at its place in the order, smaller ones before it: all of them in order, which is no slower here."""
+    return _ordered(sort, x, kth, axis, "partition")
+
+
+def argpartition(x: Any, kth: int, /, axis: int | None = -1) -> Tensor:
+    """The indices (int32) of partition()."""
+    return _ordered(argsort, x, kth, axis, "argpartition")
+
+
+def _ordered(order: Any, x: Any, kth: int, axis: int | None, name: str) -> Tensor:
+    x = reshape(x, -1) if axis is None else asarray(x)
+    place = axis_of(-1 if axis is None else axis, x.ndim, name)
+    if not -x.shape[place] <= kth < x.shape[place]:
+        raise ValueError(f"{name}(): there is no element {kth} among {x.shape[place]}.")
+    made: Tensor = order(x, axis=place)
+    return made
+
+
+def lexsort(keys: Any, /, axis: int = -1) -> Tensor:
+    """The indices (int32) that order by the last of several keys, then by the one before it, and so on."""
+    rows = [asarray(key) for key in keys]
+    if not rows:
+        raise ValueError("lexsort() needs at least one key.")
+    places = argsort(rows[0], axis=axis)
+    for key in rows[1:]:
+        places = functions.take_along(places, argsort(functions.take_along(key, places, axis), axis=axis), axis)
+    return places
+
+
+# Blocks and choices.
+
+def ix_(*places: Any) -> tuple[Tensor, ...]:
+    """Index arrays that take every combination: x[ix_([0, 2], [1, 3])] has 2 rows and 2 columns. Of masks the places that hold."""
+    made = []
+    for number, given in enumerate(places):
+        x = asarray(given)
+        if x.ndim != 1:
+            raise ValueError(f"ix_() needs vectors; argument {number} has the shape {x.shape}.")
+        if isdtype(x.dtype, "bool"):
+            x = array(np.flatnonzero(to_numpy(x)).astype(np.int32), device=x.device)
+        elif x.size == 0:
+            x = functions.cast(x, "int32")
+        made.append(reshape(x, tuple(-1 if i == number else 1 for i in range(len(places)))) if x.size else
+                    reshape(x, tuple(0 if i == number else 1 for i in range(len(places)))))
+    return tuple(made)
+
+
+def block(parts: Any, /) -> Tensor:
+    """Tensors in nested lists as one: the innermost lists side by side along the last dimension, the ones around them along the one before, …"""
+    depth = 0
+    level = parts
+    while isinstance(level, list):
+        if not level:
+            raise ValueError("block(): a list is empty.")
+        depth, level = depth + 1, level[0]
+
+    def most(part: Any) -> int:
+        return max(map(most, part)) if isinstance(part, list) else asarray(part).ndim
+
+    dimensions = max(most(parts), depth)
+
+    def joined(part: Any, inside: int) -> Tensor:
+        if isinstance(part, list) != (inside > 0):
+            raise ValueError("block(): the lists are not equally deep.")
+        if not isinstance(part, list):
+            x = asarray(part)
+            return functions.reshape(x, (*[1] * (dimensions - x.ndim), *x.shape))
+        return concat([joined(p, inside - 1) for p in part], axis=-inside)
+
+    return joined(parts, depth)
+
+
+def choose(places: Any, choices: Sequence[Any], /) -> Tensor:
+    """choices[places[i]][i] for every i; the choices broadcast, and a place outside of them is an IndexError. Waits for the device."""
+    given = asarray(places)
+    found = to_numpy(given)
+    if found.size and (found.min() < 0 or found.max() >= len(choices)):
+        raise IndexError(f"choose(): there are {len(choices)} choices; {found.min()} to {found.max()} are chosen.")
+    made = asarray(choices[0])
+    for number, choice in enumerate(choices):
+        made = where(given == number, choice, made)
+    return made
+
+
+def diagflat(x: Any, /, k: int = 0) -> Tensor:
+    """A matrix with all elements of x on a diagonal, and zeros elsewhere."""
+    row = reshape(x, -1)
+    wide = row.shape[0] + abs(k)
+    made = functions.zeros((wide, wide), row.dtype, device=row.device)
+    fill = functions.arange(row.shape[0], 0, 1, "int32", device=row.device)
+    if row.shape[0]:
+        made[fill + max(-k, 0), fill + max(k, 0)] = row
+    return made
+
+
+def fill_diagonal(x: Tensor, value: Any, /) -> None:
+    """Changes a matrix: its main diagonal has a value, or the values of a vector."""
+    if x.ndim != 2:
+        raise ValueError(f"fill_diagonal() needs a matrix; it was given the shape {x.shape}.")
+    count = min(x.shape)
+    if count:
+        places = functions.arange(count, 0, 1, "int32", device=x.device)
+        given = asarray(value)
+        x[places, places] = value if given.ndim == 0 else given[:count]
+
+
+def trim_zeros(x: Any, /, trim: str = "fb") -> Tensor:
+    """A vector without the zeros in front ("f") and at its end ("b"). Waits for the device."""
+    x = asarray(x)
+    if x.ndim != 1:
+        raise ValueError(f"trim_zeros() needs a vector; it was given the shape {x.shape}.")
+    there = np.flatnonzero(to_numpy(x))
+    if there.size == 0:
+        return x[:0]
+    return x[int(there[0]) if "f" in trim.lower() else 0:int(there[-1]) + 1 if "b" in trim.lower() else x.shape[0]]
+
+
+# Numbers.
+
+def float_power(x1: Any, x2: Any, /) -> Tensor:
+    """x1 to the power of x2, in floats."""
+    return functions.pow(_floats(x1), _floats(x2))
+
+
+def modf(x: Any, /) -> tuple[Tensor, Tensor]:
+    """What is behind the point, and the whole number, both towards 0."""
+    x = _floats(x)
+    whole = functions.trunc(x)
+    return functions.where(functions.isinf(x), 0.0, x - whole), whole
+
+
+def ldexp(x: Any, exponents: Any, /) -> Tensor:
+    """x times 2 to the power of an exponent."""
+    x, places = _floats(x), asarray(exponents)
+    half = functions.cast(places // 2, x.dtype)  # in two steps: the power itself may be no finite number
+    return x * functions.exp2(half) * functions.exp2(functions.cast(places, x.dtype) - half)
+
+
+def geomspace(start: float, stop: float, num: int = 50, *, endpoint: bool = True) -> Tensor:
+    """Numbers from start to stop, each the same multiple of the one before it."""
+    if start * stop <= 0:
+        raise ValueError(f"geomspace() goes between numbers of one sign; it was given {start} and {stop}.")
+    return array(np.geomspace(start, stop, num, endpoint=endpoint), float32)
+
+
+def polyval(p: Any, x: Any, /) -> Tensor:
+    """The polynomial p[0] xⁿ⁻¹ + … + p[n - 1] at x."""
+    factors, at = asarray(p), asarray(x)
+    made = functions.zeros_like(at)
+    for k in range(factors.shape[0]):
+        made = made * at + factors[k]
+    return made
+
+
+def corrcoef(x: Any, /) -> Tensor:
+    """How the rows of x go together, from -1 to 1: the covariances over the products of the deviations."""
+    x = _floats(x)
+    apart = x - functions.mean(x, -1, True)
+    if x.ndim == 1:
+        return functions.ones((), x.dtype, device=x.device)
+    sums = functions.matmul(apart, functions.transpose(apart))
+    spread = functions.sqrt(functions.diagonal(sums))
+    return functions.clamp(sums / functions.outer(spread, spread), -1, 1)
+
+
+# NaN left out.
+
+def nanargmax(x: Any, /, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The place (int32) of the largest element that is not NaN."""
+    return argmax(_filled(asarray(x), float("-inf")), axis=axis, keepdims=keepdims)
+
+
+def nanargmin(x: Any, /, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The place (int32) of the smallest element that is not NaN."""
+    return argmin(_filled(asarray(x), float("inf")), axis=axis, keepdims=keepdims)
+
+
+def nancumsum(x: Any, /, axis: int | None = None) -> Tensor:
+    """cumsum() in which NaN counts as 0."""
+    made: Tensor = cumsum(_filled(asarray(x), 0.0), axis)
+    return made
+
+
+def nancumprod(x: Any, /, axis: int | None = None) -> Tensor:
+    """cumprod() in which NaN counts as 1."""
+    made: Tensor = cumprod(_filled(asarray(x), 1.0), axis)
+    return made
+
+
+def nanquantile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """quantile() of the elements that are not NaN; NaN where there is none."""
+    x = asarray(x)
+    if not x.dtype.is_floating:
+        return quantile(x, q, axis, keepdims)
+    if not isinstance(q, (int, float)):
+        return stack([nanquantile(x, float(share), axis, keepdims) for share in q])
+    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    gone = sorted(axis_of(a, x.ndim, "nanquantile") for a in axes)
+    rows = functions.movedim(x, gone, range(x.ndim - len(gone), x.ndim)) if gone else x
+    rows = reshape(rows, (*(e for a, e in enumerate(x.shape) if a not in gone), -1))
+    ascending = sort(rows, axis=-1)  # NaN comes last
+    count = functions.sum(functions.cast(functions.logical_not(functions.isnan(rows)), "int32"), -1, True)
+    at = functions.cast(functions.maximum(count - 1, 0), "float32") * float(q)
+    low = functions.floor(at)
+    below, above = (functions.take_along(ascending, functions.cast(i, "int32"), -1) for i in (low, functions.ceil(at)))
+    made = functions.squeeze_axes(below + (above - below) * (at - low), -1)
+    return reshape(made, tuple(1 if a in gone else e for a, e in enumerate(x.shape))) if keepdims else made
+
+
+def nanpercentile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """nanquantile() of a share in hundredths."""
+    return nanquantile(x, q / 100 if isinstance(q, (int, float)) else [share / 100 for share in q], axis, keepdims)
+
+
+def nanmedian(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """median() of the elements that are not NaN; NaN where there is none."""
+    x = asarray(x)
+    return nanquantile(x, 0.5, axis, keepdims) if x.dtype.is_floating else median(x, axis, keepdims)
