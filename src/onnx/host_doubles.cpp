@@ -171,7 +171,7 @@ Values einsum(Call& c) {
   for (std::size_t i = 0; i < letters.operands.size(); ++i) {
     for (std::size_t d = 0; d < letters.operands[i].size(); ++d) {
       std::uint64_t& extent = extents.try_emplace(letters.operands[i][d], 1).first->second;
-      const std::uint64_t mine = c.shape(i)[d];
+      const std::uint64_t mine = c.shape(i).at(d);
       if (extent != 1 && mine != 1 && extent != mine)
         c.wrong(formatted("Extents {} and {} of one letter differ.", extent, mine));
       if (extent == 1) extent = mine;
@@ -202,8 +202,8 @@ Values einsum(Call& c) {
     std::uint64_t step = 1;
     for (std::size_t d = letters.operands[i].size(); d-- > 0;) {
       const auto at = std::ranges::find(order, letters.operands[i][d]) - order.begin();
-      if (c.shape(i)[d] != 1) mine[static_cast<std::size_t>(at)] += step;
-      step *= c.shape(i)[d];
+      if (c.shape(i).at(d) != 1) mine[static_cast<std::size_t>(at)] += step;
+      step *= c.shape(i).at(d);
     }
   }
   std::vector<double> out(count_of(shape), 0);

@@ -45,5 +45,8 @@ std::vector<Range> ranges_of(const Call& call);
 
 Shape shape_from(const Call& call, const std::vector<std::int64_t>& extents);
 std::uint64_t count_of(const Shape& shape);
+/// The last extent; a shape of none throws as at() does, which becomes an error that names the
+/// node.
+inline std::uint64_t last_of(const Shape& shape) { return shape.at(shape.size() - 1); }
 
 }  // namespace weft::onnx

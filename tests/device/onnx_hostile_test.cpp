@@ -251,6 +251,14 @@ std::vector<Row> shapes_that_do_not_fit() {
        graph("Scan", {}, "",
              b::graph_attribute("body", "") + b::int_attribute("num_scan_inputs", 0)),
        "There are no 0 inputs", 8},
+      {"a mask that is a number", graph("Attention", {"x", "x", "x", "m"}, image + floats("m", {})),
+       "is no mask of keys", 23},
+      {"a product of weights without rows",
+       graph("QLinearConv", {"x", "s", "z", "x", "s", "z", "s", "z", "b"},
+             b::weight(b::tensor("x", 2, {3}, std::string(3, 1))) + floats("s", {}) +
+                 b::weight(b::tensor("z", 2, {}, std::string(1, 1))) +
+                 b::weight(b::tensor("b", 6, {1}, std::string(4, 0)))),
+       " ", 10},
       {"a sequence of a number",
        graph("Scan", {"", "x", "x"}, floats("x", {}),
              b::graph_attribute("body", "") + b::int_attribute("num_scan_inputs", 1)),

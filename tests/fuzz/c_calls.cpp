@@ -21,6 +21,9 @@ constexpr std::size_t most_calls = 40;
 /// Larger tensors are given back at once, or a few calls later they would be more than this machine
 /// has.
 constexpr std::int64_t most_size = 1 << 14;
+/// Of a device, in bytes: a sequence may ask for more than this machine has, in one piece or in
+/// many, and is to be told so by the library and not by the system.
+constexpr std::uint64_t most_memory = 256 << 20;
 
 struct Entry {
   std::string_view name;
@@ -80,12 +83,18 @@ void free_handle(void* handle) {
   (void)weft_device_close(static_cast<weft_device>(handle));
 }
 
+void limit_memory(weft_device device) {
+  require(weft_device_set_memory_limit(device, most_memory, 1, nullptr, nullptr) == WEFT_OK,
+          "weft_device_set_memory_limit", "fails");
+}
+
 /// The device of all sequences; one of them may close it.
 weft_device device() {
   static weft_device open = nullptr;
   weft_memory_info memory;
   if (open == nullptr || weft_device_get_memory(open, &memory) != WEFT_OK) {
     require(weft_device_open(nullptr, &open) == WEFT_OK, "weft_device_open", "does not open");
+    limit_memory(open);
   }
   return open;
 }
@@ -97,6 +106,10 @@ void take(Handles& handles, void* handle) {
       info.size > most_size) {
     (void)weft_tensor_free(static_cast<weft_tensor>(handle));
     return;
+  }
+  weft_memory_info memory;
+  if (weft_device_get_memory(static_cast<weft_device>(handle), &memory) == WEFT_OK) {
+    limit_memory(static_cast<weft_device>(handle));
   }
   handles.push_back(handle);
 }

@@ -58,7 +58,7 @@ Values along(Call& c, Function function) {
   const int axis = int_axis(c, c.i("axis", c.opset < 13 ? 1 : -1), rank);
   if (c.opset >= 13) return {function(x, axis)};
   std::uint64_t rows = 1;
-  for (int d = 0; d < axis; ++d) rows *= x.shape()[static_cast<std::size_t>(d)];
+  for (int d = 0; d < axis; ++d) rows *= x.shape().at(static_cast<std::size_t>(d));
   const std::uint64_t columns = rows == 0 ? 1 : x.size() / rows;
   return {function(x.reshape({rows, columns}), 1).reshape(x.shape())};
 }
@@ -66,7 +66,7 @@ Values along(Call& c, Function function) {
 Tensor hardmax(const Tensor& x, int axis) {
   const Tensor best = argmax(x, {axis}, true);
   Shape shape(x.shape().size(), 1);
-  shape[static_cast<std::size_t>(axis)] = x.shape()[static_cast<std::size_t>(axis)];
+  shape[static_cast<std::size_t>(axis)] = x.shape().at(static_cast<std::size_t>(axis));
   const Device device = x.device();
   const Tensor places =
       device.arange(shape[static_cast<std::size_t>(axis)], 0, 1, DType::i32).reshape(shape);

@@ -24,7 +24,7 @@ Tensor additive(const Tensor& mask, U keys) {
   if (mask.dtype() == DType::boolean)
     out = where(mask, zeros_like(mask, DType::f32), full_like(mask, -infinity, DType::f32));
   out = as(out, DType::f32);
-  const U there = out.shape().back();
+  const U there = last_of(out.shape());
   if (there < keys) {
     const Shape low(out.shape().size(), 0);
     Shape high = low;
@@ -51,10 +51,13 @@ Values attention_op(Call& c) {
   }
   const U queries = q.t.shape().at(2);
   const U keys = k.t.shape().at(2);
-  const U batch = q.t.shape()[0];
+  const U batch = q.t.shape().at(0);
   Tensor bias;
   const auto add_bias = [&](const Tensor& more) { bias = bias ? bias + more : more; };
-  if (c.has(3)) add_bias(additive(c.t(3), keys));
+  if (c.has(3)) {
+    if (c.shape(3).empty()) c.wrong(formatted("{} is no mask of keys.", describe(c.in(3))));
+    add_bias(additive(c.t(3), keys));
+  }
   if (c.i("is_causal", 0) != 0)
     add_bias(causal_mask(c.device(), queries, keys, static_cast<std::int64_t>(past)));
   if (c.has(6)) {  // how many keys of each batch are there
@@ -63,12 +66,13 @@ Values attention_op(Call& c) {
     const Tensor seen = less(place, there);
     add_bias(where(seen, zeros_like(seen, DType::f32), full_like(seen, -infinity, DType::f32)));
   }
-  const double scale = c.f("scale", 1 / std::sqrt(static_cast<double>(q.t.shape()[3])));
+  const double scale = c.f("scale", 1 / std::sqrt(static_cast<double>(q.t.shape().at(3))));
   const Attended found =
       attend(q.t, k.t, v.t, bias, scale, c.f("softcap", 0),
              c.wants(3) ? static_cast<int>(c.i("qk_matmul_output_mode", 0)) : -1);
   Tensor y = found.y;
-  if (flat) y = y.permute({0, 2, 1, 3}).reshape({batch, queries, y.shape()[1] * y.shape()[3]});
+  if (flat)
+    y = y.permute({0, 2, 1, 3}).reshape({batch, queries, y.shape().at(1) * y.shape().at(3)});
   return {y, k.t, v.t, found.products ? Value(found.products) : Value()};
 }
 
@@ -97,18 +101,20 @@ Values rotary(Call& c, std::size_t cos, std::size_t sin, std::size_t positions) 
   const auto dims = static_cast<U>(c.i("rotary_embedding_dim", 0));
   U heads = static_cast<U>(c.i("num_heads", 0));
   if (flat && heads == 0) {  // from the size of the cache
-    const U pairs = c.shape(cos).back();
-    heads = dims != 0 ? 1 : given.shape()[2] / std::max<U>(2 * pairs, 1);
+    const U pairs = last_of(c.shape(cos));
+    heads = dims != 0 ? 1 : given.shape().at(2) / std::max<U>(2 * pairs, 1);
   }
-  if (flat && (heads == 0 || given.shape()[2] % heads != 0))
+  if (flat && (heads == 0 || given.shape().at(2) % heads != 0))
     c.wrong(formatted("{} has no {} heads.", describe(c.in(0)), heads));
-  const Tensor x =
-      flat ? given.reshape({given.shape()[0], given.shape()[1], heads, given.shape()[2] / heads})
-           : given.permute({0, 2, 1, 3});
-  const U size = x.shape()[3];
+  const Tensor x = flat ? given.reshape({given.shape().at(0), given.shape().at(1), heads,
+                                         given.shape().at(2) / heads})
+                        : given.permute({0, 2, 1, 3});
+  const U size = x.shape().at(3);
   const U turned = dims == 0 ? size : dims;
-  const Tensor cosine = unsqueeze(at_positions(c, cos, positions, x.shape()[0], x.shape()[1]), 2);
-  const Tensor sine = unsqueeze(at_positions(c, sin, positions, x.shape()[0], x.shape()[1]), 2);
+  const Tensor cosine =
+      unsqueeze(at_positions(c, cos, positions, x.shape().at(0), x.shape().at(1)), 2);
+  const Tensor sine =
+      unsqueeze(at_positions(c, sin, positions, x.shape().at(0), x.shape().at(1)), 2);
   const Tensor y = as(turned_pairs(x, as(cosine.slice(-1, 0, turned / 2), DType::f32),
                                    as(sine.slice(-1, 0, turned / 2), DType::f32), turned,
                                    c.i("interleaved", 0) != 0),
@@ -138,11 +144,11 @@ Attended attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
                 double soft_cap, int products) {
   const DType dtype = q.dtype();
   Attended out;
-  if (products < 0 && soft_cap == 0 && k.shape()[3] == v.shape()[3] && !bias) {
+  if (products < 0 && soft_cap == 0 && k.shape().at(3) == v.shape().at(3) && !bias) {
     out.y = attention(q, k, v, {.scale = static_cast<float>(scale)});
     return out;
   }
-  const U groups = q.shape()[1] / std::max<U>(k.shape()[1], 1);
+  const U groups = q.shape().at(1) / std::max<U>(k.shape().at(1), 1);
   const Tensor keys = groups > 1 ? repeat_interleave(k, groups, 1) : k;
   const Tensor values = groups > 1 ? repeat_interleave(v, groups, 1) : v;
   Tensor logits = matmul(q, keys.transpose(), {.dtype = DType::f32}) * scale;
@@ -160,7 +166,7 @@ Attended attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
 Tensor turned_pairs(const Tensor& x, const Tensor& cosine, const Tensor& sine, U turned,
                     bool interleaved) {
   const Tensor wide = as(x, DType::f32);
-  const U size = x.shape().back();
+  const U size = last_of(x.shape());
   const U half = turned / 2;
   const Tensor front = wide.slice(-1, 0, turned);
   const Tensor a = interleaved ? front.slice(-1, 0, half, 2) : front.slice(-1, 0, half);

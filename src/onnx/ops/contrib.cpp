@@ -66,7 +66,7 @@ Tensor key_mask(const Call& c, const Value& value, U batch, U keys) {
   }
   const Tensor seen = not_equal(mask, zeros_like(mask));
   if (mask.shape().size() == 2)
-    return seen_mask(seen.reshape({mask.shape()[0], 1, 1, mask.shape()[1]}));
+    return seen_mask(seen.reshape({mask.shape().at(0), 1, 1, mask.shape().at(1)}));
   if (mask.shape().size() == 3) return seen_mask(unsqueeze(seen, 1));
   if (mask.shape().size() == 4) return seen_mask(seen);
   c.refuse(formatted("A mask {} is not known.", describe(value)));
@@ -79,7 +79,7 @@ Tensor joined_heads(const Tensor& y) {  // [B, H, S, D] → [B, S, H * D]
 
 double scale_of(const Call& c, const Tensor& q) {
   const double scale = c.f("scale", 0);
-  return scale == 0 ? 1 / std::sqrt(static_cast<double>(q.shape()[3])) : scale;
+  return scale == 0 ? 1 / std::sqrt(static_cast<double>(q.shape().at(3))) : scale;
 }
 
 /// Self-attention with one weight for queries, keys and values.
@@ -89,7 +89,7 @@ Values attention_op(Call& c) {
   Tensor all = matmul(x, c.t(1));
   if (c.has(2)) all = all + c.t(2);
   auto sizes = c.is("qkv_hidden_sizes");
-  if (sizes.empty()) sizes.assign(3, static_cast<I>(all.shape().back() / 3));
+  if (sizes.empty()) sizes.assign(3, static_cast<I>(last_of(all.shape()) / 3));
   if (sizes.size() != 3 ||
       std::ranges::any_of(sizes, [](I size) { return size < 0 || size > I{1} << 40; }))
     c.wrong("qkv_hidden_sizes are not three sizes.");
@@ -109,13 +109,13 @@ Values attention_op(Call& c) {
     k = concat({before.slice(0, 0, 1).reshape(shape), k}, 2);
     v = concat({before.slice(0, 1, 1).reshape(shape), v}, 2);
   }
-  const U keys = k.shape()[2];
+  const U keys = k.shape().at(2);
   Tensor bias;
   const auto add_bias = [&](const Tensor& more) { bias = bias ? bias + more : more; };
-  if (c.has(3)) add_bias(key_mask(c, c.in(3), q.shape()[0], keys));
+  if (c.has(3)) add_bias(key_mask(c, c.in(3), q.shape().at(0), keys));
   if (c.has(5)) add_bias(as(c.t(5), DType::f32));
   if (c.i("unidirectional", 0) != 0)
-    add_bias(causal_mask(c.device(), q.shape()[2], keys, static_cast<I>(past)));
+    add_bias(causal_mask(c.device(), q.shape().at(2), keys, static_cast<I>(past)));
   const Tensor y = attend(q, k, v, bias, scale_of(c, q), 0, -1).y;
   return {joined_heads(y), stack({k, v}, 0)};
 }
@@ -129,16 +129,16 @@ Values multi_head(Call& c) {
     if (c.shape(i).size() != 3 && c.shape(i).size() != 4)
       c.wrong(formatted("{} are neither keys nor values.", describe(c.in(i))));
   }
-  const U width = c.shape(0)[2];
+  const U width = c.shape(0).at(2);
   const auto biased = [&](std::size_t i, U from) {
     const Tensor x = c.t(i);
     if (!c.has(3)) return Tensor(x);
-    return x + c.t(3).slice(0, static_cast<I>(from), x.shape().back());
+    return x + c.t(3).slice(0, static_cast<I>(from), last_of(x.shape()));
   };
   const Tensor q = heads_of(c, biased(0, 0), heads).t;
   Tensor k = c.shape(1).size() == 4 ? c.t(1) : heads_of(c, biased(1, width), heads).t;
-  Tensor v =
-      c.shape(2).size() == 4 ? c.t(2) : heads_of(c, biased(2, width + c.shape(1).back()), heads).t;
+  Tensor v = c.shape(2).size() == 4 ? c.t(2)
+                                    : heads_of(c, biased(2, width + last_of(c.shape(1))), heads).t;
   U past = 0;
   if (c.has(6) && c.has(7)) {
     past = c.shape(6).at(2);
@@ -147,10 +147,10 @@ Values multi_head(Call& c) {
   }
   Tensor bias;
   const auto add_bias = [&](const Tensor& more) { bias = bias ? bias + more : more; };
-  if (c.has(4)) add_bias(key_mask(c, c.in(4), q.shape()[0], k.shape()[2]));
+  if (c.has(4)) add_bias(key_mask(c, c.in(4), q.shape().at(0), k.shape().at(2)));
   if (c.has(5)) add_bias(as(c.t(5), DType::f32));
   if (c.i("unidirectional", 0) != 0)
-    add_bias(causal_mask(c.device(), q.shape()[2], k.shape()[2], static_cast<I>(past)));
+    add_bias(causal_mask(c.device(), q.shape().at(2), k.shape().at(2), static_cast<I>(past)));
   return {joined_heads(attend(q, k, v, bias, scale_of(c, q), 0, -1).y), k, v};
 }
 
@@ -179,8 +179,8 @@ Values group_query(Call& c) {
   Tensor q = heads_of(c, q3, heads).t;
   Tensor k = heads_of(c, k3, key_heads).t;
   Tensor v = heads_of(c, v3, key_heads).t;
-  const U batch = q.shape()[0];
-  const U length = q.shape()[2];
+  const U batch = q.shape().at(0);
+  const U length = q.shape().at(2);
   const U past = c.has(3) ? c.shape(3).at(2) : 0;
   const Tensor lengths =
       as(c.t(5), DType::i32).reshape({batch, 1});  // keys of each batch, less one
@@ -190,7 +190,7 @@ Values group_query(Call& c) {
   if (c.i("do_rotary", 0) != 0) {
     if (c.shape(7).empty()) c.wrong("The table of angles is one number.");
     const auto turned = [&](const Tensor& x) {
-      const U half = c.shape(7).back();
+      const U half = last_of(c.shape(7));
       const Tensor cosine =
           unsqueeze(take(c.t(7), maximum(positions, zeros_like(positions)), 0), 1);
       const Tensor sine = unsqueeze(take(c.t(8), maximum(positions, zeros_like(positions)), 0), 1);
@@ -204,7 +204,7 @@ Values group_query(Call& c) {
     k = concat({c.t(3), k}, 2);
     v = concat({c.t(4), v}, 2);
   }
-  const U keys = k.shape()[2];
+  const U keys = k.shape().at(2);
   const Tensor place = c.device().arange(keys, 0, 1, DType::i32).reshape({1, 1, 1, keys});
   const Tensor query = positions.reshape({batch, 1, length, 1});
   Tensor seen = less_equal(place, query);

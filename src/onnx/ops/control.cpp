@@ -128,7 +128,7 @@ Values scan_once(Call& c, const GraphProto& body, Values states, const Values& s
   std::vector<std::size_t> axes;
   for (std::size_t k = 0; k < sequences.size(); ++k)
     axes.push_back(axis_of(c, k < in_axes.size() ? in_axes[k] : 0, sequences[k].shape().size()));
-  const std::uint64_t steps = sequences[0].shape()[axes[0]];
+  const std::uint64_t steps = sequences[0].shape().at(axes[0]);
   if (body.outputs.size() < states.size())
     c.wrong(
         formatted("The body gives {} values for {} states.", body.outputs.size(), states.size()));
@@ -136,7 +136,7 @@ Values scan_once(Call& c, const GraphProto& body, Values states, const Values& s
   for (std::uint64_t i = 0; i < steps; ++i) {
     Values inputs = states;
     for (std::size_t k = 0; k < sequences.size(); ++k) {
-      if (sequences[k].shape()[axes[k]] != steps)
+      if (sequences[k].shape().at(axes[k]) != steps)
         c.wrong(formatted("{} has not {} steps.", describe(sequences[k]), steps));
       const bool backwards = k < in_directions.size() && in_directions[k] != 0;
       inputs.push_back(element(c, sequences[k], axes[k], backwards ? steps - 1 - i : i));

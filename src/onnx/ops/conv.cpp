@@ -122,7 +122,7 @@ Values conv_transpose_op(Call& c) {
   Shape low(rank + 2, 0);
   Shape high(rank + 2, 0);
   for (std::size_t d = 0; d < rank; ++d) {
-    const auto whole = static_cast<I>(y.shape()[d + 2]);
+    const auto whole = static_cast<I>(y.shape().at(d + 2));
     I before = static_cast<I>(pads[d]);
     I after = static_cast<I>(pads[d + rank]) - static_cast<I>(added[d]);
     const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
@@ -130,7 +130,7 @@ Values conv_transpose_op(Call& c) {
     if (!wanted.empty() && wanted[d] != 0)
       extent = static_cast<I>(wanted[d]);
     else if (same)
-      extent = static_cast<I>(x.shape()[d + 2] * stride[d]);
+      extent = static_cast<I>(x.shape().at(d + 2) * stride[d]);
     if (extent != 0) {
       const I total = whole + static_cast<I>(added[d]) - extent;
       before = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
@@ -164,14 +164,14 @@ Values col2im(Call& c) {
   const Shape block = shape_from(c, c.ints(2));
   const std::size_t rank = image.size();
   const U size = count_of(block);
-  if (x.shape().size() != 3 || size == 0 || x.shape()[1] % size != 0 || block.size() != rank)
+  if (x.shape().size() != 3 || size == 0 || x.shape().at(1) % size != 0 || block.size() != rank)
     c.wrong(formatted("{} has no windows of {}.", describe(c.in(0)), text_of(block)));
-  Shape whole{x.shape()[0], x.shape()[1] / size};
+  Shape whole{x.shape().at(0), x.shape().at(1) / size};
   whole.insert(whole.end(), image.begin(), image.end());
   const Grid grid = grid_of(c, whole, block);
-  if (count_of(grid.out) != x.shape()[2])
-    c.wrong(formatted("There are {} windows, not {}.", x.shape()[2], count_of(grid.out)));
-  Shape parts{x.shape()[0], x.shape()[1] / size};
+  if (count_of(grid.out) != x.shape().at(2))
+    c.wrong(formatted("There are {} windows, not {}.", x.shape().at(2), count_of(grid.out)));
+  Shape parts{x.shape().at(0), x.shape().at(1) / size};
   parts.insert(parts.end(), block.begin(), block.end());
   parts.insert(parts.end(), grid.out.begin(), grid.out.end());
   std::vector<int> order{0};

@@ -34,7 +34,7 @@ Values gather(Call& c) {
 /// x cut to the extents of indices, except along an axis.
 Tensor cut_to(Tensor x, const Shape& shape, std::size_t axis) {
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (d != axis && x.shape()[d] != shape[d]) x = x.slice(static_cast<int>(d), 0, shape[d]);
+    if (d != axis && x.shape().at(d) != shape[d]) x = x.slice(static_cast<int>(d), 0, shape[d]);
   }
   return x;
 }
@@ -44,7 +44,7 @@ Values gather_elements(Call& c) {
   const std::size_t axis = axis_of(c, c.i("axis", 0), x.shape().size());
   if (c.shape(1).size() != x.shape().size())
     c.wrong(formatted("Indices {} do not fit {}.", describe(c.in(1)), describe(c.in(0))));
-  return {weft::gather(cut_to(x, c.shape(1), axis), from_front(c.t(1), x.shape()[axis]),
+  return {weft::gather(cut_to(x, c.shape(1), axis), from_front(c.t(1), x.shape().at(axis)),
                        static_cast<int>(axis))};
 }
 
@@ -239,7 +239,7 @@ Values tensor_scatter(Call& c) {
   if (axis == 0) c.wrong("The axis cannot be that of the batch.");
   if (update.shape().size() != s.size())
     c.wrong(formatted("{} is no part of {}.", describe(c.in(1)), describe(c.in(0))));
-  const std::uint64_t steps = update.shape()[axis];
+  const std::uint64_t steps = update.shape().at(axis);
   const std::uint64_t extent = s[axis];
   Shape by_batch(s.size(), 1);
   by_batch[0] = s[0];
@@ -252,7 +252,7 @@ Values tensor_scatter(Call& c) {
   Tensor number = zeros(c.device(), update.shape(), DType::i32);
   for (std::size_t d = 0; d < s.size(); ++d) {
     Shape one(s.size(), 1);
-    one[d] = update.shape()[d];
+    one[d] = update.shape().at(d);
     number = number * static_cast<double>(s[d]) +
              (d == axis ? at : c.device().arange(one[d], 0, 1, DType::i32).reshape(one));
   }

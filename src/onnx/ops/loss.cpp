@@ -29,7 +29,7 @@ Tensor likelihood(const Call& c, const Tensor& x, const Tensor& labels, const Te
 Tensor flat(const Tensor& x, std::size_t from) {
   Shape shape(x.shape().begin(), x.shape().begin() + static_cast<std::ptrdiff_t>(from));
   std::uint64_t rest = 1;
-  for (std::size_t d = from; d < x.shape().size(); ++d) rest *= x.shape()[d];
+  for (std::size_t d = from; d < x.shape().size(); ++d) rest *= x.shape().at(d);
   shape.push_back(rest);
   return x.reshape(shape);
 }

@@ -107,7 +107,7 @@ Values det(Call& c) {
 
 Tensor sums_of_products(const Tensor& a, const Tensor& b) {
   const bool narrow = size_of(a.dtype()) == 1 && size_of(b.dtype()) == 1;
-  const std::uint64_t depth = a.shape().back();
+  const std::uint64_t depth = last_of(a.shape());
   if (!narrow) {  // element by element: every bit of a sum stays
     return sum(unsqueeze(a, -1) * unsqueeze(b, -3),
                {static_cast<int>(std::max(a.shape().size(), b.shape().size())) - 1});
@@ -129,7 +129,7 @@ Tensor sums_of_products(const Tensor& a, const Tensor& b) {
 
 Tensor whole_product(const Tensor& a, const Tensor& a_zero, const Tensor& b, const Tensor& b_zero) {
   return numpy_product(a, b, [&](const Tensor& x, const Tensor& y) {
-    const std::uint64_t depth = x.shape().back();
+    const std::uint64_t depth = last_of(x.shape());
     Tensor total = sums_of_products(x, y);
     // Σ (x - p)(y - q) = Σ xy - p Σ y - q Σ x + n p q, so that products stay narrow.
     const auto wide = [](const Tensor& t) { return t.to(DType::i32); };

@@ -65,7 +65,7 @@ Values layer_normalization(Call& c) {
   const std::size_t rank = x.shape().size();
   const std::size_t axis = axis_of(c, c.i("axis", -1), rank);
   U columns = 1;
-  for (std::size_t d = axis; d < rank; ++d) columns *= x.shape()[d];
+  for (std::size_t d = axis; d < rank; ++d) columns *= x.shape().at(d);
   const U rows = columns == 0 ? 0 : x.size() / columns;
   const auto eps = static_cast<float>(c.f("epsilon", 1e-5));
   if (columns == 0 || rows == 0) return {x};
@@ -96,7 +96,7 @@ Values rms_normalization(Call& c) {
   const std::size_t rank = x.shape().size();
   const std::size_t axis = axis_of(c, c.i("axis", -1), rank);
   U columns = 1;
-  for (std::size_t d = axis; d < rank; ++d) columns *= x.shape()[d];
+  for (std::size_t d = axis; d < rank; ++d) columns *= x.shape().at(d);
   if (x.size() == 0) return {x};
   const Tensor y = rms_norm(x.reshape({x.size() / columns, columns}), {},
                             static_cast<float>(c.f("epsilon", 1e-5)))
@@ -108,13 +108,13 @@ Values group_normalization(Call& c) {
   const Tensor x = c.t(0);
   const auto groups = static_cast<U>(c.i("num_groups", 1));
   const std::size_t rank = x.shape().size();
-  if (rank < 2 || groups == 0 || x.shape()[1] % groups != 0)
+  if (rank < 2 || groups == 0 || x.shape().at(1) % groups != 0)
     c.wrong(formatted("{} has no {} groups of channels.", describe(c.in(0)), groups));
-  const U each = x.shape()[1] / groups;
+  const U each = x.shape().at(1) / groups;
   const auto spread = [&](std::size_t i) {  // before opset 21 a number for each group
     const Tensor t = c.t(i);
-    if (t.size() == x.shape()[1]) return Tensor(t);
-    return t.reshape({groups, 1}).broadcast_to({groups, each}).reshape({x.shape()[1]});
+    if (t.size() == x.shape().at(1)) return Tensor(t);
+    return t.reshape({groups, 1}).broadcast_to({groups, each}).reshape({x.shape().at(1)});
   };
   const Tensor y = group_norm(x, groups, {}, {}, static_cast<float>(c.f("epsilon", 1e-5)));
   return {as(
@@ -135,7 +135,7 @@ Values lrn(Call& c) {
   const Tensor squares = pad(square(as(x, DType::f32)), low, high);
   Tensor sums;
   for (U i = 0; i < size; ++i) {
-    const Tensor part = squares.slice(1, static_cast<std::int64_t>(i), x.shape()[1]);
+    const Tensor part = squares.slice(1, static_cast<std::int64_t>(i), x.shape().at(1));
     sums = sums ? sums + part : part;
   }
   const Tensor base = sums * (c.f("alpha", 1e-4) / static_cast<double>(size)) + c.f("bias", 1);

@@ -46,7 +46,8 @@ Windows steps(const Grid& grid) {
 Tensor fitted(const Tensor& pooled, const Grid& grid) {
   Tensor out = pooled;
   for (std::size_t d = 0; d < grid.out.size(); ++d) {
-    if (out.shape()[d + 2] > grid.out[d]) out = out.slice(static_cast<int>(d + 2), 0, grid.out[d]);
+    if (out.shape().at(d + 2) > grid.out[d])
+      out = out.slice(static_cast<int>(d + 2), 0, grid.out[d]);
   }
   return out;
 }
@@ -168,9 +169,9 @@ Values max_unpool(Call& c) {
   const auto pads = counts(c, "pads", 2 * rank, 0);
   if (x.shape().size() != rank + 2)
     c.wrong(formatted("{} has no {} spatial dimensions.", describe(c.in(0)), rank));
-  Shape small{x.shape()[0], x.shape()[1]};
+  Shape small{x.shape().at(0), x.shape().at(1)};
   for (std::size_t d = 0; d < rank; ++d)
-    small.push_back((x.shape()[d + 2] - 1) * stride[d] + kernel[d] - pads[d] - pads[d + rank]);
+    small.push_back((x.shape().at(d + 2) - 1) * stride[d] + kernel[d] - pads[d] - pads[d + rank]);
   const Shape shape = c.has(2) ? shape_from(c, c.ints(2)) : small;
   if (shape.size() != rank + 2)
     c.wrong(formatted("The shape {} is not that of an image.", text_of(shape)));

@@ -160,7 +160,7 @@ Values qlinear_matmul(Call& c) {
 
 /// One number, or one for each channel.
 Tensor by_channel(const Tensor& t, std::size_t rank) {
-  Shape shape(rank, 1);
+  Shape shape(std::max<std::size_t>(rank, 2), 1);
   shape[1] = t.size();
   return t.reshape(shape);
 }

@@ -247,19 +247,19 @@ Values recurrent(Call& c, U gates) {
   if (x.size() == 0) c.refuse("A sequence without elements is not done.");
   const std::string direction = c.s("direction", "forward");
   const U directions = direction == "bidirectional" ? 2 : 1;
-  if (c.shape(1)[0] != directions)
+  if (c.shape(1).at(0) != directions)
     c.wrong(formatted("Weights {} are not those of a {} layer.", describe(c.in(1)), direction));
   Layer layer{.c = c,
               .gates = gates,
-              .hidden = c.shape(2)[2],
-              .steps = x.shape()[0],
-              .batch = x.shape()[1],
+              .hidden = c.shape(2).at(2),
+              .steps = x.shape().at(0),
+              .batch = x.shape().at(1),
               .clip = c.f("clip", 0),
               .names = {},
               .alphas = c.fs("activation_alpha"),
               .betas = c.fs("activation_beta"),
               .lengths = {}};
-  if (c.shape(1)[1] != gates * layer.hidden)
+  if (c.shape(1).at(1) != gates * layer.hidden)
     c.wrong(formatted("Weights {} do not have {} gates of {}.", describe(c.in(1)), gates,
                       layer.hidden));
   const std::vector<std::string> usual = gates == 4

@@ -45,7 +45,7 @@ Values over_axes(Call& c, double of_nothing, Function function) {
     for (const int axis : axes) gone[static_cast<std::size_t>(axis)] = true;
     for (std::size_t d = 0; d < rank; ++d) {
       if (!gone[d])
-        shape.push_back(x.shape()[d]);
+        shape.push_back(x.shape().at(d));
       else if (keep)
         shape.push_back(1);
     }
@@ -70,7 +70,7 @@ Values arg_extreme(Call& c) {
   const bool last = c.i("select_last_index", 0) != 0;
   const Tensor from = last ? flip(x, {axis}) : x;
   const Tensor at = high ? argmax(from, {axis}, keep) : argmin(from, {axis}, keep);
-  const auto extent = static_cast<double>(x.shape()[static_cast<std::size_t>(axis)]);
+  const auto extent = static_cast<double>(x.shape().at(static_cast<std::size_t>(axis)));
   return {(last ? (extent - 1) - at : at).to(DType::i64)};
 }
 
@@ -83,7 +83,7 @@ Values running(Call& c) {
   if (!product) return {as(cumsum(x, axis, exclusive, reverse), x.dtype())};
   Tensor y = cumprod(x, axis, reverse);
   if (exclusive) {  // one place further, behind a one
-    const std::uint64_t extent = x.shape()[static_cast<std::size_t>(axis)];
+    const std::uint64_t extent = x.shape().at(static_cast<std::size_t>(axis));
     if (extent == 0) return {x};
     Shape low(x.shape().size(), 0);
     Shape high = low;

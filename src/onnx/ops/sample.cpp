@@ -116,7 +116,7 @@ struct Sampler {
 Sampler sampler_of(const Tensor& x) {
   Sampler out;
   out.extents.assign(x.shape().begin() + 2, x.shape().end());
-  out.image = as(x, DType::f32).reshape({x.shape()[0], x.shape()[1], count_of(out.extents)});
+  out.image = as(x, DType::f32).reshape({x.shape().at(0), x.shape().at(1), count_of(out.extents)});
   return out;
 }
 
@@ -124,7 +124,7 @@ Values grid_sample(Call& c) {
   const Tensor x = c.t(0);
   const Tensor grid = as(c.t(1), DType::f32);
   const std::size_t rank = x.shape().size() - 2;
-  if (x.shape().size() < 3 || grid.shape().size() != rank + 2 || grid.shape().back() != rank)
+  if (x.shape().size() < 3 || grid.shape().size() != rank + 2 || last_of(grid.shape()) != rank)
     c.wrong(formatted("{} and {} do not belong together.", describe(c.in(0)), describe(c.in(1))));
   Sampler sampler = sampler_of(x);
   sampler.padding = c.s("padding_mode", "zeros");
@@ -134,7 +134,8 @@ Values grid_sample(Call& c) {
   std::vector<Tensor> places;
   for (std::size_t d = 0; d < rank;
        ++d) {  // the last number of the grid is that of the first dimension
-    const Tensor g = grid.slice(-1, static_cast<I>(rank - 1 - d), 1).reshape({x.shape()[0], count});
+    const Tensor g =
+        grid.slice(-1, static_cast<I>(rank - 1 - d), 1).reshape({x.shape().at(0), count});
     const auto extent = static_cast<double>(sampler.extents[d]);
     Tensor p = sampler.align_corners ? (g + 1) * ((extent - 1) / 2) : ((g + 1) * extent - 1) / 2;
     places.push_back(p);
@@ -162,7 +163,7 @@ Values grid_sample(Call& c) {
   } else {
     y = sampler.linear(places);
   }
-  Shape shape{x.shape()[0], x.shape()[1]};
+  Shape shape{x.shape().at(0), x.shape().at(1)};
   shape.insert(shape.end(), out.begin(), out.end());
   return {as(y.reshape(shape), x.dtype())};
 }
@@ -201,7 +202,7 @@ Values affine_grid(Call& c) {
 /// Regions of images, each as a grid of means (or maxima) of places inside of its cells.
 Values roi_align(Call& c) {
   const Tensor x = c.t(0);
-  if (x.shape().size() != 4 || c.shape(1).size() != 2 || c.shape(1)[1] != 4)
+  if (x.shape().size() != 4 || c.shape(1).size() != 2 || c.shape(1).at(1) != 4)
     c.wrong(formatted("{} and {} do not belong together.", describe(c.in(0)), describe(c.in(1))));
   const auto regions = c.host(1).doubles();
   const auto batches = c.ints(2);
@@ -218,12 +219,13 @@ Values roi_align(Call& c) {
   const bool half = c.s("coordinate_transformation_mode",
                         c.opset < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel";
   const bool largest = c.s("mode", "avg") == "max";
-  const auto last_y = static_cast<double>(x.shape()[2]) - 1;
-  const auto last_x = static_cast<double>(x.shape()[3]) - 1;
+  const auto last_y = static_cast<double>(x.shape().at(2)) - 1;
+  const auto last_x = static_cast<double>(x.shape().at(3)) - 1;
   const Tensor flat =
-      as(x, DType::f32).reshape({x.shape()[0], x.shape()[1], x.shape()[2] * x.shape()[3]});
+      as(x, DType::f32)
+          .reshape({x.shape().at(0), x.shape().at(1), x.shape().at(2) * x.shape().at(3)});
   std::vector<Tensor> results;
-  for (U r = 0; r < c.shape(1)[0]; ++r) {
+  for (U r = 0; r < c.shape(1).at(0); ++r) {
     const double offset = half ? 0.5 : 0;
     const double x1 = regions[r * 4] * scale - offset;
     const double y1 = regions[r * 4 + 1] * scale - offset;
@@ -262,19 +264,20 @@ Values roi_align(Call& c) {
         }
       }
     }
-    if (batches.at(r) < 0 || static_cast<U>(batches[r]) >= x.shape()[0])
+    if (batches.at(r) < 0 || static_cast<U>(batches[r]) >= x.shape().at(0))
       c.wrong(formatted("There is no image {}.", batches[r]));
-    const Tensor image = flat.slice(0, batches[r], 1).reshape({x.shape()[1], flat.shape()[2]});
+    const Tensor image =
+        flat.slice(0, batches[r], 1).reshape({x.shape().at(1), flat.shape().at(2)});
     Tensor samples;
     for (std::size_t k = 0; k < 4; ++k) {
       const Tensor part = take(image, c.device().tensor({at[k].size()}, at[k]), 1) *
                           c.device().tensor({1, weight[k].size()}, weight[k]);
       samples = samples ? (largest ? maximum(samples, part) : samples + part) : part;
     }
-    const Tensor cells = samples.reshape({x.shape()[1], height, width, ny * nx});
+    const Tensor cells = samples.reshape({x.shape().at(1), height, width, ny * nx});
     results.push_back(largest ? max(cells, {3}) : mean(cells, {3}));
   }
-  if (results.empty()) return {zeros(c.device(), {0, x.shape()[1], height, width}, x.dtype())};
+  if (results.empty()) return {zeros(c.device(), {0, x.shape().at(1), height, width}, x.dtype())};
   return {as(stack(results, 0), x.dtype())};
 }
 
@@ -286,11 +289,11 @@ Values deform_conv(Call& c) {
   if (s.size() != 4 || w.shape().size() != 4)
     c.refuse(
         formatted("{} and {} are not images with weights.", describe(c.in(0)), describe(c.in(1))));
-  const Grid grid = grid_of(c, s, {w.shape()[2], w.shape()[3]});
+  const Grid grid = grid_of(c, s, {w.shape().at(2), w.shape().at(3)});
   const auto groups = static_cast<U>(c.i("group", 1));
   const auto moved = static_cast<U>(c.i("offset_group", 1));
   if (groups == 0 || moved == 0 || s[1] % moved != 0 || s[1] % groups != 0 ||
-      w.shape()[0] % groups != 0)
+      w.shape().at(0) % groups != 0)
     c.wrong(formatted("{} has no {} groups and {} groups of offsets.", describe(c.in(0)), groups,
                       moved));
   const U window = grid.kernel[0] * grid.kernel[1];
@@ -333,7 +336,7 @@ Values deform_conv(Call& c) {
   }
   const Tensor columns =
       parts.size() == 1 ? parts.front() : concat(parts, 1);  // [N, C, window, area]
-  const U out = w.shape()[0];
+  const U out = w.shape().at(0);
   const Tensor by_group = columns.reshape({s[0], groups, s[1] / groups * window, area});
   const Tensor weights =
       as(w, DType::f32).reshape({1, groups, out / groups, s[1] / groups * window});

@@ -20,7 +20,7 @@ Values top_k(Call& c) {
   const Value& x = c.in(0);
   const int axis = int_axis(c, c.i("axis", -1), x.shape().size());
   const I count = c.opset < 10 ? c.i("k", 0) : c.scalar_int(1);
-  const auto extent = static_cast<I>(x.shape()[static_cast<std::size_t>(axis)]);
+  const auto extent = static_cast<I>(x.shape().at(static_cast<std::size_t>(axis)));
   if (count < 0 || count > extent)
     c.wrong(formatted("{} elements of {} cannot be chosen.", count, extent));
   const Sorted found =
@@ -62,7 +62,7 @@ Values compress(Call& c) {
   const bool flat = c.attribute("axis") == nullptr;
   Tensor x = flat ? c.t(0).reshape({c.in(0).size()}) : c.t(0);
   const int axis = flat ? 0 : int_axis(c, c.i("axis", 0), x.shape().size());
-  const auto extent = static_cast<I>(x.shape()[static_cast<std::size_t>(axis)]);
+  const auto extent = static_cast<I>(x.shape().at(static_cast<std::size_t>(axis)));
   std::erase_if(numbers, [extent](I number) { return number >= extent; });
   if (numbers.empty()) return {x.slice(axis, 0, 0)};
   return {take(x,

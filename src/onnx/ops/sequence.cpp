@@ -37,7 +37,7 @@ Values erase(Call& c) {
 Values split_to_sequence(Call& c) {
   const Value& x = c.in(0);
   const std::size_t axis = axis_of(c, c.i("axis", 0), x.shape().size());
-  const std::uint64_t extent = x.shape()[axis];
+  const std::uint64_t extent = x.shape().at(axis);
   const bool drop = !c.has(1) && c.i("keepdims", 1) == 0;
   std::vector<I> sizes;
   constexpr std::size_t most_parts = 1 << 20;

@@ -115,7 +115,7 @@ Values concat(Call& c) {
     if (shape[static_cast<std::size_t>(axis)] != 0 || i + 1 == c.inputs.size())
       parts.push_back(c.t(i));
   }
-  if (parts.size() > 1 && parts.back().shape()[static_cast<std::size_t>(axis)] == 0)
+  if (parts.size() > 1 && parts.back().shape().at(static_cast<std::size_t>(axis)) == 0)
     parts.pop_back();
   return {parts.size() == 1 ? parts.front() : weft::concat(parts, axis)};
 }
@@ -141,7 +141,7 @@ Values slice(Call& c) {
 Values split(Call& c) {
   const Value& x = c.in(0);
   const std::size_t axis = axis_of(c, c.i("axis", 0), x.shape().size());
-  const std::uint64_t extent = x.shape()[axis];
+  const std::uint64_t extent = x.shape().at(axis);
   std::vector<I> sizes;
   if (const auto named = c.ints_of(1, "split")) {
     sizes = *named;
@@ -204,7 +204,7 @@ Values pad(Call& c) {
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const I before = (*pads)[k];
     const I after = (*pads)[k + axes.size()];
-    const auto extent = static_cast<I>(x.shape()[axes[k]]);
+    const auto extent = static_cast<I>(x.shape().at(axes[k]));
     constexpr I most = I{1} << 40;
     if (before > most || after > most || before < -most || after < -most)
       c.wrong(formatted("Pads of {} and {} are too large.", before, after));
@@ -280,9 +280,9 @@ Values reverse_sequence(Call& c) {
   const Tensor x = c.t(0);
   const std::size_t time = axis_of(c, c.i("time_axis", 0), x.shape().size());
   const std::size_t batch = axis_of(c, c.i("batch_axis", 1), x.shape().size());
-  const std::uint64_t steps = x.shape()[time];
+  const std::uint64_t steps = x.shape().at(time);
   Shape lengths_shape(x.shape().size(), 1);
-  lengths_shape[batch] = x.shape()[batch];
+  lengths_shape[batch] = x.shape().at(batch);
   Shape time_shape(x.shape().size(), 1);
   time_shape[time] = steps;
   const Tensor length = c.t(1).to(DType::i32).reshape(lengths_shape);
@@ -291,7 +291,7 @@ Values reverse_sequence(Call& c) {
   return {take_along(x, from.broadcast_to([&] {
     Shape s(x.shape().size(), 1);
     s[time] = steps;
-    s[batch] = x.shape()[batch];
+    s[batch] = x.shape().at(batch);
     return s;
   }()),
                      static_cast<int>(time))};
@@ -309,7 +309,7 @@ Values center_crop_pad(Call& c) {
   Shape low(rank, 0);
   Shape high(rank, 0);
   for (std::size_t k = 0; k < axes.size(); ++k) {
-    const std::uint64_t extent = x.shape()[axes[k]];
+    const std::uint64_t extent = x.shape().at(axes[k]);
     if (extent >= wanted[k])
       x = x.slice(static_cast<int>(axes[k]), static_cast<I>((extent - wanted[k]) / 2), wanted[k]);
     else

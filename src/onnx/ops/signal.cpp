@@ -19,7 +19,7 @@ using U = std::uint64_t;
 /// Real numbers […, 1] as complex ones […, 2] of f32.
 Tensor complex_of(const Tensor& x) {
   Tensor wide = as(x, DType::f32);
-  if (x.shape().back() == 2) return wide;
+  if (last_of(x.shape()) == 2) return wide;
   const Shape low(x.shape().size(), 0);
   Shape high = low;
   high.back() = 1;
@@ -28,7 +28,7 @@ Tensor complex_of(const Tensor& x) {
 
 /// An axis cut to, or filled with zeros up to, an extent.
 Tensor of_length(const Tensor& x, std::size_t axis, U length) {
-  const U there = x.shape()[axis];
+  const U there = x.shape().at(axis);
   if (there >= length) return there == length ? x : x.slice(static_cast<int>(axis), 0, length);
   const Shape low(x.shape().size(), 0);
   Shape high = low;
@@ -39,14 +39,14 @@ Tensor of_length(const Tensor& x, std::size_t axis, U length) {
 Values dft(Call& c) {
   const Tensor x = c.t(0);
   const std::size_t rank = x.shape().size();
-  if (rank < 2 || x.shape().back() == 0 || x.shape().back() > 2)
+  if (rank < 2 || last_of(x.shape()) == 0 || last_of(x.shape()) > 2)
     c.wrong(formatted("{} has no complex numbers.", describe(c.in(0))));
   const I named = c.opset >= 20 ? (c.has(2) ? c.scalar_int(2) : -2) : c.i("axis", 1);
   const std::size_t axis = axis_of(c, named, rank);
   if (axis + 1 == rank) c.wrong("The axis is that of real and imaginary parts.");
   const bool inverse = c.i("inverse", 0) != 0;
   const bool onesided = c.i("onesided", 0) != 0;
-  const U there = x.shape()[axis];
+  const U there = x.shape().at(axis);
   const U length = c.has(1) ? shape_from(c, {c.scalar_int(1)})[0]
                             : (inverse && onesided ? 2 * (std::max<U>(there, 1) - 1) : there);
   const int at = static_cast<int>(axis);
@@ -65,7 +65,7 @@ Values stft(Call& c) {
   if (x.shape().size() != 3) c.wrong(formatted("{} is not a batch of signals.", describe(c.in(0))));
   const I step = c.scalar_int(1);
   const I size = c.has(3) ? c.scalar_int(3) : c.has(2) ? static_cast<I>(c.in(2).size()) : 0;
-  const auto length = static_cast<I>(x.shape()[1]);
+  const auto length = static_cast<I>(x.shape().at(1));
   if (step <= 0 || size <= 0 || size > length)
     c.wrong(
         formatted("Frames of {} by steps of {} do not fit in {}.", size, step, describe(c.in(0))));
