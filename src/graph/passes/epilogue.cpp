@@ -42,7 +42,8 @@ bool take_activation(Graph& graph, const std::vector<int>& readers, int number) 
   const ops::map::Function* function = ops::map::find_function(map.function);
   const Operation* product = product_below(graph, readers, operation.inputs.front());
   if (function == nullptr || function->family != ops::map::Family::unary || product == nullptr ||
-      as<MatmulAttributes>(product->attributes).activation != "none" || map.function == "copy") {
+      as<MatmulAttributes>(product->attributes).activation != "none" || map.function == "copy" ||
+      !is_float(operation.types.front().dtype)) {  // isnan and others give bool, products cannot
     return false;
   }
   Operation fused = *product;
