@@ -4,16 +4,19 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/format.hpp"
 #include "bench_eager.hpp"
+#include "bench_programs.hpp"
 #include "bench_run.hpp"
 #include "commands.hpp"
 #include "files.hpp"
 #include "gpu/gpu.hpp"
+#include "late_notice.hpp"
 
 namespace weft::cli {
 namespace {
@@ -84,6 +87,7 @@ struct Job {
 struct Jobs {
   std::vector<Job> chosen;
   std::vector<Job> references;  ///< A copy and products.
+  std::vector<ProgramBench> programs;
   int skipped = 0;
 };
 
@@ -109,14 +113,26 @@ Jobs find_jobs(const Options& options, bool software) {
       }
     }
   }
+  for (ProgramBench& program : program_benches()) {
+    if (!matches(options, program.title)) continue;
+    if (software && !options.full) {
+      ++jobs.skipped;
+    } else {
+      jobs.programs.push_back(std::move(program));
+    }
+  }
   return jobs;
 }
 
 /// Times the copy, and the products if there is something to compare with them.
 Reference measure_reference(graph::Executor& executor, const Jobs& jobs, double seconds) {
-  const bool products = std::ranges::any_of(jobs.chosen, [](const Job& job) {
-    return Measurement{.bytes = bytes_of(job.test), .flops = job.test.flops}.is_arithmetic();
-  });
+  const bool products =
+      std::ranges::any_of(jobs.chosen,
+                          [](const Job& job) {
+                            return Measurement{.bytes = bytes_of(job.test), .flops = job.test.flops}
+                                .is_arithmetic();
+                          }) ||
+      !jobs.programs.empty();
   Reference reference;
   for (const Job& job : jobs.references) {
     if (job.test.flops > 0 && !products) continue;
@@ -154,11 +170,22 @@ std::string row_of(const Measurement& m, const Reference& reference,
 
 void trace(const gpu::Device& device, graph::Executor& executor, const std::vector<Job>& jobs,
            const std::string& file) {
-  for (const Job& job : jobs) value_or_exit(run_traced(executor, job.test));
+  {
+    const LateNotice notice(LateNotice::compiling);
+    for (const Job& job : jobs) value_or_exit(run_traced(executor, job.test));
+  }
   gpu::Device handle = device;
   const gpu::Profile profile = value_or_exit(handle.profile());
   std::printf("%s", gpu::profile_table(profile).c_str());
   value_or_exit(gpu::write_trace(profile, file));
+}
+
+json json_of(const std::string& title, const Measurement& m) {
+  return {{"name", title},
+          {"seconds", m.seconds},
+          {"spread", m.spread},
+          {"bytes", m.bytes},
+          {"flops", m.flops}};
 }
 
 /// Measures the jobs one after another and prints a row for each to `out`.
@@ -172,7 +199,10 @@ json measure_all(gpu::Device& device, graph::Executor& executor, double seconds,
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const std::string& title = jobs[i].title;
     if (progress) std::fprintf(stderr, "[%zu/%zu] %s\r", i + 1, jobs.size(), title.c_str());
+    std::optional<LateNotice> notice;
+    if (!progress && i == 0) notice.emplace(LateNotice::compiling);  // then rows are the progress
     const auto measured = measure(executor, *jobs[i].op, jobs[i].test, seconds);
+    notice.reset();
     if (progress) std::fprintf(stderr, "\033[K");
     if (!measured) {
       std::fprintf(out, "%-52s %s\n", title.c_str(), measured.error().message.c_str());
@@ -182,11 +212,7 @@ json measure_all(gpu::Device& device, graph::Executor& executor, double seconds,
     if (share_of(*measured, reference) > 1.1) ++above;
     std::fprintf(out, "%s\n", row_of(*measured, reference, earlier, title).c_str());
     std::fflush(out);
-    results.push_back({{"name", title},
-                       {"seconds", measured->seconds},
-                       {"spread", measured->spread},
-                       {"bytes", measured->bytes},
-                       {"flops", measured->flops}});
+    results.push_back(json_of(title, *measured));
     device.trim();
   }
   if (above > 0) {
@@ -226,15 +252,17 @@ void run_bench(const Options& options) {
   const Jobs jobs = find_jobs(options, device.info().is_software());
   if (options.list) {
     for (const Job& job : jobs.chosen) std::printf("%s\n", job.title.c_str());
+    for (const ProgramBench& each : jobs.programs) std::printf("%s\n", each.title.c_str());
     return;
   }
-  if (jobs.chosen.empty() && jobs.skipped == 0) {
+  if (jobs.chosen.empty() && jobs.programs.empty() && jobs.skipped == 0) {
     throw CommandError("No benchmark matches; `weft bench --list` shows them all.");
   }
   if (tracing) return trace(device, executor, jobs.chosen, options.trace_file);
 
   // JSON on standard output stands there alone.
   std::FILE* const out = options.json_file == "-" ? stderr : stdout;
+  std::optional<LateNotice> notice("measuring what this device can do at best");
   Reference reference = measure_reference(executor, jobs, options.seconds);
   const DispatchCost cost = value_or_exit(measure_dispatch(device));
   const std::string product =
@@ -248,11 +276,17 @@ void run_bench(const Options& options) {
                "host, %zu launches\n",
                step.eager * 1e6, step.eager_launches, step.compiled * 1e6, step.compiled_launches);
   const PlanningCost planning = measure_planning(options.adapter);
+  notice.reset();
   std::fprintf(out,
                "planning a training step of 12 transformer blocks: %.1f ms host, %zu launches\n",
                planning.seconds * 1e3, planning.launches);
-  const json results =
+  json results =
       measure_all(device, executor, options.seconds, jobs.chosen, reference, earlier, out);
+  for (const ProgramBench& each : jobs.programs) {
+    const Measurement m = measure(Device({.adapter = options.adapter}), each, options.seconds);
+    std::fprintf(out, "%s\n", row_of(m, reference, earlier, each.title).c_str());
+    results.push_back(json_of(each.title, m));
+  }
   if (jobs.skipped > 0) {
     std::fprintf(stderr, "%d large benchmarks left out on a software adapter; --full runs them.\n",
                  jobs.skipped);

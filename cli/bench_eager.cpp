@@ -1,6 +1,8 @@
 #include "bench_eager.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <ctime>
 #include <functional>
 #include <limits>
@@ -15,8 +17,8 @@
 namespace weft::cli {
 namespace {
 
-constexpr int steps = 60;
-constexpr int first_steps = 5;  // These plan and compile.
+constexpr int rounds = 12;
+constexpr int steps = 8;  // in each round
 
 /// The step as people write it: a loss, its gradients, and new weights.
 Outputs train(const std::vector<Tensor>& batch, const std::vector<Tensor>& weights) {
@@ -42,18 +44,30 @@ double thread_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// The median time of a step on the host; the device is idle when one begins.
-double host_seconds(const Device& device, const std::function<void()>& step) {
-  std::vector<double> times;
-  for (int i = 0; i < steps; ++i) {
-    const double start = thread_seconds();
-    step();
-    const double took = thread_seconds() - start;
-    device.synchronize();
-    if (i >= first_steps) times.push_back(took);
+/// The median times of two kinds of steps on the host; the device is idle when one begins. They
+/// take turns, so that what else the machine does is the same for both.
+std::array<double, 2> host_seconds(const Device& device,
+                                   const std::array<std::function<void()>, 2>& kinds) {
+  std::array<std::vector<double>, 2> times;
+  for (int round = 0; round <= rounds; ++round) {
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+      for (int i = 0; i < steps; ++i) {
+        const double start = thread_seconds();
+        kinds[kind]();
+        const double took = thread_seconds() - start;
+        device.synchronize();
+        // The first round plans and compiles, and the first step of each one has cold caches.
+        if (round > 0 && i > 0) times[kind].push_back(took);
+      }
+    }
   }
-  std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
-  return times[times.size() / 2];
+  std::array<double, 2> medians{};
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    const auto middle = times[kind].begin() + static_cast<std::ptrdiff_t>(times[kind].size() / 2);
+    std::ranges::nth_element(times[kind], middle);
+    medians[kind] = *middle;
+  }
+  return medians;
 }
 
 /// Blocks as narrow as can be: what they compute takes no time, and planning them as long as ever.
@@ -108,28 +122,34 @@ PlanningCost measure_planning(const std::string& adapter) {
 StepCost measure_step(const std::string& adapter) {
   const Device device({.adapter = adapter});
   random::Generator numbers(device, 1);
-  std::vector<Tensor> weights;
-  for (const Shape& shape : {Shape{64, 128}, Shape{128, 128}, Shape{128, 10}}) {
-    weights.push_back(variable(numbers.normal(shape) * 0.1));
-    weights.push_back(variable(zeros(device, {shape[1]})));
-  }
+  const auto start = [&] {
+    std::vector<Tensor> weights;
+    for (const Shape& shape : {Shape{64, 128}, Shape{128, 128}, Shape{128, 10}}) {
+      weights.push_back(variable(numbers.normal(shape) * 0.1));
+      weights.push_back(variable(zeros(device, {shape[1]})));
+    }
+    return weights;
+  };
+  // A recording knows its variables by heart, so each kind of step has its own.
+  const std::vector<Tensor> mine = start();
+  const std::vector<Tensor> recorded = start();
   const std::vector<Tensor> batch{numbers.normal({64, 64}), numbers.randint({64}, 0, 10)};
   for (const Tensor& tensor : batch) tensor.eval();
-  StepCost cost;
   const auto eager = [&] {
-    const Outputs outputs = train(batch, weights);
+    const Outputs outputs = train(batch, mine);
     apply(outputs.updates);
     outputs.values.front().eval();
   };
-  cost.eager = host_seconds(device, eager);
+  const Compiled compiled =
+      compile([&](const std::vector<Tensor>& inputs) { return train(inputs, recorded); });
+  const auto [of_eager, of_compiled] =
+      host_seconds(device, {eager, [&] { (void)compiled(batch); }});
+  StepCost cost{.eager = of_eager, .compiled = of_compiled};
+  cost.compiled_launches = compiled.report().dispatches;
   const graph::PlanCache& plans = *Access::data(device)->plans;
   const std::size_t before = plans.counts().launches;
   eager();
   cost.eager_launches = plans.counts().launches - before;
-  const Compiled compiled =
-      compile([&](const std::vector<Tensor>& inputs) { return train(inputs, weights); });
-  cost.compiled = host_seconds(device, [&] { (void)compiled(batch); });
-  cost.compiled_launches = compiled.report().dispatches;
   return cost;
 }
 

@@ -13,15 +13,16 @@ namespace {
 constexpr double rotation_bytes = 256e6;
 constexpr double warm_up_seconds = 0.05;
 
-/// Random content: a block of random elements, repeated over the tensor.
+/// Random content: a block of random elements, repeated over the tensor. What ascends is made as a
+/// whole.
 Status fill_random(gpu::Device& device, const gpu::Buffer& buffer, const ops::TensorSpec& spec,
                    ops::Random& random) {
   ops::TensorSpec block = spec;
-  block.shape = {1U << 16};
+  if (spec.fill != ops::Fill::sorted) block.shape = {1U << 16};
   block.order.clear();
   block.repeat.clear();
   const ops::HostTensor host = ops::make_host(block, random);
-  const ops::View view = ops::View::dense(spec.dtype, {1U << 16});
+  const ops::View view = ops::View::dense(spec.dtype, block.shape);
   std::vector<std::byte> bytes(view.bytes().size());
   ops::store_values(view, host.values, bytes);
   // Doubling copies on the device are faster than uploading everything.

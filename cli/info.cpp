@@ -7,6 +7,7 @@
 
 #include "base/format.hpp"
 #include "commands.hpp"
+#include "device/matrix_types.hpp"
 #include "device/toggles.hpp"
 #include "device/traits_text.hpp"
 #include "gpu/gpu.hpp"
@@ -20,18 +21,6 @@ struct InfoOptions {
   bool json = false;
   bool toggles = false;
 };
-
-std::string_view type_name(MatrixType type) {
-  switch (type) {
-    case MatrixType::f32: return "f32";
-    case MatrixType::f16: return "f16";
-    case MatrixType::u32: return "u32";
-    case MatrixType::i32: return "i32";
-    case MatrixType::u8: return "u8";
-    case MatrixType::i8: return "i8";
-  }
-  return "unknown";
-}
 
 std::string_view stage_name(ToggleStage stage) {
   switch (stage) {
@@ -66,8 +55,8 @@ std::string amount(std::uint64_t bytes) {
 }
 
 std::string matrix_text(const MatrixConfig& config) {
-  return formatted("{}x{}x{} {}->{}", config.m, config.n, config.k, type_name(config.component),
-                   type_name(config.result));
+  return formatted("{}x{}x{} {}->{}", config.m, config.n, config.k, name(config.component),
+                   name(config.result));
 }
 
 nlohmann::json traits_json(const Traits& traits) {
@@ -82,8 +71,8 @@ nlohmann::json caps_json(const Caps& caps) {
     matrices.push_back({{"m", config.m},
                         {"n", config.n},
                         {"k", config.k},
-                        {"component", type_name(config.component)},
-                        {"result", type_name(config.result)},
+                        {"component", name(config.component)},
+                        {"result", name(config.result)},
                         {"subgroup", config.subgroup}});
   }
   return {{"f16", caps.f16},

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
@@ -9,11 +8,15 @@
 
 namespace weft::cli {
 
-/// Prints a line on stderr if it still lives after a second: nobody shall wait in front of a silent
-/// program.
+/// Prints a line on stderr if it still lives after a second (WEFT_NOTICE: so many seconds): nobody
+/// shall wait in front of a silent program.
 class LateNotice {
  public:
-  explicit LateNotice(std::string text, std::chrono::milliseconds after = std::chrono::seconds(1));
+  /// What takes long where nothing else is known.
+  static constexpr const char* compiling =
+      "compiling kernels for this device (kept for the next time)";
+
+  explicit LateNotice(std::string text);
   ~LateNotice() = default;  // asks the thread to stop and joins it
   LateNotice(const LateNotice&) = delete;
   LateNotice& operator=(const LateNotice&) = delete;

@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "files.hpp"
+#include "late_notice.hpp"
 #include "npy.hpp"
 #include "onnx_bench.hpp"
 #include "onnx_run.hpp"
@@ -151,7 +152,10 @@ void run(const OnnxOptions& options) {
   if (options.shapes) return print_shapes(model);
   if (!options.runs && !options.bench && !options.compare) return summarize(model);
   const auto inputs = onnx_inputs(model, options.run);
-  const auto results = run_onnx(device, model, inputs);
+  const auto results = [&] {
+    const LateNotice notice(LateNotice::compiling);
+    return run_onnx(device, model, inputs);
+  }();
   if (options.runs) {
     for (const Port& port : model.outputs()) {
       const Value& value = results.at(port.name);
@@ -170,7 +174,10 @@ void run(const OnnxOptions& options) {
       write_npy(options.out / file, value.read());
     }
   }
-  if (options.bench) bench_onnx(device, model, inputs, options.seconds);
+  if (options.bench) {
+    const LateNotice notice("timing the model as a whole and node by node");
+    bench_onnx(device, model, inputs, options.seconds);
+  }
   if (options.compare && !compare_onnx(options.model, inputs, results, options.tolerance)) {
     throw CommandError("The results differ from those of ONNX Runtime.");
   }

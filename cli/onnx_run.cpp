@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <random>
 #include <ranges>
+#include <set>
 
 #include "commands.hpp"
 #include "files.hpp"
@@ -33,8 +35,12 @@ Array read_input(const std::filesystem::path& path, const Port& port) {
         formatted("{}: inputs are read from .npy, .pb, .wav, .ppm, .pgm, .png and .jpg files.",
                   path.string()));
   const auto file = std::make_shared<MappedFile>(value_or_exit(MappedFile::open(path)));
-  const onnx::TensorProto proto = value_or_exit(onnx::read_tensor(file->bytes()));
-  return value_or_exit(onnx::array_from(proto, file));
+  const auto of_file = [&](auto read) {
+    if (!read) throw CommandError(formatted("{}: {}", path.string(), read.error().message));
+    return std::move(*read);
+  };
+  const onnx::TensorProto proto = of_file(onnx::read_tensor(file->bytes()));
+  return of_file(onnx::array_from(proto, file));
 }
 
 std::pair<std::string, std::string> pair_of(const std::string& text, const char* what) {
@@ -52,17 +58,34 @@ std::optional<T> parsed(const std::string& text) {
   return value;
 }
 
+std::string list(const std::set<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "'" : ", '") + name + "'";
+  return out;
+}
+
 /// What is said about the extents of inputs that the model leaves open.
 struct Sizes {
-  explicit Sizes(const OnnxRun& run) {
+  Sizes(const OnnxRun& run, const std::vector<Port>& inputs) {
+    std::set<std::string> names;  // of extents
+    for (const Port& port : inputs) {
+      for (const onnx::Extent& extent : port.shape.value_or(std::vector<onnx::Extent>{}))
+        if (!extent.symbol.empty()) names.insert(extent.symbol);
+    }
     for (const std::string& text : run.dims) {
       const auto [name, number] = pair_of(text, "NAME=NUMBER");
+      if (!names.contains(name))
+        throw CommandError(
+            formatted("No input has an extent named '{}'; {}.", name,
+                      names.empty() ? "none has a name" : "there are " + list(names)));
       const auto value = parsed<std::uint64_t>(number);
       if (!value) throw CommandError(formatted("\"{}\" in \"{}\" is no number.", number, text));
       symbols[name] = *value;
     }
     for (const std::string& text : run.shapes) {
       const auto [name, numbers] = pair_of(text, "NAME=NUMBER,NUMBER,…");
+      if (std::ranges::find(inputs, name, &Port::name) == inputs.end())
+        throw CommandError(formatted("The model has no input '{}'.", name));
       Shape& shape = shapes[name];
       for (const auto part : std::views::split(numbers, ',')) {
         const auto value = parsed<std::uint64_t>(std::string(part.begin(), part.end()));
@@ -137,7 +160,7 @@ with open(f"{folder}/names", "w") as file:
 
 std::map<std::string, Value> onnx_inputs(const onnx::Model& model, const OnnxRun& run) {
   std::map<std::string, Value> out;
-  const Sizes sizes(run);
+  const Sizes sizes(run, model.inputs());
   for (const std::string& text : run.inputs) {
     const auto [name, file] = pair_of(text, "NAME=FILE");
     const auto port = std::ranges::find(model.inputs(), name, &Port::name);
@@ -176,8 +199,8 @@ std::map<std::string, Value> run_onnx(const Device& device, const onnx::Model& m
 std::string range_of(const Array& array) {
   const auto values = array.doubles();
   if (values.empty()) return "no elements";
-  double low = values[0];
-  double high = values[0];
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
   double sum = 0;
   std::size_t nan = 0;
   for (const double v : values) {
@@ -189,9 +212,9 @@ std::string range_of(const Array& array) {
     high = std::max(high, v);
     sum += v;
   }
-  const std::string range =
-      formatted("min {:.6g}, mean {:.6g}, max {:.6g}", low,
-                sum / static_cast<double>(values.size() - std::min(nan, values.size() - 1)), high);
+  if (nan == values.size()) return formatted("{} NaN and nothing else", nan);
+  const std::string range = formatted("min {:.6g}, mean {:.6g}, max {:.6g}", low,
+                                      sum / static_cast<double>(values.size() - nan), high);
   return nan == 0 ? range : formatted("{}, {} NaN", range, nan);
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace weft::cli {
@@ -10,6 +11,29 @@ namespace weft::cli {
 std::string clock_text(double seconds);
 /// 12345678 as "12,345,678".
 std::string grouped(std::uint64_t number);
+
+/// How fast a run goes, without what came before its first mark: the first steps compile kernels,
+/// which says nothing about those that follow.
+class Pace {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  [[nodiscard]] bool begun() const { return begun_; }
+  void begin(std::uint64_t step, Time now) {
+    begun_ = true;
+    step_ = step;
+    start_ = now;
+  }
+  /// The seconds that a step takes at present; nothing before there is one to tell by.
+  [[nodiscard]] std::optional<double> seconds_per_step(std::uint64_t step, Time now) const {
+    if (!begun_ || step <= step_) return std::nullopt;
+    return std::chrono::duration<double>(now - start_).count() / static_cast<double>(step - step_);
+  }
+
+ private:
+  bool begun_ = false;
+  std::uint64_t step_ = 0;
+  Time start_;
+};
 
 /// One line on stderr that is written over and over on a terminal; elsewhere (a log) a line for
 /// each tenth of the way.

@@ -7,12 +7,15 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/format.hpp"
 #include "commands.hpp"
 #include "files.hpp"
+#include "late_notice.hpp"
 #include "llm/session.hpp"
 #include "sampling_options.hpp"
 #include "standard_files.hpp"
@@ -84,16 +87,23 @@ void print_timing(const llm::Timing& timing) {
       stderr);
 }
 
-/// Generates one answer, streams it and returns it.
-std::string answer(llm::Session& session, const std::string& text, std::int64_t tokens) {
+/// Generates one answer, streams it behind `opening` and returns it.
+std::string answer(llm::Session& session, const std::string& text, std::int64_t tokens,
+                   std::string_view opening = {}) {
   std::string reply;
-  const auto out = [&reply](std::string_view piece) {
+  std::optional<LateNotice> notice(LateNotice::compiling);  // until there is something to read
+  const auto out = [&](std::string_view piece) {
+    if (notice) {
+      notice.reset();
+      write_output(opening);
+    }
     reply += piece;
     write_output(piece);
   };
   const std::size_t most =
       tokens < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(tokens);
   const llm::Timing timing = value_or_exit(session.generate(text, most, out, interrupted));
+  if (notice) out({});  // nothing came
   write_output("\n");
   print_timing(timing);
   return reply;
@@ -132,7 +142,11 @@ void run_model(RunOptions options) {
   }
   options.model.progress = show_progress;
   handle_interrupts();
-  auto opened = llm::Session::open(options.model, options.sampling);
+  auto opened = [&] {
+    std::optional<LateNotice> notice;
+    if (isatty(STDERR_FILENO) == 0) notice.emplace("loading the model");  // else there is a bar
+    return llm::Session::open(options.model, options.sampling);
+  }();
   if (!opened && interrupted) exit_interrupted();
   llm::Session session = value_or_exit(std::move(opened));
   std::fputs(formatted("weft: {}\n", session.describe()).c_str(), stderr);
@@ -151,8 +165,7 @@ void run_model(RunOptions options) {
     conversation.push_back({"user", options.prompt});
     answer(session, session.format(conversation), options.tokens);
   } else {
-    if (builtin) write_output(options.prompt);
-    answer(session, options.prompt, options.tokens);
+    answer(session, options.prompt, options.tokens, builtin ? options.prompt : "");
   }
   if (interrupted) exit_interrupted();
 }

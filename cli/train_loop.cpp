@@ -82,8 +82,6 @@ class Run {
   /// The signal that ended it early, or 0.
   int run() {
     start_ = Clock::now();
-    pace_start_ = start_;
-    pace_step_ = progress_.step;
     take_back_copy();
     for (;;) {
       try {
@@ -185,8 +183,7 @@ class Run {
 
   void step() {
     std::optional<LateNotice> notice;
-    if (speaks_ && !paced_)
-      notice.emplace("compiling kernels for this device (kept for the next time)");
+    if (speaks_ && !pace_.begun()) notice.emplace(LateNotice::compiling);
     const nn::TrainerConfig& config = options_.trainer;
     std::vector<nn::Batch> batches;
     for (std::uint64_t i = 0; i < config.accumulate; ++i) {
@@ -208,10 +205,8 @@ class Run {
     for (const Tensor& loss : pending_) progress_.training.push_back({++step, loss.item()});
     pending_.clear();
     read_ = Clock::now();
-    if (!paced_) {
-      paced_ = true;
-      pace_start_ = read_;
-      pace_step_ = step;
+    if (!pace_.begun()) {
+      pace_.begin(step, read_);
     }
     progress_.seconds = started_seconds_ + seconds_since(start_);
     if (!progress_.training.empty() && !std::isfinite(progress_.training.back().loss)) {
@@ -222,13 +217,11 @@ class Run {
 
   void show(bool last = false) {
     if (progress_.training.empty() || !speaks_) return;
-    const double done = static_cast<double>(progress_.training.back().step);
-    // The first steps of a run compile kernels, which says nothing about those that follow.
-    const double seconds = seconds_since(pace_start_);
-    const double steps = done - static_cast<double>(pace_step_);
-    const double rate = steps > 0 ? steps * static_cast<double>(tokens_per_step()) / seconds : 0;
-    const double left =
-        seconds / std::max(steps, 1.0) * (static_cast<double>(options_.steps) - done);
+    const std::uint64_t reached = progress_.training.back().step;
+    const auto done = static_cast<double>(reached);
+    const std::optional<double> each = pace_.seconds_per_step(reached, Clock::now());
+    const double rate = each ? static_cast<double>(tokens_per_step()) / *each : 0;
+    const double left = each ? *each * (static_cast<double>(options_.steps) - done) : 0;
     const std::size_t recent = std::min<std::size_t>(progress_.training.size(), 20);
     double mean = 0;
     for (const nn::Point& point : std::span(progress_.training).last(recent)) mean += point.loss;
@@ -239,8 +232,8 @@ class Run {
     line_.show(done / static_cast<double>(options_.steps),
                formatted("{}/{}  loss {:.4f}{}  {} tokens/s  {} left", done, options_.steps,
                          mean / static_cast<double>(recent), held,
-                         steps > 0 ? grouped(static_cast<std::uint64_t>(rate)) : "…",
-                         steps > 0 ? clock_text(left) : "…"),
+                         each ? grouped(static_cast<std::uint64_t>(rate)) : "…",
+                         each ? clock_text(left) : "…"),
                last);
   }
 
@@ -308,14 +301,9 @@ class Run {
   }
 
   void finish() {
-    nn::ModelValues values;
-    for (const auto& [name, tensor] : trainer_.state()) {
-      if (name == "matrices") values.matrices = tensor.to_vector();
-      if (name == "vectors") values.vectors = tensor.to_vector();
-    }
     const std::filesystem::path path = options_.output / "model.gguf";
-    nn::export_gguf(path, trainer_.model(), values, tokenizer_, options_.export_type, options_.name,
-                    {{"weft.settings", progress_.settings}});
+    nn::export_gguf(path, trainer_.config().model, trainer_.values(), tokenizer_,
+                    options_.export_type, options_.name, {{"weft.settings", progress_.settings}});
     print(formatted("{} ({:.1f} MB, {}), trained in {}{}; loss curve: {}", path.string(),
                     static_cast<double>(std::filesystem::file_size(path)) / 1e6,
                     options_.export_type, clock_text(progress_.seconds),
@@ -349,9 +337,7 @@ class Run {
   std::optional<nn::Windows> validation_;
   double started_seconds_;
   Clock::time_point start_;
-  bool paced_ = false;  ///< The first losses were read: what follows shows the pace.
-  Clock::time_point pace_start_;
-  std::uint64_t pace_step_ = 0;
+  Pace pace_;  ///< From when the first losses were read.
   Clock::time_point read_;
   std::vector<Tensor> pending_;  ///< Losses that were not read yet.
   ProgressLine line_;

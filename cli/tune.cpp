@@ -1,13 +1,17 @@
 // `weft tune` times the tiles of every family of kernels and the traits of the device, and keeps
 // for all programs what is faster.
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <string>
 
 #include "base/format.hpp"
 #include "commands.hpp"
+#include "device/profile_text.hpp"
 #include "device/traits_text.hpp"
 #include "gpu/disk_cache.hpp"
 #include "gpu/tuned.hpp"
+#include "late_notice.hpp"
 #include "tuner.hpp"
 
 namespace weft::cli {
@@ -20,17 +24,26 @@ struct Options {
   TuneOptions tune;
 };
 
-/// As a row of src/device/profiles.cpp needs it: how the adapter is recognised, what its matrices
-/// are, and all traits.
+/// As src/device/profiles.cpp wants it. Devices of one architecture differ in size, so that the row
+/// is for those of this name.
 std::string row_of(const gpu::Device& device) {
   const gpu::AdapterInfo& info = device.info();
-  std::string text = formatted("kind \"{}\", vendor \"{}\", architecture \"{}\", device \"{}\"\n",
-                               info.kind, info.vendor, info.architecture, info.name);
-  const Caps& caps = device.caps();
-  text += formatted("subgroups {} to {}, binding {}, workgroup memory {}, invocations {}\n",
-                    caps.subgroup_min, caps.subgroup_max, caps.max_binding, caps.workgroup_bytes,
-                    caps.workgroup_invocations);
-  return text + text_of(caps.traits) + "\n";
+  const auto lower = [](std::string text) {
+    std::ranges::transform(text, text.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+  };
+  const std::string vendor = lower(info.vendor);
+  const std::string architecture = lower(info.architecture);
+  const std::string name = lower(info.name);
+  return row_text({.name = name,
+                   .kind = info.kind,
+                   .vendor = vendor,
+                   .architecture = architecture,
+                   .device = name,
+                   .why = "measured with `weft tune`",
+                   .caps = device.caps(),
+                   .measured = true});
 }
 
 std::string summary_of(const Tuned& tuned, const Traits& before) {
@@ -58,7 +71,11 @@ void run_tune(const Options& options) {
   if (file.empty())
     throw CommandError("There is no folder to keep the result in; --file names one.");
   const Traits before = device.caps().traits;
-  const Tuned tuned = Tuner(device, options.tune).run();
+  const Tuned tuned = [&] {
+    const LateNotice notice(
+        formatted("timing kernels, for {:.0f} seconds at most", options.tune.seconds));
+    return Tuner(device, options.tune).run();
+  }();
   value_or_exit(gpu::store_tuned(device.info(), tuned.traits, file));
   std::fputs(formatted("{}: {}\nkept in {}\n", device.info().name, summary_of(tuned, before),
                        file.string())

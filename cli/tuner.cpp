@@ -8,11 +8,7 @@
 #include "base/format.hpp"
 #include "bench_run.hpp"
 #include "choices.hpp"
-#include "ops/attention/attention.hpp"
-#include "ops/conv/conv.hpp"
-#include "ops/gemm/tiles.hpp"
-#include "ops/mul_mat/mul_mat.hpp"
-#include "ops/reduce/reduce.hpp"
+#include "ops/tile_families.hpp"
 
 namespace weft::cli {
 namespace {
@@ -26,13 +22,11 @@ constexpr double seconds_each = 0.01;
 constexpr double tries_share = 0.8;
 constexpr double tiles_share = 0.6;
 
-using Number = std::uint32_t Traits::*;
-
-Family tiles(std::string name, Number member, std::uint32_t count) {
-  Family family{std::move(name), {}};
-  for (std::uint32_t i = 1; i <= count; ++i) {
-    family.changes.push_back(
-        {formatted("{}, tile {}", family.name, i), [member, i](Traits& t) { t.*member = i; }});
+Family tiles(const ops::TileFamily& of) {
+  Family family{std::string(of.name), {}};
+  for (std::uint32_t i = 1; i <= of.count; ++i) {
+    family.changes.push_back({formatted("{}, tile {}", family.name, i),
+                              [member = of.trait, i](Traits& t) { t.*member = i; }});
   }
   return family;
 }
@@ -50,15 +44,8 @@ Family multiples(std::string name, const std::function<void(Traits&, double)>& m
 }  // namespace
 
 std::vector<Family> families() {
-  std::vector<Family> all{
-      tiles("products", &Traits::gemm_tile, ops::gemm::gemm_tile_count()),
-      tiles("products on matrix units", &Traits::matrix_tile, ops::gemm::matrix_tile_count()),
-      tiles("products of few rows", &Traits::vector_tile, ops::gemm::vector_tile_count()),
-      tiles("quantized products", &Traits::quantized_tile, ops::mul_mat::quantized_tile_count()),
-      tiles("products of some columns", &Traits::few_tile, ops::mul_mat::few_tile_count()),
-      tiles("attention", &Traits::attention_tile, ops::attention::attention_tile_count()),
-      tiles("reductions", &Traits::reduce_tile, ops::reduce::reduce_tile_count()),
-      tiles("convolutions", &Traits::conv_tile, ops::conv::conv_tile_count())};
+  std::vector<Family> all;
+  for (const ops::TileFamily& family : ops::tile_families()) all.push_back(tiles(family));
   all.push_back(multiples("the processors", [](Traits& t, double factor) {
     t.processors = std::max(1U, static_cast<std::uint32_t>(t.processors * factor));
   }));
@@ -211,16 +198,55 @@ Traits Tuner::all_kept() const {
   return traits;
 }
 
+/// The benchmarks to time once more: of each change some from all over the list, turn by turn, and
+/// of those that only all changes together make choose otherwise.
+std::vector<const Tuner::Bench*> Tuner::to_verify() const {
+  std::vector<std::vector<const Bench*>> lists;
+  const auto add = [&](const Traits& traits) {
+    const std::vector<const Bench*> all = affected(known_, traits);
+    const std::size_t wanted = std::min(all.size(), options_.cases);
+    std::vector<const Bench*>& list = lists.emplace_back();
+    for (std::size_t i = 0; i < wanted; ++i) list.push_back(all[i * all.size() / wanted]);
+  };
+  for (const Change& change : kept_) {
+    Traits alone = known_;
+    change.make(alone);
+    add(alone);
+  }
+  add(all_kept());
+  std::vector<const Bench*> out;
+  for (std::size_t i = 0; i < options_.cases; ++i) {
+    for (const auto& list : lists) {
+      if (i < list.size() && !std::ranges::contains(out, list[i])) out.push_back(list[i]);
+    }
+  }
+  if (out.size() > 4 * options_.cases) out.resize(4 * options_.cases);
+  return out;
+}
+
+/// Drops what none of these benchmarks tells about: there was no time to look at it once more.
+void Tuner::drop_untimed(std::span<const Bench* const> timed) {
+  std::erase_if(kept_, [&](const Change& change) {
+    Traits alone = known_;
+    change.make(alone);
+    const bool seen = std::ranges::any_of(
+        timed, [&](const Bench* bench) { return differ(*bench, known_, alone); });
+    if (!seen) line_.print(formatted("{}: not timed once more, dropped\n", change.name));
+    return !seen;
+  });
+}
+
 /// Times what was known and what is kept once more, turn by turn, where they differ. What makes
-/// something slower is dropped; what there is no time for is not counted.
+/// something slower is dropped, and so is what there is no time for.
 Tuned Tuner::verified() {
   for (;;) {
     Tuned out{.traits = all_kept()};
-    const std::vector<const Bench*> all = affected(known_, out.traits);
-    const std::size_t wanted = std::min(all.size(), 4 * options_.cases);
+    const std::vector<const Bench*> all = to_verify();
+    const std::size_t wanted = all.size();
     const Bench* slower = nullptr;
+    std::vector<const Bench*> timed;
     for (std::size_t i = 0; i < wanted && slower == nullptr && !late(); ++i) {
-      const Bench& bench = *all[i * all.size() / wanted];
+      const Bench& bench = *all[i];
       line_.show(
           tries_share + ((1 - tries_share) * static_cast<double>(i)) / static_cast<double>(wanted),
           formatted("once more: {} {} ({} of {})", bench.op->name, bench.test.name, i + 1, wanted));
@@ -235,12 +261,17 @@ Tuned Tuner::verified() {
       if (least[0] == 0 || least[1] == 0) continue;
       const double ratio = least[0] / least[1];
       if (ratio < least_share) slower = &bench;
+      timed.push_back(&bench);
       ++out.benchmarks;
       out.before += least[0];
       out.after += least[1];
       out.slowest = out.benchmarks == 1 ? ratio : std::min(out.slowest, ratio);
     }
-    if (slower == nullptr) return out;
+    if (slower == nullptr) {
+      drop_untimed(timed);
+      out.traits = all_kept();
+      return out;
+    }
     const std::size_t count = kept_.size();
     std::erase_if(kept_, [&](const Change& change) {
       Traits alone = known_;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,7 @@ struct Tuned {
 
 /// Times benchmarks with changed traits. A change is kept if the benchmarks whose plans it changes
 /// are faster together and none of them is slower; at the end all that is kept is timed once more
-/// beside what was known, and what made something slower is dropped.
+/// beside what was known, and what made something slower, or was not timed again, is dropped.
 class Tuner {
  public:
   Tuner(gpu::Device device, const TuneOptions& options);
@@ -73,6 +74,8 @@ class Tuner {
   double gain_of(const Traits& traits, const std::string& name, double share);
   void try_family(const Family& family, double share, double next_share);
   [[nodiscard]] Traits all_kept() const;
+  [[nodiscard]] std::vector<const Bench*> to_verify() const;
+  void drop_untimed(std::span<const Bench* const> timed);
   Tuned verified();
 
   graph::Executor executor_;

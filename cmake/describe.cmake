@@ -15,7 +15,6 @@ foreach(description IN LISTS descriptions)
 endforeach()
 # Named, so that whoever includes one is compiled after it was written.
 set(described_headers
-  ${weft_described}/describe/attributes.hpp
   ${weft_described}/describe/file_types.hpp
   ${weft_described}/describe/kinds.hpp
   ${weft_described}/describe/table.hpp
@@ -24,6 +23,17 @@ set(described_headers
   ${weft_described}/include/weft/elementwise.hpp
   ${weft_described}/include/weft/nodes.hpp
   ${weft_described}/include/weft/options.hpp)
+# A header for each struct of attributes, named as attributes_path() of tools/describe/graph_side.py does.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${descriptions})
+foreach(description IN LISTS descriptions)
+  file(STRINGS ${description} rows REGEX "^\\[attributes\\.[A-Za-z]+\\]$")
+  foreach(row IN LISTS rows)
+    string(REGEX REPLACE "^\\[attributes\\.([A-Za-z]+)\\]$" "\\1" name "${row}")
+    string(REGEX REPLACE "([a-z])([A-Z])" "\\1_\\2" name "${name}")
+    string(TOLOWER "${name}" name)
+    list(APPEND described_headers ${weft_described}/describe/attributes/${name}.hpp)
+  endforeach()
+endforeach()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # Only a stamp is an output: a header that did not change keeps its time, and nothing is compiled for it again.
 add_custom_command(

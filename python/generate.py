@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools/describe"))
+from c_side import range_value  # noqa: E402
 from model import Description, Enum, Function, Parameter, load  # noqa: E402
 from python_side import default_of, name_of, ordered, own_functions  # noqa: E402
 
@@ -34,7 +35,17 @@ def type_of(p: Parameter, enums: dict[str, Enum]) -> str:
 
 
 def value_of(p: Parameter, f: Function, enums: dict[str, Enum]) -> str:
-    """The C++ expression for what Python gave."""
+    """The C++ expression for what Python gave; an exception where it is out of its range."""
+    value = converted(p, f, enums)
+    if not p.range:
+        return value
+    place = f'{{"{f.name}", "{name_of(p)}"}}'
+    if p.range.words:
+        return f"one_of({value}, {place}, {{{', '.join(map(quoted, p.range.words))}}})"
+    return f"in_range({value}, {place}, {range_value(p.range)})"
+
+
+def converted(p: Parameter, f: Function, enums: dict[str, Enum]) -> str:
     name = f"{p.name}_in"
     place = f'{{"{f.name}", "{name_of(p)}"}}'
     if p.type in ("dtype?", "u64?", "f64?", "int?"):
@@ -76,12 +87,18 @@ def signature(f: Function, enums: dict[str, Enum], method: bool = False) -> str:
     return f"def {f.name}({', '.join(parts)}) -> {result_of(f)}"
 
 
+def range_words(p: Parameter) -> str:
+    if not p.range:
+        return ""
+    return f" ({', '.join(p.range.words) or 'in ' + p.range.text})"
+
+
 def documentation(f: Function) -> str:
     places, choices = ordered(f)
     lines = [f.about]
     told = [p for p in [*places, *choices] if p.about]
     if told:
-        lines += ["", *(f"{name_of(p)}: {p.about}" for p in told)]
+        lines += ["", *(f"{name_of(p)}: {p.about}" + range_words(p) for p in told)]
     if f.results and not f.gives_list:
         lines += ["", "Gives: " + ", ".join(r.name + (" (or None)" if r.optional else "") for r in f.results) + "."]
     if not f.gradient:

@@ -3,6 +3,9 @@
 
 Each row of LAYERS names the layers that the folder may include besides itself. Folders that are not in the table
 (tests, bench) may include every layer. Only src/gpu, src/web and the tests may include WebGPU headers.
+
+Structs of attributes (src/graph/attributes, and those that are written from the description) reach few files: what all kinds include
+includes none of them, so that a new one concerns only its own kind.
 """
 import re
 import sys
@@ -17,13 +20,13 @@ LAYERS = {
     "src/gpu": ["base", "device"],
     "src/web": ["base"],
     "src/graph": ["weft", "describe", "base", "wgsl", "device", "ops", "gpu"],
-    "src/api": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "formats"],
+    "src/api": ["weft", "describe", "base", "wgsl", "device", "ops", "gpu", "graph", "formats"],
     "src/capi": ["weft", "base", "device", "ops", "gpu", "graph", "api"],
     "src/nn": ["weft", "base", "formats"],
     "src/onnx": ["weft", "base", "formats"],
     "cli": ["weft", "base", "wgsl", "device", "ops", "gpu", "graph", "api", "formats", "nn", "llm", "onnx"],
     "src/llm": ["base", "formats"],
-    "plugins/ggml": ["base", "wgsl", "device", "ops", "gpu", "graph", "rows", "fuse"],
+    "plugins/ggml": ["base", "wgsl", "device", "formats", "ops", "gpu", "graph", "rows", "fuse"],
     "plugins/onnxruntime": ["weft", "base", "onnx"],
     "web": ["weft", "base", "llm", "nn"],
     "include/weft": [],
@@ -32,6 +35,7 @@ LAYERS = {
 }
 FREE = ["tests", "bench"]
 WEBGPU_ALLOWED = ["src/gpu", "src/web", "tests"]
+MOST_READERS = 20  # of a header with attributes; those of elementwise functions have the most
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
@@ -64,8 +68,38 @@ def problems_in(path: Path, text: str) -> list[str]:
     return found
 
 
+def reached(includes: dict[str, set[str]], header: str) -> set[str]:
+    """The sources that are compiled again when a header changes; `includes` has what each file includes."""
+    readers: dict[str, set[str]] = {}
+    for file, targets in includes.items():
+        for target in targets:
+            readers.setdefault(target, set()).add(file)
+    found, todo = {header}, [header]
+    while todo:
+        for file in readers.get(todo.pop(), set()) - found:
+            found.add(file)
+            todo.append(file.removeprefix("src/"))
+    return {f for f in found if f.endswith(".cpp")}
+
+
+def attribute_problems(includes: dict[str, set[str]]) -> list[str]:
+    headers = {t for targets in includes.values() for t in targets if "/attributes/" in t}
+    found = []
+    for header in sorted(headers):
+        count = len(reached(includes, header))
+        if count > MOST_READERS:
+            found.append(f"{header}: {count} sources are compiled again when it changes, and at most {MOST_READERS} may be; only those that use "
+                         "these attributes should include it")
+    return found
+
+
 def self_test() -> None:
-    """The check must be able to fail."""
+    """The checks must be able to fail."""
+    few = {"src/graph/kinds/a.cpp": {"describe/attributes/a.hpp", "graph/node.hpp"}, "src/graph/b.cpp": {"graph/node.hpp"}}
+    assert not attribute_problems(few)
+    assert len(reached(few | {"src/graph/node.hpp": {"describe/attributes/a.hpp"}}, "describe/attributes/a.hpp")) == 2
+    many = {f"src/graph/{i}.cpp": {"graph/rule.hpp"} for i in range(MOST_READERS + 1)} | {"src/graph/rule.hpp": {"graph/attributes/a.hpp"}}
+    assert len(attribute_problems(many)) == 1
     bad = {
         "src/ops/a.hpp": '#include "gpu/device.hpp"',
         "src/graph/a.hpp": "#include <webgpu/webgpu_cpp.h>",
@@ -83,7 +117,10 @@ def main() -> int:
     root = Path(__file__).resolve().parent.parent
     folders = ["src", "cli", "plugins", "include", "examples", "python/src", "web", *FREE]
     files = sorted(f for d in folders for f in (root / d).rglob("*") if f.suffix in (".hpp", ".cpp", ".h", ".c", ".inc"))
-    problems = [p for f in files for p in problems_in(f.relative_to(root), f.read_text())]
+    texts = {f.relative_to(root): f.read_text() for f in files}
+    problems = [p for f, text in texts.items() for p in problems_in(f, text)]
+    includes = {f.as_posix(): {m[2] for line in text.splitlines() if (m := INCLUDE.match(line))} for f, text in texts.items()}
+    problems += attribute_problems(includes)
     print("\n".join([*problems, f"{len(files)} files checked, {len(problems)} wrong includes"]))
     return 1 if problems else 0
 

@@ -97,6 +97,9 @@ def peers():
     for rows, length in ((4096, 1024), (64, 65536), (4096, 1000), (4096, 1001), (4096, 1009)):
         table[f"fft/{rows}x{length}"] = (lambda r=rows, n=length: [torch.view_as_complex(random((r, n, 2), torch.float32))], torch.fft.fft)
     table["nearest/100000x100000x128_k16"] = (lambda: [random((100000, 128), torch.float32), random((100000, 128), torch.float32)], nearest)
+    for name, rows, columns in (("spmv_1M_16", 1 << 20, 1), ("spmm_256k_16x64", 1 << 18, 64)):
+        table[f"segments/{name}_f32"] = (lambda n=rows, c=columns: [sparse(n, 16), random((n, c), torch.float32)], torch.matmul)
+    table |= {"lstm/2x1024_128x32_f16": (lstm, lambda net, x: net(x)[0]), "lstm/2x1024_128x32_f16_with_backward": (lstm, lstm_with_backward)}
     table["gemm/batched_64x512_f16"] = (lambda: [random((64, 512, 512), torch.float16), random((64, 512, 512), torch.float16)], torch.bmm)
     return table
 
@@ -118,6 +121,28 @@ def convolutions():
     for name, last in (("", False), ("_last", True)):
         table[f"conv/conv_depthwise_3x3_8x256x56x56{name}_f16"] = (single(last), lambda x, w: F.conv2d(x, w, padding=1, groups=256))
     return table
+
+
+def sparse(rows, each):
+    """A square matrix in compressed rows, `each` elements in a row on average."""
+    ends = torch.randint(0, rows * each + 1, (rows - 1,), device="cuda").sort().values
+    bounds = torch.tensor([0, rows * each], device="cuda")
+    starts = torch.cat([bounds[:1], ends, bounds[1:]]).int()
+    places = torch.randint(0, rows, (rows * each,), device="cuda", dtype=torch.int32)
+    return torch.sparse_csr_tensor(starts, places, random((rows * each,), torch.float32), (rows, rows))
+
+
+def lstm():
+    """cuDNN's LSTM, and sequences."""
+    net = torch.nn.LSTM(1024, 1024, 2, bias=False, device="cuda", dtype=torch.float16)
+    net.flatten_parameters()
+    return [net, random((128, 32, 1024), torch.float16)]
+
+
+def lstm_with_backward(net, x):
+    leaf = x.detach().requires_grad_()
+    y = net(leaf)[0]
+    return torch.autograd.grad(y, [leaf, *net.parameters()], y.detach())
 
 
 def nearest(queries, points):
@@ -144,7 +169,7 @@ def median_seconds(run, calls):
 
 
 def time_peer(make, function, bytes_moved):
-    """Seconds per call over rotating inputs (as weft bench does): called one by one, and from a CUDA graph."""
+    """Seconds per call over rotating inputs (as weft bench does): called one by one, and from a CUDA graph (None where none can be made)."""
     sets = max(1, min(16, -(-256_000_000 // int(bytes_moved))))
     inputs = [make() for _ in range(sets)]
 
@@ -154,9 +179,13 @@ def time_peer(make, function, bytes_moved):
     eager = median_seconds(run, sets)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        outputs = run()
-    replayed = median_seconds(graph.replay, sets)
+    try:
+        with torch.cuda.graph(graph):
+            outputs = run()
+        replayed = median_seconds(graph.replay, sets)
+    except RuntimeError as error:
+        print(f"no CUDA graph: {error}", file=sys.stderr)
+        return eager, None
     del outputs
     return eager, replayed
 
@@ -190,8 +219,9 @@ print(f"{'benchmark':<48} {'weft us':>9} {'GB/s':>7} {'TF/s':>7} {'torch us':>9}
 for row in report["results"]:
     torch_us = f"{row['torch_seconds'] * 1e6:9.1f}" if "torch_seconds" in row else " " * 9
     ratio = f"{row['torch_seconds'] / row['seconds']:9.2f}x" if "torch_seconds" in row else " " * 10
-    graph_us = f"{row['torch_graph_seconds'] * 1e6:9.1f}" if "torch_graph_seconds" in row else " " * 9
+    graph_us = f"{row['torch_graph_seconds'] * 1e6:9.1f}" if row.get("torch_graph_seconds") else " " * 9
     flops = f"{row['flops'] / row['seconds'] * 1e-12:7.1f}" if row["flops"] else " " * 7
-    print(f"{row['name']:<48} {row['seconds'] * 1e6:9.1f} {row['bytes'] / row['seconds'] * 1e-9:7.0f} {flops} {torch_us} {ratio} {graph_us} {row['spread'] * 100:5.0f}%")
+    print(f"{row['name']:<48} {row['seconds'] * 1e6:9.1f} {row['bytes'] / row['seconds'] * 1e-9:7.0f} {flops} {torch_us} {ratio} "
+          f"{graph_us} {row['spread'] * 100:5.0f}%")
 if arguments.json:
     json.dump(report, open(arguments.json, "w"), indent=1)

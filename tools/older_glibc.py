@@ -25,7 +25,7 @@ def version(name: str) -> tuple[int, ...]:
 
 def loosened(path: Path, newest: tuple[int, int]) -> list[str]:
     """Takes the version off the symbols that the library needs of a C library after `newest`; their names. The loader then takes any version
-    of them, and no longer insists on the late versions themselves."""
+    of them. The list of versions names an older one twice in place of a late one, so that nobody insists on that, auditwheel neither."""
     data = bytearray(path.read_bytes())
     found = sections(data)
     if VERNEED not in found:
@@ -35,15 +35,24 @@ def loosened(path: Path, newest: tuple[int, int]) -> list[str]:
     for _ in range(count):
         _, members, _, aux, following = struct.unpack_from("<HHIII", data, at)
         member = at + aux
+        older: tuple[int, int] | None = None
+        places: list[int] = []
         for _ in range(members):
-            _, _, number, name, step = struct.unpack_from("<IHHII", data, member)
+            hashed, _, number, name, step = struct.unpack_from("<IHHII", data, member)
             what = text(data, names + name)
             if what.startswith("GLIBC_ABI"):
                 raise ValueError(f"{path.name} needs {what}, which no older C library has")
             if what.startswith("GLIBC_2") and version(what) > newest:
                 late.add(number)
-                struct.pack_into("<H", data, member + 4, WEAK)
+                places.append(member)
+            else:
+                older = older or (hashed, name)
             member += step
+        for place in places:
+            struct.pack_into("<H", data, place + 4, WEAK)
+            if older:
+                struct.pack_into("<I", data, place, older[0])
+                struct.pack_into("<I", data, place + 8, older[1])
         at += following
     symbols, size, strings, _ = found[DYNSYM]
     versions = found[VERSYM][0]

@@ -9,6 +9,7 @@ A report that has no date, commit or command of its own needs them as options.
 """
 import argparse
 import collections
+import collections.abc
 import json
 import statistics
 import sys
@@ -17,9 +18,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 JSON = ROOT / "docs/performance.json"
 LLAMA = ROOT / "docs/performance-llama.json"  # what tools/llama_report.py --json wrote, with a commit
-TRAINING = ROOT / "docs/performance-training.json"  # what tools/train_report.py --json wrote, with a commit
+TRAINING = [ROOT / f"docs/performance-training{kind}.json" for kind in ("", "-bf16")]  # what tools/train_report.py --json wrote, with a commit
 WEBGPU = ROOT / "docs/performance-webgpu.json"  # what tools/compare_webgpu.py --json wrote, with a commit
+HOST = ROOT / "docs/performance-host.json"  # device, step and planning of what `weft bench --json` wrote, with command, date, commit and machine
 PAGE = ROOT / "docs/performance.md"
+# Training on an H200: milliseconds of a step, and seconds until the first one.
+STEP_BARS, READY_BAR = {"f16": 31.0, "bf16": 35.0}, 4.0
 FACTS = ["date", "commit", "command"]
 
 FAMILIES = {
@@ -34,12 +38,21 @@ FAMILIES = {
 }
 
 
+# Benchmarks that had another name when they were measured: the beginnings, old and new.
+RENAMED = {"recurrence/delta_": "recurrence/gated_delta_rule_", "recurrence/ssm_": "recurrence/selective_scan_",
+           "recurrence/wkv7_": "recurrence/rwkv7_"}
+
+
+def present_name(name: str) -> str:
+    return next((new + name.removeprefix(old) for old, new in RENAMED.items() if name.startswith(old)), name)
+
+
 class Measured:
     """One report, by name of benchmark."""
 
     def __init__(self, report: dict):
         self.report = report
-        self.rows = {row["name"]: row for row in report["results"]}
+        self.rows = {present_name(row["name"]): row for row in report["results"]}
 
     def rate(self, name: str, key: str = "seconds") -> float | None:
         """Bytes per second of a benchmark, or of PyTorch on the same work or copying as many bytes."""
@@ -98,32 +111,89 @@ def launch(where: str, microseconds: float):
     return judge
 
 
+def peer_seconds(row: dict) -> float | None:
+    return row.get("torch_graph_seconds") or row.get("torch_seconds")
+
+
 def at_most(name: str, microseconds: float):
     """A time, with PyTorch's beside."""
     def judge(m: Measured) -> Verdict:
         row = m.rows.get(name)
         if not row:
             return NOT_MEASURED
-        peer = row.get("torch_graph_seconds") or row.get("torch_seconds")
+        peer = peer_seconds(row)
         text = time_text(row["seconds"]) + (f", PyTorch {time_text(peer)}" if peer else "")
         return text, verdict(row["seconds"] <= microseconds * 1e-6)
     return judge
 
 
-def next_bars() -> list[tuple[str, list]]:
-    """What comes after that, in microseconds: (work, [(benchmark, bar)])."""
+def times_peer(name: str, most: float):
+    """At most so many times as long as PyTorch."""
+    def judge(m: Measured) -> Verdict:
+        row = m.rows.get(name)
+        peer = row and peer_seconds(row)
+        if not row or not peer:
+            return (time_text(row["seconds"]), "") if row else NOT_MEASURED
+        ratio = row["seconds"] / peer
+        return f"{time_text(row['seconds'])}, PyTorch {time_text(peer)} ({ratio:.2f} ×)", verdict(ratio <= most)
+    return judge
+
+
+def times_other(name: str, other: str, most: float):
+    """At most so many times as long as another benchmark of the same run."""
+    def judge(m: Measured) -> Verdict:
+        row, before = m.rows.get(name), m.rows.get(other)
+        if not row or not before:
+            return (time_text(row["seconds"]), "") if row else NOT_MEASURED
+        ratio = row["seconds"] / before["seconds"]
+        return f"{time_text(row['seconds'])} ({ratio:.2f} ×)", verdict(ratio <= most)
+    return judge
+
+
+# A benchmark, its bar as text, and who judges it.
+Part = tuple[str, str, collections.abc.Callable[[Measured], Verdict]]
+
+
+def below(name: str, microseconds: float) -> Part:
+    return name, f"≤ {microseconds:g} µs", at_most(name, microseconds)
+
+
+def no_cliff(kind: str, columns: int, before: int) -> Part:
+    """A product of some columns, beside that of fewer."""
+    name, other = (f"mul_mat/{kind}_4096x14336_n{n}" for n in (columns, before))
+    return name, f"≤ 2 × n = {before}", times_other(name, other, 2)
+
+
+def next_bars() -> list[tuple[str, list[Part]]]:
+    """What comes after that: (work, parts)."""
     attention, conv, product = "attention/attention_", "conv/", "mul_mat/"
     gpt2 = attention + "gpt2_8x12x1024x64_"
-    thin = [(f"{product}q4_0_4096x14336_n{n}", bar) for n, bar in ((16, 45), (32, 60), (64, 85))]
+    columns = [8, 12, 16, 24, 32, 64]
+    thin = {16: 45, 32: 60, 64: 85}
+    few = [below(f"{product}q4_0_4096x14336_n{n}", bar) for n, bar in thin.items()]
+    few += [no_cliff(kind, n, before) for kind in ("q4_0", "q4_K", "q8_0", "f16") for before, n in zip(columns, columns[1:], strict=False)
+            if kind != "q4_0" or n not in thin]
+    few += [below(f"{product}f16_4096x14336_n{n}", bar) for n, bar in ((8, 38), (16, 36))]
+    copies = [(f"fft/{size}", f"≥ {share:.0%} of copy", against_copy(f"fft/{size}", share))
+              for size, share in (("4096x1000", 0.5), ("4096x1001", 0.5), ("4096x1009", 0.25))]
+    spmv, spmm, nearest = "segments/spmv_1M_16_f32", "segments/spmm_256k_16x64_f32", "nearest/100000x100000x128_k16"
+    lstm = [f"lstm/2x1024_128x32_f16{way}" for way in ("", "_with_backward")]
     return [
-        ("attention f16", [(f"{attention}32x1024x128_f16", 75), (f"{attention}causal_32x4096x128_f16", 600), (f"{attention}prompt_32x512x128_f16", 35)]),
-        ("GPT-2's attention", [(f"{gpt2}f16", 95), (f"{gpt2}with_backward_f16", 600), (f"{gpt2}f32", 600), (f"{gpt2}with_backward_f32", 2000)]),
-        ("products of few columns", [*thin, (f"{product}f16_4096x14336_n8", 38), (f"{product}f16_4096x14336_n16", 36)]),
-        ("GEMM", [("gemm/f16_f16_1024", 11), ("gemm/f16_f16_4096", 382), ("gemm/bf16_4096", 529), ("gemm/batched_64x512_f16", 45)]),
-        ("convolutions 3 x 3", [(f"{conv}{n}_3x3_8x256x28x28_256_f16", 45) for n in ("conv", "transposed", "weight")]
-         + [(f"{conv}conv_3x3_8x256x28x28_256_f32", 150), (f"{conv}conv_depthwise_3x3_8x256x56x56_last_f16", 15)]),
-        ("rows and places", [("softmax/softmax_odd_96x197x197_f16", 10), ("gather/scatter_add_axis0_512_to_4096x4096_f32", 66)]),
-        ("recurrences over 512 tokens", [(f"recurrence/{n}_512", 90) for n in ("gated_delta_rule_32x128", "selective_scan_48x64x128", "rwkv7_32x64")]),
+        ("attention f16", [below(f"{attention}32x1024x128_f16", 75), below(f"{attention}causal_32x4096x128_f16", 600),
+                           below(f"{attention}prompt_32x512x128_f16", 35)]),
+        ("GPT-2's attention", [below(gpt2 + name, bar) for name, bar in (
+            ("f16", 95), ("with_backward_f16", 600), ("bf16", 109), ("with_backward_bf16", 690), ("f32", 600), ("with_backward_f32", 2000))]),
+        ("products of few columns", few),
+        ("GEMM", [below("gemm/f16_f16_1024", 11), *((f"gemm/{name}", f"≥ {bar} TFLOP/s", arithmetic(f"gemm/{name}", bar)) for name, bar in (
+            ("f16_f16_4096", 360), ("f16_f16_8192", 360), ("bf16_4096", 260), ("bf16_8192", 260))), below("gemm/batched_64x512_f16", 45)]),
+        ("convolutions 3 x 3", [*(below(f"{conv}{n}_3x3_8x256x28x28_256_f16", 45) for n in ("conv", "transposed", "weight")),
+                                below(f"{conv}conv_3x3_8x256x28x28_256_f32", 150), below(f"{conv}conv_depthwise_3x3_8x256x56x56_last_f16", 15)]),
+        ("rows and places", [below("softmax/softmax_odd_96x197x197_f16", 10), below("gather/scatter_add_axis0_512_to_4096x4096_f32", 66)]),
+        ("recurrences over 512 tokens", [below(f"recurrence/{n}_512", 90) for n in ("gated_delta_rule_32x128", "selective_scan_48x64x128", "rwkv7_32x64")]),
+        ("Fourier transforms of other lengths", copies),
+        ("neighbours", [(nearest, "≤ PyTorch's cdist and topk", times_peer(nearest, 1))]),
+        ("sparse products", [(spmv, "≥ 60% of copy", against_copy(spmv, 0.6)), (spmm, "≥ cuSPARSE", times_peer(spmm, 1))]),
+        ("two layers of LSTM", [(name, "≤ 2 × cuDNN", times_peer(name, 2)) for name in lstm]),
     ]
 
 
@@ -166,9 +236,9 @@ def next_bars_table(m: Measured) -> list[str]:
     lines = ["| work | benchmark | bar | measured | |", "|---|---|---|---|---|"]
     verdicts = []
     for work, parts in next_bars():
-        for name, bar in parts:
-            text, said = at_most(name, bar)(m)
-            lines.append(f"| {work} | {name} | ≤ {bar} µs | {text} | {said or '–'} |")
+        for name, bar, judge in parts:
+            text, said = judge(m)
+            lines.append(f"| {work} | {name} | {bar} | {text} | {said or '–'} |")
             verdicts.append(said)
     return [f"{verdicts.count(MET)} of {len(verdicts)} are met; PyTorch is timed in CUDA graphs here.", "", *lines]
 
@@ -188,29 +258,37 @@ def row_line(row: dict, report: dict) -> str:
         cells = [f"{rate * 1e-9:.0f} GB/s", f"{rate / report['copy_bytes_per_second'] * 100:.0f}% of copy"]
     for peer in [row.get("torch_seconds"), row.get("torch_graph_seconds")]:
         cells += [time_text(peer), f"{peer / seconds:.2f}"] if peer else ["", ""]
-    return f"| {row['name'].split('/', 1)[1]} | {time_text(seconds)} | " + " | ".join(cells) + " |"
+    return f"| {present_name(row['name']).split('/', 1)[1]} | {time_text(seconds)} | " + " | ".join(cells) + " |"
+
+
+def llama_lines(report: dict) -> list[str]:
+    """Rates are better when they are higher, times (in us) when they are lower; other backends stand beside where they were measured."""
+    peers = list(dict.fromkeys(name for row in report["results"] for name in row.get("peers", {})))
+    lines = ["", "## llama.cpp through the ggml plug-in", "",
+             f"`{report['command']}` at commit {report['commit']}, {report['date']}; models with random weights in the real shapes.", "",
+             f"| work | measured | {''.join(f'{peer} | ' for peer in peers)}bar | |", f"|---|---|{'---|' * len(peers)}---|---|"]
+    for row in report["results"]:
+        bar, is_time = row["bar"], row["unit"] == "us"
+        said = "" if bar is None else verdict(row["value"] <= bar if is_time else row["value"] >= bar)
+        beside = "".join(f"{'–' if value is None else f'{value:.1f}'} | " for value in (row.get("peers", {}).get(peer) for peer in peers))
+        limit = "" if bar is None else f"{'≤' if is_time else '≥'} {bar}"
+        lines.append(f"| {row['name']} | {row['value']:.1f} {row['unit'].replace('us', 'µs') if is_time else row['unit']} | {beside}{limit} | {said} |")
+    return lines
 
 
 def llama_table() -> list[str]:
     """llama.cpp through the ggml plug-in, if that has been measured."""
-    if not LLAMA.exists():
-        return []
-    report = json.loads(LLAMA.read_text())
-    lines = ["", "## llama.cpp through the ggml plug-in", "",
-             f"`{report['command']}` at commit {report['commit']}, {report['date']}; models with random weights in the real shapes.", "",
-             "| work | measured | bar | |", "|---|---|---|---|"]
-    for row in report["results"]:
-        bar = row["bar"]
-        said = "" if bar is None else verdict(row["value"] >= bar)
-        lines.append(f"| {row['name']} | {row['value']:.1f} {row['unit']} | {'' if bar is None else f'≥ {bar}'} | {said} |")
-    return lines
+    return llama_lines(json.loads(LLAMA.read_text())) if LLAMA.exists() else []
 
 
 def training_lines(report: dict) -> list[str]:
     weft, torch = report["weft"], report["torch"]
-    ratios = [(weft["seconds"] / torch["seconds"], report["time_bar"], "time of a step"),
-              (weft["peak_bytes"] / torch["peak_bytes"], report["memory_bar"], "peak memory")]
-    lines = ["", "## Training", "",
+    bars = [("time of a step", f"≤ {STEP_BARS[weft['dtype']]:g} ms", f"{weft['seconds'] * 1e3:.1f} ms", weft["seconds"] * 1e3 <= STEP_BARS[weft["dtype"]]),
+            ("ready for the first step", f"≤ {READY_BAR:g} s", f"{weft['start_up_seconds']:.1f} s", weft["start_up_seconds"] <= READY_BAR)]
+    bars += [(what, f"≤ {bar} × PyTorch's", f"{ratio:.2f} ×", ratio <= bar)
+             for what, bar, ratio in (("time of a step", report["time_bar"], weft["seconds"] / torch["seconds"]),
+                                      ("peak memory", report["memory_bar"], weft["peak_bytes"] / torch["peak_bytes"]))]
+    lines = ["", f"## Training in {weft['dtype']}", "",
              f"`{report['command']}` at commit {report['commit']}, {report['date']}; PyTorch {torch['version']} (eager, autocast to bf16, "
              "fused AdamW, flash attention) in the same run.",
              f"The model has the size of GPT-2 small: {weft['parameters'] / 1e6:.0f}M parameters, {weft['layers']} layers of width {weft['dim']}, "
@@ -219,12 +297,12 @@ def training_lines(report: dict) -> list[str]:
     for name, row in (("Weft", weft), ("PyTorch", torch)):
         lines.append(f"| {name} | {row['seconds'] * 1e3:.1f} | {row['tokens_per_second']:.0f} | {row['peak_bytes'] * 1e-9:.2f} GB |")
     lines += ["", "| work | bar | measured | |", "|---|---|---|---|"]
-    return lines + [f"| {what} | ≤ {bar} × PyTorch's | {ratio:.2f} × | {verdict(ratio <= bar)} |" for ratio, bar, what in ratios]
+    return lines + [f"| {what} | {bar} | {text} | {verdict(good)} |" for what, bar, text, good in bars]
 
 
 def training_table() -> list[str]:
-    """A step of training, if that has been measured."""
-    return training_lines(json.loads(TRAINING.read_text())) if TRAINING.exists() else []
+    """Steps of training, in the types that have been measured."""
+    return [line for file in TRAINING if file.exists() for line in training_lines(json.loads(file.read_text()))]
 
 
 def webgpu_ratio(row: dict, clock: str) -> float:
@@ -271,6 +349,25 @@ def webgpu_table() -> list[str]:
     return webgpu_lines(json.loads(WEBGPU.read_text())) if WEBGPU.exists() else []
 
 
+def host_lines(report: dict) -> list[str]:
+    step, planning = report["step"], report["planning"]
+    ratio, plan = step["eager"] / step["compiled"], planning["seconds"] * 1e3
+    return ["", "## Time of the host", "",
+            f"`{report['command']}` at commit {report['commit']}, {report['date']}, on {report['machine']}: {report['device']}. Time of the "
+            "calling thread on a processor, which other work on the machine disturbs least; medians of steps whose kinds take turns.", "",
+            "| work | measured | bar | |", "|---|---|---|---|",
+            f"| a training step of three layers, batch 64, computed as it is written | {step['eager'] * 1e6:.0f} µs, {step['eager_launches']} launches; "
+            f"compiled {step['compiled'] * 1e6:.0f} µs, {step['compiled_launches']} launches | ≤ 1.3 times the compiled one, as many launches | "
+            f"{ratio:.2f}, {verdict(ratio <= 1.3 and step['eager_launches'] == step['compiled_launches'])} |",
+            f"| planning a training step of 12 transformer blocks for the first time | {plan:.1f} ms, {planning['launches']} launches | "
+            f"≤ 50 ms | {verdict(plan <= 50)} |"]
+
+
+def host_table() -> list[str]:
+    """What the host does for eager and compiled steps, if it has been measured."""
+    return host_lines(json.loads(HOST.read_text())) if HOST.exists() else []
+
+
 def page(report: dict) -> str:
     m = Measured(report)
     lines = [
@@ -302,13 +399,15 @@ def page(report: dict) -> str:
         "## What is aimed for next",
         "",
         *next_bars_table(m),
+        *host_table(),
         *llama_table(),
         *webgpu_table(),
         *training_table(),
     ]
     families = list(dict.fromkeys(row["name"].split("/")[0] for row in report["results"]))
     for family in families:
-        lines += ["", f"## {FAMILIES.get(family, family)}", "", "| benchmark | time | rate | share | PyTorch | times as fast | in a CUDA graph | times as fast |",
+        lines += ["", f"## {FAMILIES.get(family, family)}", "",
+                  "| benchmark | time | rate | share | PyTorch | times as fast | in a CUDA graph | times as fast |",
                   "|---|---|---|---|---|---|---|---|"]
         lines += [row_line(row, report) for row in report["results"] if row["name"].split("/")[0] == family]
     return "\n".join(lines) + "\n"
@@ -325,11 +424,26 @@ def self_test() -> None:
               against_peer("d", 1), against_copy("a", 0.85), against_copy("b", 0.85), against_copy("c", 0.85), arithmetic("a", 5),
               arithmetic("a", 6), arithmetic("b", 1), launch("gpu", 2), launch("host", 2)]
     assert [judge(m)[1] for judge in judges] == [MET, MISSED, "", MISSED, MISSED, MET, MISSED, "", MET, MISSED, "", MISSED, MET]
-    row = {"seconds": 2.0, "peak_bytes": 4e9, "tokens_per_second": 1.0, "parameters": 1, "layers": 1, "dim": 1, "vocabulary": 1, "batch": 1,
-           "context": 1, "dtype": "f16", "version": "1"}
-    training = training_lines({"command": "", "commit": "", "date": "", "weft": row, "torch": row | {"seconds": 1.0, "peak_bytes": 2e9},
+    step = {"seconds": 0.032, "peak_bytes": 4e9, "tokens_per_second": 1.0, "parameters": 1, "layers": 1, "dim": 1, "vocabulary": 1, "batch": 1,
+            "context": 1, "dtype": "bf16", "version": "1", "start_up_seconds": 4.5}
+    training = training_lines({"command": "", "commit": "", "date": "", "weft": step, "torch": step | {"seconds": 0.016, "peak_bytes": 2e9},
                                "time_bar": 3.0, "memory_bar": 1.5})
-    assert MET in training[-2] and MISSED in training[-1]
+    assert [MET in line for line in training[-4:]] == [True, False, True, False]
+    assert MISSED in training_lines({"command": "", "commit": "", "date": "", "weft": step | {"dtype": "f16"}, "torch": step, "time_bar": 3.0,
+                                     "memory_bar": 1.5})[-4]
+    rows = [{"name": "a", "value": 40.0, "unit": "us", "bar": 45}, {"name": "b", "value": 50.0, "unit": "us", "bar": 45, "peers": {"cuda": 30.0}},
+            {"name": "c", "value": 50.0, "unit": "tokens/s", "bar": 45, "peers": {"cuda": None}}]
+    llama = llama_lines({"command": "", "commit": "", "date": "", "results": rows})[-3:]
+    assert [MET in line for line in llama] == [True, False, True] and "| 30.0 | ≤ 45 |" in llama[1] and "| – | ≥ 45 |" in llama[2]
+    m = Measured({"copy_bytes_per_second": 100.0, "results": [
+        {"name": "recurrence/delta_x", "bytes": 1, "flops": 0, "seconds": 3.0, "torch_seconds": 2.0, "torch_graph_seconds": 1.0},
+        {"name": "mul_mat/f16_4096x14336_n8", "bytes": 1, "flops": 0, "seconds": 1.0}, {"name": "mul_mat/f16_4096x14336_n12", "seconds": 2.5}]})
+    assert [judge(m)[1] for judge in (times_peer("recurrence/gated_delta_rule_x", 3), times_peer("recurrence/gated_delta_rule_x", 2),
+                                      times_peer("mul_mat/f16_4096x14336_n8", 2), no_cliff("f16", 12, 8)[2], no_cliff("f16", 16, 12)[2])] == [
+        MET, MISSED, "", MISSED, ""]
+    host = {"command": "", "commit": "", "date": "", "machine": "", "device": "", "planning": {"seconds": 0.04, "launches": 9},
+            "step": {"eager": 1.4e-4, "compiled": 1e-4, "eager_launches": 9, "compiled_launches": 9}}
+    assert MISSED in host_lines(host)[-2] and MET in host_lines(host)[-1]
 
 
 def main() -> int:

@@ -13,9 +13,12 @@ export async function serve(folders, port = 0) {
     let file = prefix && join(folders[prefix], normalize(`/${path.slice(prefix.length)}`));
     try {
       if (file && statSync(file).isDirectory()) file = join(file, 'index.html');
-      const { size } = statSync(file);
-      const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
-      const headers = { 'content-type': types[extname(file)] ?? 'application/octet-stream', 'content-length': size - from, 'cache-control': 'no-cache' };
+      const { size, mtimeMs, mtime } = statSync(file);
+      const etag = `"${size.toString(16)}-${Math.floor(1000 * mtimeMs).toString(16)}"`, wanted = request.headers['if-range'] ?? etag;
+      const from = wanted === etag ? Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
+      const headers = {
+        'content-type': types[extname(file)] ?? 'application/octet-stream', 'content-length': size - from, 'cache-control': 'no-cache', etag, 'last-modified': mtime.toUTCString(),
+      };
       if (from >= size && from > 0) {
         response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
         return;

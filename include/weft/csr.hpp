@@ -35,7 +35,7 @@ Csr csr_transpose(In values, const Tensor& starts, const Tensor& indices, std::u
 Tensor csr_rows(In starts, std::uint64_t count);
 
 /// The product of a sparse matrix with x [columns], or [columns, n]: [rows], or [rows, n], in the
-/// type of x. Sums are f32, in the order of the elements.
+/// type of x. Sums are f32, in an order that is the same in every run.
 Tensor csr_matmul(In values, const Tensor& starts, const Tensor& indices, const Tensor& x);
 /// The elements of x · of_columnsᵀ (x [rows, n], of_columns [columns, n]) at the places of a sparse
 /// matrix: [count].

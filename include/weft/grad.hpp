@@ -19,8 +19,8 @@ namespace weft {
                                        const std::vector<Tensor>& by);
 
 /// f(inputs), for which grad() keeps nothing but the inputs: what it needs of f is computed a
-/// second time on the way back. Gradients flow to the inputs only, so everything that one is wanted
-/// for (weights, say) must be among them.
+/// second time on the way back. Gradients flow to the inputs and to what else f uses (weights,
+/// say), as long as that was not computed from the inputs.
 [[nodiscard]] Tensor checkpoint(const std::function<Tensor(const std::vector<Tensor>&)>& f,
                                 const std::vector<Tensor>& inputs, Where where = Where::current());
 

@@ -22,12 +22,12 @@ struct Neighbours {
 };
 /// For each query [M, K] the k nearest of some points [N, K], of equals the one with the lower
 /// index, exactly: tile by tile, so that no matrix [M, N] is in memory. NaN is further away than
-/// everything else. Beyond 128 neighbours parts of the matrix are.
+/// everything else. Every 128 neighbours take a pass over all points.
 Neighbours knn(In queries, const Tensor& points, std::uint64_t k, const KnnOptions& options = {});
 
 /// Rows of x [n, …] that have the same id (i32 [n], 0 up to count), as [count, …]: their sum, mean,
 /// largest or least elements. Rows with another id are left out; a segment without rows is 0. Rows
-/// are added in their order, so that results do not change from run to run.
+/// are added in an order that is the same in every run.
 Tensor segment_sum(In x, const Tensor& ids, std::uint64_t count);
 Tensor segment_mean(In x, const Tensor& ids, std::uint64_t count);
 Tensor segment_max(In x, const Tensor& ids, std::uint64_t count);

@@ -79,9 +79,9 @@ Tensor cummax(In x, int axis, bool reverse = false);
 Tensor cummin(In x, int axis, bool reverse = false);
 Tensor logcumsumexp(In x, int axis, bool reverse = false);
 
-/// The discrete Fourier transform of complex numbers […, n, 2] of f32 (real and imaginary parts),
-/// for any n, and its inverse, which divides by n. The fastest lengths have no prime factors
-/// above 13. Axes count the dimensions of complex numbers: the one of extent 2 is none of them.
+/// The discrete Fourier transform of complex numbers […, n, 2] for any n, computed in f32, and its
+/// inverse, which divides by n. The fastest lengths have no prime factors above 13. Axes count the
+/// dimensions of complex numbers: the one of extent 2 (real and imaginary parts) is none of them.
 Tensor fft(In x, int axis = -1);
 Tensor ifft(In x, int axis = -1);
 /// The first n / 2 + 1 elements of the transform of real numbers […, n]: […, n / 2 + 1, 2]; the

@@ -46,6 +46,9 @@ class Optimizer {
   /// What a checkpoint must keep, by name, and the way back.
   [[nodiscard]] std::vector<nn::Named> state() const;
   void load_state(const std::map<std::string, Tensor>& values) const;
+  /// Keeps a copy of state() as it is now in the host's memory, for recover(), as Module::keep()
+  /// does of a model.
+  void keep() const;
 
  protected:
   /// One parameter and what is remembered of it.

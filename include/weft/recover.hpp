@@ -36,7 +36,9 @@ void recover_automatically(const Device& device);
 void set_watchdog(const Device& device, double seconds);
 
 /// Keeps a copy of the tensor's elements in the host's memory. Of a variable these are the values
-/// of now, which come back after a loss; keeping it again replaces them.
+/// of now, which come back after a loss; keeping it again replaces them, and so does giving it
+/// other values that come back by themselves: those of a file, say. These come back for as long as
+/// the variable has them; once it changes (a step of training) it has to be kept again.
 void keep(const Tensor& tensor);
 
 /// The same with a function in place of a copy: it gives the elements, in row-major order, whenever

@@ -7,7 +7,7 @@ namespace weft {
 // Recurrent layers over x [tokens, batch, inputs]. The products of all tokens with the weights are
 // one matrix product; both directions go through the tokens together. A token is one launch, and
 // one more on the way back; layers with a projection, peepholes, coupled gates, a clip or (gru) the
-// reset in front of the product take several, as do 16-bit layers with an odd number of hidden
+// reset in front of the product take several, as do 16-bit layers of relu with an odd number of
 // units. Gradients flow to everything but the lengths; second derivatives take several launches per
 // token. nn::LSTM, nn::GRU and nn::RNN are modules of several layers.
 

@@ -19,8 +19,8 @@ struct SampleOptions {
   double min_p = 0;  ///< Of these, those that have at least this share of the largest probability.
 };
 /// One token (i32 [batch]) for each row of logits [batch, vocabulary], drawn with a key: the choice
-/// that categorical() makes with that key among the tokens that are left, in one launch. NaN counts
-/// as -infinity.
+/// that categorical() makes with that key among the tokens that are left. NaN counts as
+/// -infinity.
 Tensor sample_tokens(In logits, const Tensor& key, const SampleOptions& options = {});
 
 }  // namespace weft

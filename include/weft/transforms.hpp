@@ -8,9 +8,9 @@
 
 namespace weft {
 
-// Fourier transforms along several axes, of signals in pieces, and cosine transforms. Complex
-// numbers are […, 2] of f32; axes count the dimensions of complex numbers. `norm` is "backward"
-// (the inverse divides by n), "ortho" (both by sqrt(n)) or "forward" (the transform divides by n).
+// Transforms along several axes, of signals in pieces, and cosine transforms, computed in f32.
+// Complex numbers are […, 2]; axes count the dimensions of those. `norm` is "backward" (the inverse
+// divides by n), "ortho" (both by sqrt(n)) or "forward" (the transform divides by n).
 
 /// The transform along some axes, or along all when none are named, and its inverse.
 Tensor fftn(In x, const Dims& axes = {}, std::string_view norm = "backward");
@@ -28,7 +28,7 @@ Tensor irfft2(In x, std::uint64_t n, const Dims& axes = {}, std::string_view nor
 /// Choices for stft() and istft().
 struct StftOptions {
   std::uint64_t hop = 0;  ///< Samples from one frame to the next; 0: a quarter of a frame.
-  Tensor window;          ///< f32 [n]; left out: ones.
+  Tensor window;          ///< Floats [n]; left out: ones.
   bool center =
       true;  ///< The signal is mirrored at its ends by half a frame, so that frames are centered.
   std::string_view norm = "backward";

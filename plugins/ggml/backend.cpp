@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -6,6 +7,7 @@
 #include "base/format.hpp"
 #include "device.hpp"
 #include "fuse/fuse.hpp"
+#include "guard.hpp"
 #include "profile.hpp"
 
 namespace weft::plugin {
@@ -82,12 +84,36 @@ void synchronize(ggml_backend_t backend) {
   }
 }
 
-void free_backend(ggml_backend_t backend) {
-  synchronize(backend);
+constexpr auto leaves_it = [](auto...) {};
+/// Where a function that gives nothing back fails, the next graph does.
+constexpr auto next_graph_fails = [](ggml_backend_t backend, auto...) {
+  context_of(backend).failed = true;
+};
+/// Also with reads that are on their way, which are given up.
+constexpr auto gives_up_reads = [](ggml_backend_t backend, auto...) {
+  context_of(backend).failed = true;
+  context_of(backend).reads.clear();
+};
+
+void report(ggml_backend_t backend) {
   const DeviceContext::Use use = context_of(backend).device.use();
   report_profile(context_of(backend).device);
+}
+
+void free_backend(ggml_backend_t backend) {
+  guarded<synchronize, gives_up_reads>(backend);
+  guarded<report, leaves_it>(backend);
   delete &context_of(backend);
   delete backend;
+}
+
+/// Bytes that could not be written count as gone, so that no graph computes with what was there
+/// before.
+void lose(const ggml_tensor& tensor, std::size_t offset, std::size_t size) {
+  BufferContext& buffer = *BufferContext::of(tensor);
+  const std::uint64_t first = offset_of(tensor) + offset;
+  buffer.content.lose({first, first + size});
+  buffer.device.note_gap();
 }
 
 void set_tensor_async(ggml_backend_t backend, ggml_tensor* tensor, const void* data,
@@ -97,7 +123,11 @@ void set_tensor_async(ggml_backend_t backend, ggml_tensor* tensor, const void* d
   const DeviceContext::Use use = context.device.use();
   const Status done = context.engine.device.write(slice_of(*tensor, offset, size), bytes);
   const std::uint64_t first = offset_of(*tensor) + offset;
-  if (done) BufferContext::of(*tensor)->content.written({first, first + size});
+  if (done) {
+    BufferContext::of(*tensor)->content.written({first, first + size});
+  } else {
+    lose(*tensor, offset, size);
+  }
   context.note(done, "Writing a tensor");
 }
 
@@ -198,38 +228,51 @@ void event_wait(ggml_backend_t backend, ggml_backend_event_t event) {
 ggml_guid guid{0x77, 0x65, 0x66, 0x74, 0x2d, 0x67, 0x67, 0x6d,
                0x6c, 0x2d, 0x62, 0x61, 0x63, 0x6b, 0x65, 0x6e};
 
+/// And its bytes are gone.
+constexpr auto loses_bytes = [](ggml_backend_t backend, ggml_tensor* tensor, const void*,
+                                std::size_t offset, std::size_t size) {
+  context_of(backend).failed = true;
+  lose(*tensor, offset, size);
+};
+constexpr auto gives_no_memory = [](auto...) { return GGML_STATUS_ALLOC_FAILED; };
+constexpr auto compute_graph = guarded<graph_compute, gives_no_memory>;
+
 constexpr ggml_backend_i backend_interface{
     .get_name = get_name,
     .free = free_backend,
-    .set_tensor_async = set_tensor_async,
-    .get_tensor_async = get_tensor_async,
+    .set_tensor_async = guarded<set_tensor_async, loses_bytes>,
+    .get_tensor_async = guarded<get_tensor_async, next_graph_fails>,
     .set_tensor_2d_async = nullptr,
     .get_tensor_2d_async = nullptr,
-    .cpy_tensor_async = cpy_tensor_async,
-    .synchronize = synchronize,
+    .cpy_tensor_async = guarded<cpy_tensor_async, gives_no>,
+    .synchronize = guarded<synchronize, gives_up_reads>,
     .graph_plan_create = nullptr,
     .graph_plan_free = nullptr,
     .graph_plan_update = nullptr,
     .graph_plan_compute = nullptr,
-    .graph_compute = graph_compute,
-    .event_record = event_record,
-    .event_wait = event_wait,
-    .graph_optimize = graph_optimize,
+    .graph_compute = compute_graph,
+    .event_record = guarded<event_record, gives_up_reads>,
+    .event_wait = guarded<event_wait, next_graph_fails>,
+    .graph_optimize = guarded<graph_optimize, leaves_it>,  // What it asks for is about speed.
 };
 
 }  // namespace
 
 ggml_backend_t make_backend(DeviceContext& device) {
+  device.allow_opening();
   Engine* engine = device.engine();
   if (engine == nullptr) return nullptr;
   const DeviceContext::Use use = device.use();
-  auto* context =
-      new BackendContext{device, *engine, engine->device.stream(), device.generation(), {}};
-  return new ggml_backend{&guid, backend_interface, device.device(), context};
+  std::unique_ptr<BackendContext> context(
+      new BackendContext{device, *engine, engine->device.stream(), device.generation(), {}});
+  std::unique_ptr<ggml_backend> backend(
+      new ggml_backend{&guid, backend_interface, device.device(), nullptr});
+  backend->context = context.release();
+  return backend.release();
 }
 
 bool is_weft_backend(ggml_backend_t backend) {
-  return backend != nullptr && backend->iface.graph_compute == graph_compute;
+  return backend != nullptr && backend->iface.graph_compute == compute_graph;
 }
 
 }  // namespace weft::plugin

@@ -9,6 +9,7 @@
 #include "api.hpp"
 #include "base/format.hpp"
 #include "device.hpp"
+#include "guard.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -44,8 +45,14 @@ Range part_of(const ggml_tensor& tensor, std::size_t offset, std::size_t size) {
   return {first, first + size};
 }
 
-/// Writes to a buffer, once more where the device was lost meanwhile; bytes that could not be
-/// written count as gone, so that a graph does not compute with what was there before.
+/// Bytes that could not be written count as gone, so that a graph does not compute with what was
+/// there before.
+void lose(ggml_backend_buffer_t buffer, Range range) {
+  context_of(buffer).content.lose(range);
+  context_of(buffer).device.note_gap();
+}
+
+/// Writes to a buffer, once more where the device was lost meanwhile.
 Status try_change(ggml_backend_buffer_t buffer, Range range, std::optional<SourcePart> from,
                   const std::function<Status()>& write) {
   BufferContext& context = context_of(buffer);
@@ -59,8 +66,7 @@ Status try_change(ggml_backend_buffer_t buffer, Range range, std::optional<Sourc
   if (done) {
     context.content.written(range, std::move(from));
   } else {
-    context.content.lose(range);
-    context.device.note_gap();
+    lose(buffer, range);
   }
   return done;
 }
@@ -82,9 +88,13 @@ bool keeps_weights() {
 std::optional<SourcePart> source_of(ggml_backend_buffer_t buffer,
                                     std::span<const std::byte> bytes) {
   if (buffer->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS) return std::nullopt;
-  std::optional<SourcePart> part = context_of(buffer).device.files().find(bytes);
-  if (!part && keeps_weights()) part = host_copy(bytes);
-  return part;
+  try {
+    std::optional<SourcePart> part = context_of(buffer).device.files().find(bytes);
+    if (!part && keeps_weights()) part = host_copy(bytes);
+    return part;
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;  // After a loss they are gone, and graphs say so.
+  }
 }
 
 void free_buffer(ggml_backend_buffer_t buffer) {
@@ -143,17 +153,30 @@ void clear(ggml_backend_buffer_t buffer, std::uint8_t value) {
          [&] { return device_of(buffer).fill(gpu::whole(context_of(buffer).buffer), value); });
 }
 
+constexpr auto loses_filled = [](ggml_backend_buffer_t buffer, ggml_tensor* tensor, std::uint8_t,
+                                 std::size_t offset, std::size_t size) {
+  lose(buffer, part_of(*tensor, offset, size));
+};
+constexpr auto loses_written = [](ggml_backend_buffer_t buffer, ggml_tensor* tensor, const void*,
+                                  std::size_t offset, std::size_t size) {
+  lose(buffer, part_of(*tensor, offset, size));
+};
+constexpr auto loses_all = [](ggml_backend_buffer_t buffer, std::uint8_t) {
+  lose(buffer, {0, context_of(buffer).buffer.size()});
+};
+constexpr auto leaves_it = [](auto...) {};
+
 constexpr ggml_backend_buffer_i buffer_interface{
     .free_buffer = free_buffer,
     .get_base = get_base,
     .init_tensor = nullptr,
-    .memset_tensor = memset_tensor,
-    .set_tensor = set_tensor,
-    .get_tensor = get_tensor,
+    .memset_tensor = guarded<memset_tensor, loses_filled>,
+    .set_tensor = guarded<set_tensor, loses_written>,
+    .get_tensor = guarded<get_tensor, leaves_it>,
     .set_tensor_2d = nullptr,
     .get_tensor_2d = nullptr,
-    .cpy_tensor = cpy_tensor,
-    .clear = clear,
+    .cpy_tensor = guarded<cpy_tensor, gives_no>,  // ggml copies through the host then.
+    .clear = guarded<clear, loses_all>,
     .reset = nullptr,
 };
 
@@ -167,6 +190,7 @@ const char* type_name(ggml_backend_buffer_type_t type) {
 
 ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, std::size_t size) {
   DeviceContext& device = device_of(type);
+  device.allow_opening();
   Engine* engine = device.engine();
   if (engine == nullptr) return nullptr;
   const DeviceContext::Use use = device.use();
@@ -189,6 +213,8 @@ std::size_t get_max_size(ggml_backend_buffer_type_t type) {
   const DeviceContext::Use use = device_of(type).use();
   return engine->device.caps().max_buffer;
 }
+
+constexpr auto gives_zero = [](auto...) { return std::size_t{0}; };
 
 }  // namespace
 
@@ -214,9 +240,9 @@ BufferType::BufferType(ggml_backend_dev_t device, void* context) {
   // Sizes are the bytes of the tensors: scratch belongs to graphs.
   const auto set = [&](auto& layout) {
     layout.functions.get_name = type_name;
-    layout.functions.alloc_buffer = alloc_buffer;
+    layout.functions.alloc_buffer = guarded<alloc_buffer, gives_nothing>;
     layout.functions.get_alignment = get_alignment;
-    layout.functions.get_max_size = get_max_size;
+    layout.functions.get_max_size = guarded<get_max_size, gives_zero>;
     layout.device = device;
     layout.context = context;
   };

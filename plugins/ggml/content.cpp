@@ -1,6 +1,8 @@
 #include "content.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <new>
 #include <utility>
 
 namespace weft::plugin {
@@ -18,27 +20,46 @@ void Content::erase_sources(Range range) {
   while (next != sources_.end() && next->first < range.end) next = sources_.erase(next);
 }
 
-void Content::written(Range range, std::optional<SourcePart> from) {
+void Content::written(Range range, std::optional<SourcePart> from) noexcept {
   const std::lock_guard lock(mutex_);
   erase_sources(range);
-  if (from && range.first < range.end) sources_[range.first] = {range.end, std::move(*from)};
-  std::vector<Range> left;
-  for (const Range& gap : gaps_) {
-    if (!meet(gap, range)) {
-      left.push_back(gap);
-      continue;
-    }
-    if (gap.first < range.first) left.push_back({gap.first, range.first});
-    if (range.end < gap.end) left.push_back({range.end, gap.end});
+  try {
+    if (from && range.first < range.end) sources_[range.first] = {range.end, std::move(*from)};
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
   }
-  gaps_ = std::move(left);
+  for (std::size_t i = 0; i < gaps_.size();) {
+    Range& gap = gaps_[i];
+    if (!meet(gap, range)) {
+      ++i;
+    } else if (gap.first >= range.first && gap.end <= range.end) {
+      gap = gaps_.back();
+      gaps_.pop_back();
+    } else if (gap.first >= range.first) {
+      gap.first = range.end;
+    } else if (gap.end <= range.end) {
+      gap.end = range.first;
+    } else {
+      const Range behind{range.end, gap.end};
+      try {
+        gaps_.push_back(behind);
+        gaps_[i].end = range.first;
+      } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it stays one
+      }
+      ++i;
+    }
+  }
   note_plain();
 }
 
-void Content::lose(Range range) {
+void Content::lose(Range range) noexcept {
   const std::lock_guard lock(mutex_);
   erase_sources(range);
-  if (range.first < range.end) gaps_.push_back(range);
+  try {
+    if (range.first < range.end) gaps_.push_back(range);
+  } catch (const std::bad_alloc&) {  // There is room for one.
+    sources_.clear();
+    gaps_.assign(1, {0, std::numeric_limits<std::uint64_t>::max()});
+  }
   note_plain();
 }
 
@@ -53,6 +74,7 @@ Status Content::restore(gpu::Device& device, const gpu::Buffer& buffer, bool tra
   constexpr std::uint64_t piece_bytes = 16 << 20;
   const std::lock_guard lock(mutex_);
   std::vector<Range> gaps;
+  gaps.reserve(1);
   std::uint64_t known = 0;  // Up to here.
   std::vector<std::byte> piece;
   for (const auto& [first, source] : sources_) {
@@ -71,7 +93,8 @@ Status Content::restore(gpu::Device& device, const gpu::Buffer& buffer, bool tra
     }
   }
   if (known < buffer.size()) gaps.push_back({known, buffer.size()});
-  gaps_ = transient ? std::vector<Range>{} : std::move(gaps);
+  if (transient) gaps.clear();
+  gaps_ = std::move(gaps);
   note_plain();
   return {};
 }

@@ -24,10 +24,12 @@ struct Range {
 /// nonsense. Thread-safe.
 class Content {
  public:
-  /// The host or the device wrote these bytes; a file or a copy may have them too.
-  void written(Range range, std::optional<SourcePart> from = std::nullopt);
-  /// These bytes are not what they should be.
-  void lose(Range range);
+  Content() { gaps_.reserve(1); }
+  /// The host or the device wrote these bytes; a file or a copy may have them too. Where the host
+  /// has no memory left to note that, they count as gone or as bytes of no file.
+  void written(Range range, std::optional<SourcePart> from = std::nullopt) noexcept;
+  /// These bytes are not what they should be; without memory to note which, all bytes are.
+  void lose(Range range) noexcept;
   /// Whether some of these bytes are gone.
   [[nodiscard]] bool lacks(Range range) const;
   /// Whether nothing has to be known when the device writes: there are neither sources nor gaps.

@@ -10,6 +10,7 @@
 #include "api.hpp"
 #include "base/format.hpp"
 #include "gpu/lifetime.hpp"
+#include "guard.hpp"
 #include "node.hpp"
 #include "profile.hpp"
 #include "variables.hpp"
@@ -25,10 +26,11 @@ const char* get_description(ggml_backend_dev_t dev) {
 
 void get_memory(ggml_backend_dev_t dev, std::size_t* free, std::size_t* total) {
   DeviceContext& context = DeviceContext::of(dev);
+  context.allow_opening();  // Programs ask for it once for each model.
   const DeviceContext::Use use = context.use();
   const Engine* engine = context.opened();
   const std::uint64_t in_use = engine != nullptr ? engine->device.memory().in_use : 0;
-  const MemoryFigures figures = memory_figures(context.info(), in_use);
+  const MemoryFigures figures = memory_figures(context.info(), context.address(), in_use);
   *free = figures.free;
   *total = figures.total;
 }
@@ -44,8 +46,7 @@ void get_props(ggml_backend_dev_t dev, ggml_backend_dev_props* props) {
   props->description = get_description(dev);
   props->type = get_type(dev);
   get_memory(dev, &props->memory_free, &props->memory_total);
-  const std::string& address = DeviceContext::of(dev).address();
-  props->device_id = address.empty() ? nullptr : address.c_str();
+  props->device_id = DeviceContext::of(dev).id();
   props->caps = {
       .async = true, .host_buffer = false, .buffer_from_host_ptr = false, .events = true};
 }
@@ -114,38 +115,44 @@ void event_synchronize(ggml_backend_dev_t dev, ggml_backend_event_t /*event*/) {
   }
 }
 
+constexpr auto knows_no_memory = [](ggml_backend_dev_t, std::size_t* free, std::size_t* total) {
+  *free = *total = 0;
+};
+constexpr auto leaves_it = [](auto...) {};
+
 constexpr ggml_backend_device_i device_interface{
     .get_name = get_name,
     .get_description = get_description,
-    .get_memory = get_memory,
+    .get_memory = guarded<get_memory, knows_no_memory>,
     .get_type = get_type,
-    .get_props = get_props,
-    .init_backend = init_backend,
+    .get_props = guarded<get_props, leaves_it>,
+    .init_backend = guarded<init_backend, gives_nothing>,
     .get_buffer_type = get_buffer_type,
     .get_host_buffer_type = nullptr,
     .buffer_from_host_ptr = nullptr,
-    .supports_op = supports_op,
+    .supports_op = guarded<supports_op, gives_no>,
     .supports_buft = supports_buft,
     .offload_op = nullptr,
-    .event_new = event_new,
+    .event_new = guarded<event_new, gives_nothing>,
     .event_free = event_free,
-    .event_synchronize = event_synchronize,
+    .event_synchronize = guarded<event_synchronize, leaves_it>,
 };
 
 }  // namespace
 
 DeviceContext::DeviceContext(ggml_backend_reg_t registry, std::size_t number, gpu::AdapterInfo info,
-                             std::string address)
+                             std::string address, bool again)
     : name_(formatted("WEFT{}", number)),
       buffer_name_(name_),
       info_(std::move(info)),
       address_(std::move(address)),
+      again_(again),
       device_{device_interface, registry, this},
       buffer_type_(&device_, this) {}
 
 Engine* DeviceContext::engine() {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(tried_, true)) return engine_.get();
+  if (engine_ != nullptr || std::exchange(tried_, true)) return engine_.get();
   gpu::DeviceOptions options;
   options.adapter = std::to_string(info_.index);
   options.profile = profiling() == Profiling::kernels;
@@ -158,6 +165,11 @@ Engine* DeviceContext::engine() {
         formatted("{} ({}) does not open: {}", name_, info_.name, device.error().message));
   }
   return engine_.get();
+}
+
+void DeviceContext::allow_opening() {
+  const std::lock_guard lock(mutex_);
+  tried_ = false;
 }
 
 Engine* DeviceContext::opened() {

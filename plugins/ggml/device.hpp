@@ -10,6 +10,7 @@
 
 #include "answers.hpp"
 #include "base/error.hpp"
+#include "card_memory.hpp"
 #include "content.hpp"
 #include "file_source.hpp"
 #include "gpu/gpu.hpp"
@@ -48,9 +49,10 @@ class BufferType {
 /// known of its buffers. Lives until the process ends.
 class DeviceContext {
  public:
-  /// `address` is that of the adapter on the PCI bus; empty where it is not known.
+  /// `address` is that of the adapter on the PCI bus; empty where it is not known. `again`: a
+  /// device before this one has the same adapter.
   DeviceContext(ggml_backend_reg_t registry, std::size_t number, gpu::AdapterInfo info,
-                std::string address);
+                std::string address, bool again);
   DeviceContext(const DeviceContext&) = delete;
   DeviceContext& operator=(const DeviceContext&) = delete;
 
@@ -58,9 +60,17 @@ class DeviceContext {
   [[nodiscard]] const std::string& buffer_name() const { return buffer_name_; }
   [[nodiscard]] const gpu::AdapterInfo& info() const { return info_; }
   [[nodiscard]] const std::string& address() const { return address_; }
+  /// What programs are told: nothing of a device whose adapter another has too, as they take two
+  /// devices with one address for the same.
+  [[nodiscard]] const char* id() const {
+    return again_ || address_.empty() ? nullptr : address_.c_str();
+  }
 
-  /// The opened device, or null (the reason is in ggml's log).
+  /// The opened device, or null (the reason is in ggml's log). One that did not open is not tried
+  /// again for each of the many questions that programs ask.
   Engine* engine();
+  /// Lets the next question try again.
+  void allow_opening();
   /// The opened device if there is one already.
   Engine* opened();
 
@@ -99,6 +109,7 @@ class DeviceContext {
   std::string buffer_name_;
   gpu::AdapterInfo info_;
   std::string address_;
+  bool again_;
   ggml_backend_device device_{};
   BufferType buffer_type_;
   std::mutex mutex_;
@@ -146,12 +157,9 @@ ggml_backend_t make_backend(DeviceContext& device);
 /// True for backends that make_backend() made.
 bool is_weft_backend(ggml_backend_t backend);
 
-/// Free and total bytes of a device's memory.
-struct MemoryFigures {
-  std::uint64_t free = 0;
-  std::uint64_t total = 0;
-};
-/// The figures of an adapter; `in_use` is what this process has allocated there.
-MemoryFigures memory_figures(const gpu::AdapterInfo& info, std::uint64_t in_use);
+/// The figures of an adapter at a place on the PCI bus (empty: not known); `in_use` is what this
+/// process has allocated there.
+MemoryFigures memory_figures(const gpu::AdapterInfo& info, const std::string& address,
+                             std::uint64_t in_use);
 
 }  // namespace weft::plugin

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <iterator>
 #include <span>
 #include <string_view>
@@ -13,7 +14,6 @@
 #include "device.hpp"
 #include "fuse/fuse.hpp"
 #include "node.hpp"
-#include "packed_input.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -101,55 +101,11 @@ struct Slots {
   }
 };
 
-/// What a graph launches, and on which buffers.
-struct Planned {
-  ops::Plan plan;
-  std::vector<gpu::Buffer> buffers;
-  std::vector<ggml_op> nodes;  ///< The ops that it computes.
-  std::uint64_t fused = 0;     ///< Nodes that others took along.
-};
-
-Result<Planned> plan_graph(const ggml_cgraph& graph, std::span<ggml_tensor* const> nodes,
-                           const Caps& caps) {
-  Planned out;
-  Slots slots;
-  PackedInput packed;
-  const auto place = [&slots](const ggml_tensor& tensor) { return slots.place(tensor); };
-  std::vector<const ggml_tensor*> computed;
-  std::ranges::copy_if(nodes, std::back_inserter(computed),
+/// The nodes of a graph that compute something.
+std::vector<const ggml_tensor*> computed_of(std::span<ggml_tensor* const> nodes) {
+  std::vector<const ggml_tensor*> out;
+  std::ranges::copy_if(nodes, std::back_inserter(out),
                        [](const ggml_tensor* tensor) { return is_computed(*tensor); });
-  const GraphLayout* layout = layout_of(graph, nodes.size());
-  const Uses uses(nodes, [&](const ggml_tensor& tensor) { return uses_of(layout, tensor); });
-  for (std::span<const ggml_tensor* const> left = computed; !left.empty();) {
-    auto fusion = fusing() ? fuse(left, uses, place, packed, caps) : std::nullopt;
-    if (fusion) {
-      for (const ggml_tensor* tensor : left.first(fusion->nodes)) {
-        out.nodes.push_back(tensor->op);
-        packed.written(*tensor, place);
-      }
-      append_shared(out.plan, std::move(fusion->plan));
-      if (fusion->packed.given()) packed.made(fusion->packed_x, fusion->packed, out.plan);
-      left = left.subspan(fusion->nodes);
-      out.fused += fusion->nodes - 1;
-      continue;
-    }
-    const ggml_tensor* tensor = left.front();
-    left = left.subspan(1);
-    const auto doing = [tensor] {
-      return formatted("preparing {} \"{}\"", api().op_name(tensor->op), tensor->name);
-    };
-    auto node = make_node(*tensor, place);
-    if (!node) return wrap(node.error(), doing());
-    if (fusing()) {
-      if (Status ok = packed.prepare(*node, out.plan, caps); !ok) return wrap(ok.error(), doing());
-    }
-    auto plan = plan_node(*node, caps);
-    if (!plan) return wrap(plan.error(), doing());
-    append_shared(out.plan, std::move(*plan));
-    packed.written(*tensor, place);
-    out.nodes.push_back(tensor->op);
-  }
-  out.buffers = std::move(slots.buffers);
   return out;
 }
 
@@ -212,13 +168,6 @@ Status go_through(std::span<const Touch> touches, bool gaps) {
   return {};
 }
 
-/// The launches of a plan, ready to be replayed; empty where there are none.
-Result<gpu::Recording> record(graph::Executor& executor, gpu::Stream& stream,
-                              const Planned& planned) {
-  if (planned.plan.dispatches.empty()) return gpu::Recording{};
-  return executor.record(stream, planned.plan, planned.buffers);
-}
-
 }  // namespace
 
 Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_cgraph& graph) {
@@ -243,18 +192,29 @@ Status GraphCache::compute(graph::Executor& executor, gpu::Stream& stream, ggml_
       entries_, [&](const Entry& entry) { return entry.hash == hash && entry.key == key; });
   if (known != entries_.end()) return replay(known);
 
-  auto planned = plan_graph(graph, nodes, executor.device().caps());
+  using Clock = std::chrono::steady_clock;
+  const auto started = Clock::now();
+  const std::vector<const ggml_tensor*> computed = computed_of(nodes);
+  const GraphLayout* layout = layout_of(graph, nodes.size());
+  const Uses uses(nodes, [&](const ggml_tensor& tensor) { return uses_of(layout, tensor); });
+  Slots slots;
+  const PlaceFn place = [&slots](const ggml_tensor& tensor) { return slots.place(tensor); };
+  const auto planned = steps_.plan(computed, uses, place, executor.device().caps());
   if (!planned) return std::unexpected(planned.error());
-  auto recording = record(executor, stream, *planned);
+  const auto was_planned = Clock::now();
+  auto recording = steps_.record(executor, stream, *planned, slots.buffers);
   if (!recording) return std::unexpected(recording.error());
+  stats_.plan_seconds += std::chrono::duration<double>(was_planned - started).count();
+  stats_.record_seconds += std::chrono::duration<double>(Clock::now() - was_planned).count();
   Entry entry{.uid = uid,
               .hash = hash,
               .key = std::move(key),
               .buffers = {},
               .recording = std::move(*recording),
-              .nodes = std::move(planned->nodes),
+              .nodes = {},
               .touches = touches_of(nodes)};
-  for (const gpu::Buffer& buffer : planned->buffers) entry.buffers.push_back(buffer.id());
+  for (const ggml_tensor* tensor : computed) entry.nodes.push_back(tensor->op);
+  for (const gpu::Buffer& buffer : slots.buffers) entry.buffers.push_back(buffer.id());
   for (const Touch& touch : entry.touches) entry.buffers.push_back(touch.buffer->buffer.id());
   stats_.fused += planned->fused;
   ++stats_.recorded;
@@ -301,11 +261,15 @@ void GraphCache::forget_all() {
   const std::lock_guard lock(mutex_);
   repeats_ = 0;
   entries_.clear();
+  steps_.forget_all();
 }
 
 GraphCache::Stats GraphCache::stats() const {
   const std::lock_guard lock(mutex_);
-  return stats_;
+  Stats stats = stats_;
+  stats.planned = steps_.stats().planned;
+  stats.reused = steps_.stats().reused;
+  return stats;
 }
 
 }  // namespace weft::plugin

@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "gpu/gpu.hpp"
 #include "graph/executor.hpp"
+#include "step_cache.hpp"
 
 namespace weft::plugin {
 
@@ -41,6 +42,10 @@ class GraphCache {
     std::uint64_t fused = 0;     ///< Nodes that recorded graphs saved by fusing them into others.
     std::array<std::uint64_t, GGML_OP_COUNT> nodes{};  ///< Nodes computed, for each op.
     std::uint64_t launches = 0;                        ///< Of all graphs that were run.
+    std::uint64_t planned = 0;  ///< Steps of these graphs that were planned anew,
+    std::uint64_t reused = 0;   ///< and those that were known.
+    double plan_seconds = 0;    ///< The host's time for planning what was recorded,
+    double record_seconds = 0;  ///< and for recording it; compiling kernels is a part of that.
   };
 
   /// How long graphs of one size took on the device.
@@ -82,6 +87,7 @@ class GraphCache {
   std::list<Entry> entries_;  ///< The most recently used first.
   std::uint64_t repeats_ =
       0;  ///< How often the first of them came again, with no other in between.
+  StepCache steps_;
   Stats stats_;
   std::atomic<bool> timing_ = false;
   std::map<std::size_t, Times> times_;

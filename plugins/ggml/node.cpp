@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api.hpp"
+#include "formats/ggml_type.hpp"
 
 namespace weft::plugin {
 namespace {
@@ -37,45 +38,18 @@ bool is_view_op(ggml_op op) {
 }
 
 std::optional<DType> to_dtype(ggml_type type) {
-  switch (type) {
-    case GGML_TYPE_F32: return DType::f32;
-    case GGML_TYPE_F16: return DType::f16;
-    case GGML_TYPE_BF16: return DType::bf16;
-    case GGML_TYPE_I32: return DType::i32;
-    case GGML_TYPE_I64: return DType::i64;
-    case GGML_TYPE_I16: return DType::i16;
-    case GGML_TYPE_I8: return DType::i8;
-    case GGML_TYPE_Q1_0: return DType::q1_0;
-    case GGML_TYPE_Q2_0: return DType::q2_0;
-    case GGML_TYPE_Q4_0: return DType::q4_0;
-    case GGML_TYPE_Q4_1: return DType::q4_1;
-    case GGML_TYPE_Q5_0: return DType::q5_0;
-    case GGML_TYPE_Q5_1: return DType::q5_1;
-    case GGML_TYPE_Q8_0: return DType::q8_0;
-    case GGML_TYPE_Q8_1: return DType::q8_1;
-    case GGML_TYPE_Q2_K: return DType::q2_k;
-    case GGML_TYPE_Q3_K: return DType::q3_k;
-    case GGML_TYPE_Q4_K: return DType::q4_k;
-    case GGML_TYPE_Q5_K: return DType::q5_k;
-    case GGML_TYPE_Q6_K: return DType::q6_k;
-    case GGML_TYPE_Q8_K: return DType::q8_k;
-    case GGML_TYPE_IQ1_S: return DType::iq1_s;
-    case GGML_TYPE_IQ1_M: return DType::iq1_m;
-    case GGML_TYPE_IQ2_XXS: return DType::iq2_xxs;
-    case GGML_TYPE_IQ2_XS: return DType::iq2_xs;
-    case GGML_TYPE_IQ2_S: return DType::iq2_s;
-    case GGML_TYPE_IQ3_XXS: return DType::iq3_xxs;
-    case GGML_TYPE_IQ3_S: return DType::iq3_s;
-    case GGML_TYPE_IQ4_NL: return DType::iq4_nl;
-    case GGML_TYPE_IQ4_XS: return DType::iq4_xs;
-    case GGML_TYPE_TQ1_0: return DType::tq1_0;
-    case GGML_TYPE_TQ2_0: return DType::tq2_0;
-    case GGML_TYPE_MXFP4: return DType::mxfp4;
-    case GGML_TYPE_NVFP4: return DType::nvfp4;
-    case GGML_TYPE_F64:
-    case GGML_TYPE_COUNT: break;
-  }
-  return std::nullopt;
+  // GGUF files have the numbers of ggml.
+  static const auto known = [] {
+    std::array<std::optional<DType>, GGML_TYPE_COUNT> table{};
+    for (std::uint32_t i = 0; i < GGML_TYPE_COUNT; ++i) {
+      if (const gguf::TypeInfo* info = gguf::find_type(i)) {
+        table.at(i) = dtype_from_name(info->name);
+      }
+    }
+    return table;
+  }();
+  const auto number = static_cast<std::size_t>(type);
+  return number < known.size() ? known.at(number) : std::nullopt;
 }
 
 Result<ops::View> to_view(const ggml_tensor& tensor, Place place) {

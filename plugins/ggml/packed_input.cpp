@@ -40,25 +40,23 @@ ops::View PackedInput::room(const ops::View& x, const ops::View& busy) const {
   return busy.given() && busy.slot == next.slot ? packed_in(1 - next_, x) : next;
 }
 
-void PackedInput::made(const ops::View& x, const ops::View& packed, ops::Plan& graph) {
+void PackedInput::made(const ops::View& x, const ops::View& packed) {
   const std::size_t buffer = packed.slot.number();
   entries_.at(buffer) = {x, packed};
   next_ = 1 - buffer;
-  append_shared(graph, {});  // The buffers are there from now on.
-  graph.scratch[buffer] = std::max(graph.scratch[buffer], packed.bytes().size());
 }
 
-Status PackedInput::prepare(Node& node, ops::Plan& graph, const Caps& caps) {
+Result<std::optional<ops::View>> PackedInput::prepare(Node& node, ops::Plan& graph,
+                                                      const Caps& caps) const {
   const auto x = packed_source(node, caps, true);
-  if (!x) return {};
+  if (!x) return std::nullopt;
   node.packed = find(*x);
-  if (node.packed.given() || !packed_source(node, caps)) return {};
+  if (node.packed.given() || !packed_source(node, caps)) return std::nullopt;
   node.packed = room(*x);
   auto plan = ops::mul_mat::plan(ops::mul_mat::PackArgs{.x = *x, .packed = node.packed}, caps);
   if (!plan) return std::unexpected(plan.error());
   append_shared(graph, std::move(*plan));
-  made(*x, node.packed, graph);
-  return {};
+  return *x;
 }
 
 void PackedInput::written(const ggml_tensor& tensor, const PlaceFn& place) {

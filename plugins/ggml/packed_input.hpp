@@ -24,17 +24,21 @@ class PackedInput {
   /// called if it does.
   [[nodiscard]] ops::View room(const ops::View& x, const ops::View& busy = {}) const;
   /// From here on x lies packed in what room() gave.
-  void made(const ops::View& x, const ops::View& packed, ops::Plan& graph);
-  /// Lets `node` use what is packed, and adds to `graph` what packs it where that is something new.
-  Status prepare(Node& node, ops::Plan& graph, const Caps& caps);
+  void made(const ops::View& x, const ops::View& packed);
+  /// Lets `node` use what is packed, and adds to `graph` what packs it where that is something new:
+  /// made() is to be called with what it gives then.
+  Result<std::optional<ops::View>> prepare(Node& node, ops::Plan& graph, const Caps& caps) const;
   /// To be called for every tensor that is computed: what lies on it is forgotten.
   void written(const ggml_tensor& tensor, const PlaceFn& place);
 
- private:
   struct Entry {
     ops::View x;
     ops::View packed;  ///< Not given() where nothing is packed.
   };
+  [[nodiscard]] const std::array<Entry, 2>& entries() const { return entries_; }
+  [[nodiscard]] std::size_t next() const { return next_; }
+
+ private:
   std::array<Entry, 2> entries_;  ///< By the number of their scratch buffer.
   std::size_t next_ = 0;          ///< The one that was made longest ago.
 };

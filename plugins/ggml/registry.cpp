@@ -32,7 +32,7 @@ ggml_backend_dev_t get_device(ggml_backend_reg_t registry, std::size_t index) {
 }
 
 /// For tests: how many graphs a device has recorded and replayed, how many nodes of an op it has
-/// computed, and the bytes of its buffers.
+/// computed, the bytes of its buffers, and what graphs cost the host.
 struct DeviceStats {
   std::uint64_t recorded = 0;
   std::uint64_t replayed = 0;
@@ -40,6 +40,11 @@ struct DeviceStats {
   std::uint64_t bytes = 0;
   std::uint64_t fused = 0;
   std::uint64_t launches = 0;
+  std::uint64_t compiled = 0;
+  std::uint64_t planned = 0;
+  std::uint64_t reused = 0;
+  double plan_seconds = 0;
+  double record_seconds = 0;
 };
 
 DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op) {
@@ -52,7 +57,12 @@ DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op) {
           stats.nodes.at(static_cast<std::size_t>(op)),
           engine->device.memory().in_use,
           stats.fused,
-          stats.launches};
+          stats.launches,
+          engine->device.cache().compiled,
+          stats.planned,
+          stats.reused,
+          stats.plan_seconds,
+          stats.record_seconds};
 }
 
 /// For tests: loses the device as a driver would.
@@ -119,14 +129,9 @@ std::vector<gpu::AdapterInfo> offered(const std::vector<gpu::AdapterInfo>& adapt
   return result.empty() ? adapters : result;
 }
 
-/// The address of an adapter on the PCI bus; cards of one model are told apart by their order. Of
-/// an adapter that is offered several times only the first device has it: programs take two devices
-/// with one address for the same.
-std::string address_of(const gpu::AdapterInfo& info, const std::vector<gpu::AdapterInfo>& adapters,
-                       const Registry& registry) {
-  for (const auto& device : registry.devices) {
-    if (device->info().index == info.index) return {};
-  }
+/// The address of an adapter on the PCI bus; cards of one model are told apart by their order.
+std::string address_of(const gpu::AdapterInfo& info,
+                       const std::vector<gpu::AdapterInfo>& adapters) {
   const auto before = std::ranges::count_if(adapters, [&](const gpu::AdapterInfo& other) {
     return other.index < info.index && other.backend == info.backend &&
            other.vendor_id == info.vendor_id && other.device_id == info.device_id;
@@ -144,9 +149,11 @@ Registry* make_registry() {
   }
   for (gpu::AdapterInfo& info : offered(*adapters)) {
     const std::size_t number = registry->devices.size();
-    std::string address = address_of(info, *adapters, *registry);
+    std::string address = address_of(info, *adapters);
+    const bool again = std::ranges::any_of(
+        registry->devices, [&](const auto& device) { return device->info().index == info.index; });
     registry->devices.push_back(std::make_unique<DeviceContext>(
-        &registry->registry, number, std::move(info), std::move(address)));
+        &registry->registry, number, std::move(info), std::move(address), again));
   }
   return registry.release();
 }

@@ -181,14 +181,26 @@ std::string text_of(nb::handle value, Place place) {
   return nb::cast<std::string>(value);
 }
 
+namespace {
+
+/// Whether something is asked as one whole number: arrays and tensors can be asked that too, but
+/// those with dimensions are lists.
+bool is_one_number(nb::handle value) {
+  if (PyIndex_Check(value.ptr()) == 0) return false;
+  const nb::object dimensions = nb::getattr(value, "ndim", nb::none());
+  return dimensions.is_none() || nb::cast<int>(dimensions) == 0;
+}
+
+}  // namespace
+
 Shape shape_of(nb::handle value, Place place) {
-  if (PyIndex_Check(value.ptr()) && !nb::isinstance<Array>(value)) return {count_of(value, place)};
+  if (is_one_number(value)) return {count_of(value, place)};
   return list_of<std::uint64_t>(value, place, count_of);
 }
 
 std::vector<int> axes_of(nb::handle value, Place place) {
   if (value.is_none()) return {};
-  if (PyIndex_Check(value.ptr())) return {int_of(value, place)};
+  if (is_one_number(value)) return {int_of(value, place)};
   std::vector<int> axes = list_of<int>(value, place, int_of);
   if (axes.empty())
     raise_value(name_of(place) + " is empty; leave it out, or say None, for all axes.");
@@ -196,7 +208,7 @@ std::vector<int> axes_of(nb::handle value, Place place) {
 }
 
 std::vector<std::int64_t> wholes_of(nb::handle value, Place place) {
-  if (PyIndex_Check(value.ptr())) return {whole_of(value, place, least_i64, most_i64)};
+  if (is_one_number(value)) return {whole_of(value, place, least_i64, most_i64)};
   return list_of<std::int64_t>(value, place, [](nb::handle item, Place where) {
     return whole_of(item, where, least_i64, most_i64);
   });
@@ -239,16 +251,33 @@ std::array<std::uint32_t, 4> words4_of(nb::handle value, Place place) {
   });
 }
 
-int choice_of(nb::handle value, Place place, std::initializer_list<const char*> names) {
-  const std::string given = text_of(value, place);
+namespace {
+
+/// The number of a word among `words`.
+int find_word(const std::string& given, Place place, std::initializer_list<const char*> words) {
   int number = 0;
   std::string all;
-  for (const char* name : names) {
-    if (given == name) return number;
-    all += (number == 0 ? "'" : ", '") + text(name) + "'";
+  for (const char* word : words) {
+    if (given == word) return number;
+    all += (number == 0 ? "'" : ", '") + text(word) + "'";
     ++number;
   }
   raise_value(name_of(place) + " is '" + given + "'; there are " + all + ".");
+}
+
+}  // namespace
+
+int choice_of(nb::handle value, Place place, std::initializer_list<const char*> names) {
+  return find_word(text_of(value, place), place, names);
+}
+
+std::string one_of(std::string value, Place place, std::initializer_list<const char*> words) {
+  find_word(value, place, words);
+  return value;
+}
+
+void raise_outside(nb::object value, Place place, const Range& range) {
+  raise_value(name_of(place) + " is " + shown(value) + "; it must be in " + range.text + ".");
 }
 
 double float_beside(nb::handle value, const char* function) {

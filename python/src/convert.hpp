@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,32 @@ std::array<std::uint32_t, 4> words4_of(nb::handle value, Place place);
 
 /// An enumerator by its name; `names` in the order of the enum.
 int choice_of(nb::handle value, Place place, std::initializer_list<const char*> names);
+
+/// The numbers that an argument may be, as description/*.toml has them. `above` and `below` leave
+/// out the ends themselves.
+struct Range {
+  double low = 0;
+  double high = 0;
+  bool above = false;
+  bool below = false;
+  const char* text = "";
+};
+inline constexpr double infinite = std::numeric_limits<double>::infinity();
+
+[[noreturn]] void raise_outside(nb::object value, Place place, const Range& range);
+
+/// A number of the range; NaN is in none.
+template <class T>
+T in_range(T value, Place place, const Range& range) {
+  const auto number = static_cast<double>(value);
+  const bool low = range.above ? number > range.low : number >= range.low;
+  const bool high = range.below ? number < range.high : number <= range.high;
+  if (!low || !high) raise_outside(nb::cast(value), place, range);
+  return value;
+}
+
+/// One of the words that a text may be.
+std::string one_of(std::string value, Place place, std::initializer_list<const char*> words);
 
 /// A number of Python as a float; one that no float holds is an error in the words of `function`.
 double float_beside(nb::handle value, const char* function);

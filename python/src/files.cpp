@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "convert.hpp"
+#include "wait.hpp"
 
 namespace weft::python {
 namespace {
@@ -63,6 +64,13 @@ void add_files(nb::module_& m) {
   m.def("recover", [](const Device& device) {
     const Working lock;
     recover(device);
+  });
+  m.def("recover_automatically", [](const Device& device) { recover_automatically(device); });
+  m.def("set_watchdog",
+        [](const Device& device, double seconds) { set_watchdog(device, seconds); });
+  m.def("keep", [](nb::handle tensor) {
+    const Tensor kept = tensor_of(tensor, {"keep", "x"});
+    wait_for([kept] { keep(kept); });
   });
   nb::class_<Kernel>(m, "Kernel").def("run", &run_kernel);
   m.def("kernel", &make_kernel);

@@ -103,8 +103,9 @@ std::vector<Tensor> call_python(const nb::object& function, const std::vector<Te
 }
 
 Compiled compile_function(nb::object function, const std::string& without,
-                          std::size_t most_variants) {
+                          std::size_t most_variants, bool check_indices) {
   CompileOptions options;
+  options.check_indices = check_indices;
   options.without = without;
   options.most_variants = most_variants;
   return compile(

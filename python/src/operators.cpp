@@ -105,9 +105,10 @@ Tensor calculate(const char* name, const Tensor& self, nb::handle other, bool re
       return pow({self, nowhere}, float_beside(other, name));
     }
   }
-  const Tensor that = is_number(other)
-                          ? number_beside(other, self.device(), self.dtype(), {name, "x"})
-                          : tensor_of(other, {name, "x"});
+  // Quotients are floats, so that a number need not be one of the type beside it.
+  const DType beside = function == divide && !is_float(self.dtype()) ? DType::f32 : self.dtype();
+  const Tensor that = is_number(other) ? number_beside(other, self.device(), beside, {name, "x"})
+                                       : tensor_of(other, {name, "x"});
   return reflected ? function(that, self) : function(self, that);
 }
 

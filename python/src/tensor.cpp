@@ -6,6 +6,7 @@
 
 #include "convert.hpp"
 #include "wait.hpp"
+#include "weft/devices.hpp"
 
 namespace weft::python {
 namespace {
@@ -153,6 +154,14 @@ void add_types(nb::module_& m) {
           "\"high-performance\" or \"low-power\". With `safe`, every check of WebGPU is on. "
           "With `check_indices`, indices out of range are an error of the next call that reads or "
           "waits.")
+      .def(
+          "__eq__",
+          [](const Device& self, nb::handle other) {
+            return nb::isinstance<Device>(other) && id_of(self) == id_of(nb::cast<Device>(other));
+          },
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__",
+           [](const Device& self) { return static_cast<std::int64_t>(id_of(self) >> 4); })
       .def_prop_ro("name", &Device::name, "The adapter's name.")
       .def_prop_ro("is_software", &Device::is_software,
                    "Whether this is a CPU that stands in for a GPU.")

@@ -1,9 +1,13 @@
 """The Array API standard, function by function, as expressions (expressions.py): numpy's namespace follows the standard."""
 from __future__ import annotations
 
+import functools
 import importlib.util
+import inspect
+import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,7 +94,8 @@ CASES: dict[str, list[str]] = {
     "unique_all": ["list(xp.unique_all(i))"], "unique_counts": ["list(xp.unique_counts(u))"], "unique_inverse": ["list(xp.unique_inverse(i))"],
     "unique_values": ["xp.sort(xp.unique_values(i))",
                       "xp.unique_values(b)", "xp.unique_values(xp.asarray([0.0, float('nan'), float('nan')], dtype='float32'))"],
-    "argsort": ["xp.argsort(f)", "xp.argsort(i, axis=0, stable=True)"], "sort": ["xp.sort(f)", "xp.sort(i, axis=0)", "xp.sort(z)"],
+    "argsort": ["xp.argsort(f)", "xp.argsort(f, axis=None)", "xp.argsort(i, axis=0, stable=True)"],
+    "sort": ["xp.sort(f)", "xp.sort(f, axis=None)", "xp.sort(i, axis=0)", "xp.sort(z)"],
     # Statistics.
     **{n: [f"xp.{n}(f)", f"xp.{n}(f, axis=0)", f"xp.{n}(i, axis=(0, 1))", f"xp.{n}(f, axis=1, keepdims=True)"] for n in ("max", "min", "sum", "prod")},
     "mean": ["xp.mean(f)", "xp.mean(f, axis=0)", "xp.mean(f, axis=(0, 1), keepdims=True)"],
@@ -156,13 +161,128 @@ def test_what_a_namespace_says_of_itself() -> None:
     assert set(info.dtypes(kind="integral")) == {"int8", "int16", "int32", "int64", "uint8", "uint32"}
     assert "float16" not in info.dtypes() and info.dtypes(kind=("bool", "real floating")) == {"bool": wt.bool, "float32": wt.float32}
     assert (wt.e, wt.pi, wt.inf, wt.newaxis) == (np.e, np.pi, np.inf, None) and wt.nan != wt.nan and wt.__array_api_version__ == "2025.12"
-    x = wt.ones((2, 3))
+    x, other = wt.ones((2, 3)), wt.Device()
+    assert x.device == info.default_device() and hash(x.device) == hash(info.default_device()) and not x.device != wt.ones(1).device
+    assert x.device != other and wt.ones(1, device=other).device == other and x.device != "cpu" and x.device is not None
     assert x.__array_namespace__(api_version="2025.12") is wt
     with pytest.raises(ValueError, match="1999"):
         x.__array_namespace__(api_version="1999.12")
     assert x.to_device(x.device).tolist() == x.tolist() and x.__dlpack_device__() == (1, 0)
     with pytest.raises(ValueError, match="dimensions"):
         wt.ones(3).mT  # noqa: B018
+
+
+# The signatures of the standard. A name stands for an argument of the kind that the function takes (below).
+SIGNATURES = """
+arange(start, /, stop=None, step=1, *, dtype=None, device=None)   asarray(obj, /, *, dtype=None, device=None, copy=None)
+empty(shape, *, dtype=None, device=None)   empty_like(x, /, *, dtype=None, device=None)   eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None)
+from_dlpack(x, /, *, copy=None)   full(shape, fill_value, *, dtype=None, device=None)   full_like(x, /, fill_value, *, dtype=None, device=None)
+linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True)   meshgrid(*arrays, indexing='xy')
+ones(shape, *, dtype=None, device=None)   ones_like(x, /, *, dtype=None, device=None)
+zeros(shape, *, dtype=None, device=None)   zeros_like(x, /, *, dtype=None, device=None)   tril(x, /, *, k=0)   triu(x, /, *, k=0)
+astype(x, dtype, /, *, copy=True, device=None)   broadcast_arrays(*arrays)   broadcast_shapes(*shapes)   broadcast_to(x, /, shape)
+can_cast(from_, to, /)   finfo(type, /)   iinfo(whole_type, /)   isdtype(dtype, kind)   result_type(*arrays)
+clip(x, /, min=None, max=None)   take(x, indices, /, *, axis=None)   take_along_axis(x, places, /, *, axis=-1)
+matmul(square, square, /)   matrix_transpose(x, /)   tensordot(square, square, /, *, axes=2)   vecdot(x1, x2, /, *, axis=-1)
+concat(arrays, /, *, axis=0)   expand_dims(x, /, *, axis=0)   flip(x, /, *, axis=None)   moveaxis(x, source, destination, /)   permute_dims(x, /, axes)
+repeat(x, repeats, /, *, axis=None)   reshape(x, /, shape, *, copy=None)   roll(x, /, shift, *, axis=None)   squeeze(thin, /, axis)
+stack(arrays, /, *, axis=0)   tile(x, repetitions, /)   unstack(x, /, *, axis=0)
+argmax(x, /, *, axis=None, keepdims=False)   argmin(x, /, *, axis=None, keepdims=False)   count_nonzero(x, /, *, axis=None, keepdims=False)
+nonzero(x, /)   searchsorted(row, x, /, *, side='left', sorter=None)   where(condition, x1, x2, /)   isin(x1, x2, /, *, invert=False)
+unique_all(row, /)   unique_counts(row, /)   unique_inverse(row, /)   unique_values(row, /)
+argsort(x, /, *, axis=-1, descending=False, stable=True)   sort(x, /, *, axis=-1, descending=False, stable=True)
+cumulative_prod(row, /, *, axis=None, dtype=None, include_initial=False)   cumulative_sum(row, /, *, axis=None, dtype=None, include_initial=False)
+max(x, /, *, axis=None, keepdims=False)   min(x, /, *, axis=None, keepdims=False)   mean(x, /, *, axis=None, keepdims=False)
+prod(x, /, *, axis=None, dtype=None, keepdims=False)   sum(x, /, *, axis=None, dtype=None, keepdims=False)
+std(x, /, *, axis=None, correction=0.0, keepdims=False)   var(x, /, *, axis=None, correction=0.0, keepdims=False)
+all(x, /, *, axis=None, keepdims=False)   any(x, /, *, axis=None, keepdims=False)   diff(x, /, *, axis=-1, n=1, prepend=None, append=None)
+linalg.cholesky(positive, /, *, upper=False)   linalg.cross(three, three, /, *, axis=-1)   linalg.diagonal(x, /, *, offset=0)
+linalg.matrix_norm(x, /, *, keepdims=False, ord='fro')   linalg.matrix_power(square, n, /)   linalg.matrix_rank(x, /, *, rtol=None)
+linalg.matmul(square, square, /)   linalg.matrix_transpose(x, /)   linalg.tensordot(square, square, /, *, axes=2)   linalg.vecdot(x1, x2, /, *, axis=-1)
+linalg.outer(row, row, /)   linalg.pinv(x, /, *, rtol=None)   linalg.qr(x, /, *, mode='reduced')   linalg.solve(positive, row, /)
+linalg.svd(x, /, *, full_matrices=True)   linalg.svdvals(x, /)   linalg.trace(x, /, *, offset=0, dtype=None)
+linalg.vector_norm(x, /, *, axis=None, keepdims=False, ord=2)
+fft.fftfreq(n, /, *, d=1.0, dtype=None, device=None)   fft.rfftfreq(n, /, *, d=1.0, dtype=None, device=None)
+fft.fftshift(x, /, *, axes=None)   fft.ifftshift(x, /, *, axes=None)
+""" + "".join(f"linalg.{n}(positive, /)\n" for n in "det eig eigh eigvals eigvalsh inv slogdet".split()) \
+    + "".join(f"fft.{n}(x, /, *, n=None, axis=-1, norm='backward')\n" for n in "fft ifft rfft irfft hfft ihfft".split()) \
+    + "".join(f"fft.{n}(x, /, *, s=None, axes=None, norm='backward')\n" for n in "fftn ifftn rfftn irfftn".split())
+ARGUMENTS: dict[str, object] = {
+    "start": 0, "stop": 3, "num": 4, "obj": [1.0, 2.0], "shape": (2, 3), "fill_value": 3, "n_rows": 3, "dtype": "float32",
+    "from_": "int8", "to": "int32", "type": "float32", "whole_type": "int8", "kind": "integral", "source": 0, "destination": 1, "axes": (1, 0),
+    "repeats": 2, "shift": 1, "axis": 0, "repetitions": (2, 1), "n": 3}
+
+
+def argument(name: str) -> object:
+    x = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]], np.float32)
+    values = {"x": x, "x1": x, "x2": x[::-1] + 2, "square": x @ x.T, "three": x, "positive": x @ x.T, "row": np.array([1.0, 2.0], np.float32),
+              "thin": x[None], "condition": x > 0, "indices": np.array([1, 0]), "places": np.argsort(x), "whole": np.array([3, 4], np.int32)}
+    if name == "arrays":
+        return [wt.array(x), wt.array(x + 1)]
+    if name == "shapes":
+        return [(2, 1), (3,)]
+    return ARGUMENTS[name] if name in ARGUMENTS and name not in values else wt.array(values[name])
+
+
+def signature_of(parameters: str) -> inspect.Signature:
+    space: dict[str, Any] = {}
+    exec(f"def f({re.sub(r'^(\w+), (?=\1,)', r'\1, other_', parameters)}): ...", space)
+    return inspect.signature(space["f"])
+
+
+@functools.cache
+def standard_signatures() -> dict[str, inspect.Signature]:
+    found = {name: signature_of(parameters) for name, parameters in re.findall(r"(\w[\w.]*)\(([^)]*)\)", SIGNATURES)}
+    two = {*BINARY, *BINARY_FLOATS, *COMPARED, "pow"}
+    for name in table().names_of("Elementwise"):
+        pair = name in two or (name.startswith(("logical_", "bitwise_")) and name not in ("logical_not", "bitwise_invert"))
+        found.setdefault(name, signature_of("x1, x2, /" if pair else "x, /"))
+    return found
+
+
+@pytest.mark.parametrize("name", standard_signatures())
+def test_signature(name: str) -> None:
+    """Each parameter is taken as the standard has it, by place or by name, and its default is the standard's."""
+    function = functools.reduce(getattr, name.split("."), wt)
+    special = {"logical": "condition", "bitwise": "whole"}.get(name.partition("_")[0])
+    least: list[Any] = []
+    places: list[Any] = []
+    either: dict[str, Any] = {}
+    names: dict[str, Any] = {}
+    for one in standard_signatures()[name].parameters.values():
+        needed = one.default is one.empty
+        if one.kind is one.VAR_POSITIONAL:
+            least, places = argument(one.name), argument(one.name)  # type: ignore[assignment]
+            continue
+        value = argument(special or one.name.removeprefix("other_")) if needed and one.kind is not one.KEYWORD_ONLY else one.default
+        least += [value] if needed else []
+        places += [value] if one.kind is one.POSITIONAL_ONLY else []
+        either |= {one.name: value} if one.kind is one.POSITIONAL_OR_KEYWORD else {}
+        names |= {one.name: value} if one.kind is one.KEYWORD_ONLY else {}
+    results = [function(*least), function(*places, *either.values(), **names), function(*places, **either, **names)]
+    if name.startswith("empty"):
+        results = [one.shape for one in results]
+    for other in results[1:]:
+        assert_equal(other, results[0])
+
+
+def assert_equal(got: object, wanted: object) -> None:
+    if isinstance(wanted, (tuple, list)):
+        assert type(got) is type(wanted)
+        for one, other in zip(got, wanted, strict=True):  # type: ignore[call-overload]
+            assert_equal(one, other)
+    elif isinstance(wanted, (wt.Tensor, wt.Complex)):
+        assert type(got) is type(wanted)
+        np.testing.assert_array_equal(got.numpy(), wanted.numpy())  # type: ignore[union-attr]
+    else:
+        assert got == wanted or type(got).__name__ in ("finfo", "iinfo")
+
+
+def test_every_function_has_a_signature() -> None:
+    standard = table()
+    names = {n for group in standard.STANDARD for n in standard.names_of(group) if standard.there(n)}
+    kinds = set(standard.STANDARD["Types"].split()[standard.STANDARD["Types"].split().index("bool"):])
+    assert names - set(standard_signatures()) - OTHERS - kinds == set()
 
 
 OPERATORS = ["f + p", "f - 1.0", "2 * f", "f / v", "i // 3", "i % 3", "p ** 2", "f @ f.T", "i & 3", "i | u", "i ^ 1", "u << 1", "i >> 1", "f == p", "f != v",

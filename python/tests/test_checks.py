@@ -29,6 +29,19 @@ def test_style() -> None:
     assert done.returncode == 0, done.stdout[-3000:]
 
 
+def test_lines_of_all_programs() -> None:
+    """CONTRIBUTING.md promises 160 columns of Python, also outside of the package."""
+    root, long = PYTHON.parent, []
+    for folder in ("examples", "tools", "tests", "env", "web", "python"):
+        for path in sorted((root / folder).rglob("*")):
+            if not path.is_file() or "node_modules" in path.parts or path.suffix not in ("", ".py", ".pyi"):
+                continue
+            text = path.read_bytes()
+            if path.suffix or text.startswith(b"#!/usr/bin/env python3"):
+                long += [f"{path.relative_to(root)}:{i}" for i, line in enumerate(text.decode().splitlines(), 1) if len(line) > 160]
+    assert not long, long
+
+
 def test_list_of_gaps() -> None:
     done = subprocess.run(["python3", str(PYTHON / "tools/array_api.py")], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
-def test_page(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_page(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)  # for what they write
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert blocks
     space: dict[str, object] = {}

@@ -212,3 +212,30 @@ def test_random_numbers() -> None:
     key = wt.random.key(1)
     assert wt.array_equal(wt.random.uniform(shape=(3,), key=key), wt.random.uniform(shape=(3,), key=key))
     assert wt.random.bernoulli(0.5, (4,)).shape == (4,) and wt.random.categorical(wt.zeros((2, 5))).shape == (2,)
+
+
+def test_indices_are_checked_where_that_is_asked_for() -> None:
+    table, bad = wt.ones((4, 3)), wt.array([9, 0])
+    plain, checked = wt.compile(lambda i: wt.embedding(table, i)), wt.compile(lambda i: wt.embedding(table, i), check_indices=True)
+    np.testing.assert_array_equal(plain(bad).numpy()[0], 0)
+    for _ in range(2):
+        with pytest.raises(Exception, match="embedding met 1 index out of range, the first at position 0"):
+            checked(bad).numpy()
+    np.testing.assert_array_equal(checked(wt.array([3])).numpy(), 1)
+
+
+def test_index_tensors_outside_give_zeros_in_compiled_functions() -> None:
+    x = np.arange(1, 13, dtype=np.float32).reshape(4, 3)
+    long = np.arange(1, 1201, dtype=np.float32).reshape(300, 4)
+    one, two = wt.compile(lambda x, i: x[i]), wt.compile(lambda x, i, j: x[i, j])
+    places = np.array([0, 3, -1, -4, 4, -5, -8, 9, 2**31 - 1, -2**31], np.int32)
+    inside = (places >= -4) & (places < 4)
+    wanted = np.where(inside[:, None], x[np.where(inside, places, 0)], 0)
+    np.testing.assert_array_equal(one(wt.array(x), wt.array(places)).numpy(), wanted)
+    i, j = np.array([0, 0, 1, -4, -5, 3, 2]), np.array([2, 3, -3, -4, 0, 7, 1])
+    good = (i >= -4) & (i < 4) & (j >= -3) & (j < 3)
+    wanted = np.where(good, x[np.where(good, i, 0), np.where(good, j, 0)], 0)
+    np.testing.assert_array_equal(two(wt.array(x), wt.array(i), wt.array(j)).numpy(), wanted)
+    for kind in ("int8", "uint8", "int16", "uint32", "int64"):  # the number of a row may be larger than its indices can be
+        i, j = np.array([1, 100, 127], kind), np.array([3, 0, 2], kind)
+        np.testing.assert_array_equal(two(wt.array(long), wt.array(i), wt.array(j)).numpy(), long[i, j], kind)

@@ -27,6 +27,40 @@ def test_described_functions(function: dict[str, Any]) -> None:
         assert f"{wanted}:" in text or (wanted == "axes" and "axis:" in text), f"{name}() has no `{wanted}`"
 
 
+def outside(parameter: dict[str, Any]) -> list[Any]:
+    """What the parameter must not be."""
+    if "words" in parameter:
+        return ["nonsense"]
+    found = [parameter[end] for end in ("above", "below") if end in parameter]
+    found += [parameter[end] + step for end, step in (("at_least", -1), ("at_most", 1)) if end in parameter]
+    return found + ([float("nan")] if parameter["type"] in ("f32", "f64") else [])
+
+
+def sample(parameter: dict[str, Any]) -> Any:
+    """Something of the parameter's type, in its range."""
+    if "default" in parameter:
+        return parameter["default"]
+    one: dict[str, Any] = {"tensor": wt.ones((2, 3)), "list": [wt.ones(2)] if parameter.get("element") == "tensor" else [1], "text": "a", "bool": True}
+    return one.get(parameter["type"], parameter.get("at_least", parameter.get("at_most", 1)))
+
+
+RANGED = [(f, p) for f in DOCUMENT["functions"] for p in f["parameters"] if "range" in p or "words" in p]
+
+
+def test_many_parameters_have_ranges() -> None:
+    assert len(RANGED) > 60
+
+
+@pytest.mark.parametrize(("function", "parameter"), RANGED, ids=lambda x: x["name"])
+def test_what_is_out_of_range_is_an_error_that_says_so(function: dict[str, Any], parameter: dict[str, Any]) -> None:
+    given = {p["name"]: sample(p) for p in function["parameters"] if p["required"] and p["type"] != "device"}
+    for value in outside(parameter):
+        with pytest.raises(ValueError, match=f"`{parameter['name']}` of {function['name']}") as error:
+            getattr(functions, function["name"])(**given | {parameter["name"]: value})
+        told = parameter["words"] if "words" in parameter else [parameter["range"]]
+        assert all(words in str(error.value) for words in told), error.value
+
+
 def test_element_types() -> None:
     for kind in DOCUMENT["types"]:
         found = wt.dtype(kind["name"])

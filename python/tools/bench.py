@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What calls from Python cost the host: python/tools/bench.py [PROGRAM]. Needs the package (PYTHONPATH=build/release/python).
 
-PROGRAM is the program weft (build/release/cli/weft where that is there): its `bench` runs a compiled training step in C++, which is held against
-the same step from Python.
+Everything is processor time of the calling thread: machines are not always equally busy. PROGRAM is the program weft (build/release/cli/weft
+where that is there): its `bench` runs a compiled training step in C++, which the same step from Python is held against.
 """
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from pathlib import Path
 import weft as wt
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-STEPS, FIRST_STEPS = 60, 5  # as cli/bench_eager.cpp
+STEPS, FIRST_STEPS = 60, 5
+ROUND = 8  # steps of a kind before the other has its turn, as in cli/bench_eager.cpp
 
 
 def microseconds(call: Callable[[], object], count: int = 2000, rounds: int = 7) -> float:
     """The best of several rounds. What was made is let go of before it is computed."""
     best = float("inf")
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.thread_time()
         for _ in range(count):
             call()
-        best = min(best, (time.perf_counter() - start) / count)
+        best = min(best, (time.thread_time() - start) / count)
     return best * 1e6
 
 
-def training_step() -> tuple[float, float]:
+def training_step(steps: int = 10 * STEPS) -> tuple[float, float]:
     """The median host time of a compiled step of a small network, the same as in cli/bench_eager.cpp: called from Python, and of it what the library
-    takes, which is what a program in C++ would call. In turns, and in processor time of this thread, because machines are not always equally busy."""
+    takes, which is what a program in C++ would call. Rounds of them take turns."""
     wt.random.seed(1)
     weights = []
     for rows, columns in ((64, 128), (128, 128), (128, 10)):
@@ -59,17 +60,20 @@ def training_step() -> tuple[float, float]:
     inner = next(iter(step._made.values()))[0]
     calls: list[Callable[[], object]] = [lambda: step(x, labels), lambda: inner([x, labels])]
     times: list[list[float]] = [[], []]
-    for number in range(10 * STEPS):
+    for number in range(steps):
+        kind = number // ROUND % 2
         start = time.thread_time()
-        calls[number % 2]()
-        times[number % 2].append(time.thread_time() - start)
+        calls[kind]()
+        took = time.thread_time() - start
         wt.synchronize()
+        if number % ROUND:  # the first of a round has cold caches
+            times[kind].append(took)
     mine, library = (statistics.median(part[FIRST_STEPS:]) * 1e6 for part in times)
     return mine, library
 
 
-def onnx_node(count: int = 200) -> float:
-    """Processor time of this thread for a node of a replayed ONNX model: small kernels, none of which can be joined with the next."""
+def onnx_node(count: int = 200, steps: int = STEPS) -> float:
+    """The time of a node of a replayed ONNX model: small kernels, none of which can be joined with the next."""
     spec = importlib.util.spec_from_file_location("onnx_models", ROOT / "tools/onnx_models.py")
     assert spec is not None and spec.loader is not None
     models = importlib.util.module_from_spec(spec)
@@ -82,7 +86,7 @@ def onnx_node(count: int = 200) -> float:
     model = wt.onnx.load(models.encoded(graph))
     x = wt.ones((4, 4), "float16").eval()
     times = []
-    for _ in range(STEPS):
+    for _ in range(steps):
         start = time.thread_time()
         model.run({"x": x})
         times.append(time.thread_time() - start)
@@ -118,10 +122,11 @@ def main() -> None:
     for name, call in rows.items():
         print(f"  {name:20}{microseconds(call):8.2f}")
     mine, library = training_step()
-    print(f"  a compiled training step {mine:.1f} of processor time, of it the library {library:.1f}: {mine / library:.2f} times")
-    print(f"  a node of a replayed ONNX model {onnx_node():.2f} of processor time")
+    print(f"  a compiled training step {mine:.1f}, of it the library {library:.1f}: {mine / library:.2f} times")
     if program.exists():
-        print(f"  the same step from C++ {step_in_cpp(program):.1f} of wall time, other processes included")
+        there = step_in_cpp(program)
+        print(f"  the same step from C++ {there:.1f}: {mine / there:.2f} times")
+    print(f"  a node of a replayed ONNX model {onnx_node():.2f}")
 
 
 if __name__ == "__main__":

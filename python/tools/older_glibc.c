@@ -1,5 +1,5 @@
-// What the libraries of a wheel need of the C library since 2.35, for older ones: tools/wheel puts it among them. Where the C library has a
-// function itself, that one is found first.
+// What the libraries of a wheel need of the C library since 2.35, for older ones: tools/wheel puts
+// it among them. Where the C library has a function itself, that one is found first.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-// The functions by the names that they have had from the beginning: the header gives the new ones for them.
+// The functions by the names that they have had from the beginning: the header gives the new ones
+// for them.
 long old_strtol(const char* text, char** end, int base) __asm__("strtol");
 long long old_strtoll(const char* text, char** end, int base) __asm__("strtoll");
 unsigned long old_strtoul(const char* text, char** end, int base) __asm__("strtoul");
@@ -17,9 +18,15 @@ unsigned long long old_strtoull(const char* text, char** end, int base) __asm__(
 int old_vfscanf(FILE* file, const char* format, va_list arguments) __asm__("vfscanf");
 
 long __isoc23_strtol(const char* text, char** end, int base) { return old_strtol(text, end, base); }
-long long __isoc23_strtoll(const char* text, char** end, int base) { return old_strtoll(text, end, base); }
-unsigned long __isoc23_strtoul(const char* text, char** end, int base) { return old_strtoul(text, end, base); }
-unsigned long long __isoc23_strtoull(const char* text, char** end, int base) { return old_strtoull(text, end, base); }
+long long __isoc23_strtoll(const char* text, char** end, int base) {
+  return old_strtoll(text, end, base);
+}
+unsigned long __isoc23_strtoul(const char* text, char** end, int base) {
+  return old_strtoul(text, end, base);
+}
+unsigned long long __isoc23_strtoull(const char* text, char** end, int base) {
+  return old_strtoull(text, end, base);
+}
 int __isoc23_fscanf(FILE* file, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -35,7 +42,8 @@ uint32_t arc4random(void) {
   return out;
 }
 
-// The library that an address lies in, and where its tables for exceptions are: what the runtime of GCC asks for while it unwinds.
+// The library that an address lies in, and where its tables for exceptions are: what the runtime of
+// GCC asks for while it unwinds.
 struct search {
   uintptr_t at;
   struct dl_find_object* out;

@@ -14,6 +14,7 @@ from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _core
 from ._array import *
@@ -64,11 +65,12 @@ from . import nn as nn  # noqa: E402
 from . import onnx as onnx  # noqa: E402
 from . import optim as optim  # noqa: E402
 from . import random as random  # noqa: E402
+from . import sparse as sparse  # noqa: E402
 
 
 def _show_own_names() -> None:
     """What completion and dir() show of the modules below: their own names, not those that they import."""
-    for module in (data, fft, linalg, nn, onnx, optim, random):
+    for module in (data, fft, linalg, nn, onnx, optim, random, sparse):
         listed = getattr(module, "__all__", None)
         own = [n for n, v in vars(module).items() if not n.startswith("_") and getattr(v, "__module__", "") == module.__name__]
         names = sorted(listed or own)
@@ -76,4 +78,19 @@ def _show_own_names() -> None:
 
 
 _show_own_names()
+
+# What others call it, for the sentence of an AttributeError.
+_ELSEWHERE = {"cat": "concat()", "randn": "random.normal()", "rand": "random.uniform()", "randint": "random.randint()", "randperm": "random.permutation()",
+              "no_grad": "gradients are taken by grad() and value_and_grad() alone", "jit": "compile()", "vmap": "functions broadcast over leading axes",
+              "ndarray": "Tensor", "manual_seed": "random.seed()", "as_tensor": "asarray()", "float64": "the device has no doubles; float32 is nearest",
+              "uint16": "int32 is nearest", "uint64": "int64 is nearest", "complex64": "complex() makes a Complex of two float32"}
+
+
+if not _TYPE_CHECKING:
+    def __getattr__(name: str) -> object:
+        import sys
+        hint = f" ({_ELSEWHERE[name]})" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module 'weft' has no attribute '{name}'{hint}", name=name, obj=sys.modules[__name__])
+
+
 del annotations

@@ -38,8 +38,18 @@ def _prepared(values: np.ndarray[Any, Any], kind: dtype | None) -> tuple[np.ndar
     if values.dtype.kind not in "biuf" and name != "bfloat16":
         raise TypeError(f"An array of {name} cannot become {name_of(kind)}.")
     target = numpy_type(kind)
+    if target is not None and target.kind in "iu" and values.dtype.kind == "f":  # as the device converts: NaN is 0, others stop at the range
+        values = _within(values, target)
     with np.errstate(over="ignore", invalid="ignore"):
         return values.astype(np.float32 if target is None else target, copy=False), float32 if target is None else kind, kind
+
+
+def _within(values: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Floats as whole numbers of a type."""
+    ends = np.iinfo(target)
+    wide = np.nan_to_num(values.astype(np.float64), nan=0.0)
+    made = np.where(wide >= ends.max, 0.0, np.maximum(wide, ends.min)).astype(target)  # the largest int64 is no double
+    return np.where(wide >= ends.max, target.type(ends.max), made)
 
 
 def _from_numpy(values: np.ndarray[Any, Any], kind: dtype | None, device: Device) -> Tensor:
@@ -64,7 +74,7 @@ def _from_python(values: Any, kind: dtype | None) -> np.ndarray[Any, Any]:
         if made.size == 0 or (made.min() >= limits.min and made.max() <= limits.max):
             return made.astype(np.int32)
     if made.dtype == object or (kind is None and made.dtype == np.uint64):
-        if made.dtype == object and any(isinstance(v, int) for v in made.reshape(-1)):
+        if made.dtype == object and made.size and all(isinstance(v, (int, float)) for v in made.reshape(-1)):
             raise OverflowError("A number is too large for every integer type.")
         if made.dtype == np.uint64:
             raise OverflowError("A number is too large for int64, the widest integer type.")
@@ -113,6 +123,8 @@ def _on_host(obj: Any, kind: dtype | None, function: str) -> np.ndarray[Any, Any
         return np.asarray(obj.__array__())
     if hasattr(obj, "__dlpack__"):
         return np.from_dlpack(obj)
+    if hasattr(obj, "real") and isinstance(obj.real, Tensor):
+        raise TypeError(f"{function}(): a weft.Complex is no tensor; take its parts, `real` and `imag`, or its methods.")
     if isinstance(obj, (bool, int, float, list, tuple, range)):
         values = _from_python(obj, kind)
         return values.astype(np.float32) if values.dtype == np.float64 and values.size == 0 and kind is None else values
@@ -145,6 +157,8 @@ def from_numpy(values: np.ndarray[Any, Any], *, device: Device | None = None) ->
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Tensor:
     """A tensor with the elements of whatever speaks DLPack and lies in the host's memory: they are copied."""
+    if copy is False and isinstance(x, Tensor) and device in (None, x.device):
+        return x
     if copy is False:
         raise ValueError("from_dlpack(): values of the host cannot go to the device without a copy.")
     return array(x if isinstance(x, Tensor) else np.from_dlpack(x), device=device)

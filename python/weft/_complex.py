@@ -14,6 +14,7 @@ from ._numpy import mean as _mean
 from ._numpy import sum as _sum
 from ._products import matmul
 from ._shapes import Axis, permute_dims, stack
+from ._types import is_one
 
 __all__ = ["Complex", "abs", "angle", "complex", "conj", "imag", "real", "view_as_complex", "view_as_real"]
 
@@ -134,11 +135,11 @@ class Complex:
         return self._reciprocal() * other
 
     def __pow__(self, exponent: Any) -> Complex:
-        if isinstance(exponent, int) and 0 <= exponent <= 16:
-            made = self * 0 + 1
-            for _ in range(exponent):
+        if isinstance(exponent, (int, np.integer)) and -16 <= exponent <= 16:
+            made = Complex(functions.ones_like(self.real), functions.zeros_like(self.imag))
+            for _ in range(-int(exponent) if exponent < 0 else int(exponent)):
                 made = made * self
-            return made
+            return made._reciprocal() if exponent < 0 else made
         b = _operand(exponent)
         return (self.log() * b).exp()
 
@@ -200,8 +201,11 @@ class Complex:
 
     def sqrt(self) -> Complex:
         """The roots whose real part is not below 0."""
-        size = self.abs()
-        a, b = functions.sqrt((size + self.real) / 2), functions.sqrt((size - self.real) / 2)
+        length = functions.abs(self.real)
+        larger = functions.sqrt(length / 2 + self.abs() / 2)  # of the two parts; the other one follows without a difference of near numbers
+        other = functions.where(larger == 0, 0.0, functions.abs(self.imag) / functions.where(larger == 0, 1.0, larger) / 2)
+        right = self.real >= 0
+        a, b = functions.where(right, larger, other), functions.where(right, other, larger)
         return Complex(a, functions.where(functions.atan2(self.imag, -1.0) < 0, -b, b))  # the angle knows the sign of a zero
 
     def sum(self, axis: Axis = None, keepdims: bool = False) -> Complex:
@@ -223,7 +227,7 @@ class Complex:
 
     def transpose(self, *axes: Any) -> Complex:
         """The axes in another order, or in the opposite one."""
-        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or tuple(reversed(range(self.ndim)))
+        order = axes[0] if len(axes) == 1 and not is_one(axes[0]) else axes or tuple(reversed(range(self.ndim)))
         return self._each(lambda x: permute_dims(x, tuple(order)))
 
     @property

@@ -7,7 +7,7 @@ import numpy as np
 
 from ._array import array, asarray, to_numpy
 from ._complex import Complex
-from ._core import Tensor
+from ._core import Tensor, functions
 from ._types import isdtype
 
 
@@ -42,8 +42,9 @@ def _matrices(x: Any, name: str, square: bool = False) -> tuple[Tensor, np.ndarr
     x = asarray(x)
     if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
         raise ValueError(f"{name}() needs {'square ' if square else ''}matrices; it was given the shape {x.shape}.")
-    if not isdtype(x.dtype, "real floating"):
-        raise TypeError(f"{name}() needs floats; it was given {x.dtype}.")
+    if not isdtype(x.dtype, ("real floating", "integral")):
+        raise TypeError(f"{name}() needs numbers; it was given {x.dtype}.")
+    x = x if x.dtype.is_floating else functions.cast(x, "float32")
     return x, to_numpy(x).astype(np.float64)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ._core import Device, is_lost, recover
+from . import _core
+from ._core import Device
 
-__all__ = ["default_device", "on", "set_default_device"]
+__all__ = ["default_device", "keep", "on", "set_default_device"]
 
 _lock = threading.Lock()
 _process: Device | None = None
@@ -64,6 +65,12 @@ def on(device: Device | str | int) -> Iterator[Device]:
         yield opened
 
 
+def keep(x: Any) -> None:
+    """Keeps a copy of a tensor's elements in the host's memory, with which recovering a lost device brings it back. Keeping a
+    variable again replaces them."""
+    _core.keep(x)
+
+
 def _enter(self: Device) -> Device:
     _threads.stack.append(self)
     return self
@@ -73,6 +80,17 @@ def _exit(self: Device, *_: Any) -> None:
     _threads.stack.pop()
 
 
+def _recover(self: Device) -> None:
+    from . import random  # which imports this module
+
+    was_lost = _core.is_lost(self)
+    try:
+        _core.recover(self)
+    finally:
+        if was_lost and not _core.is_lost(self):
+            random.after_loss(self)
+
+
 def _repr(self: Device) -> str:
     return f"Device({self.name!r})"
 
@@ -80,5 +98,7 @@ def _repr(self: Device) -> str:
 Device.__enter__ = _enter  # type: ignore[method-assign]
 Device.__exit__ = _exit  # type: ignore[method-assign]
 Device.__repr__ = _repr  # type: ignore[method-assign,assignment]
-Device.is_lost = property(lambda self: is_lost(self))  # type: ignore[assignment]
-Device.recover = lambda self: recover(self)  # type: ignore[method-assign]
+Device.is_lost = property(lambda self: _core.is_lost(self))  # type: ignore[assignment]
+Device.recover = _recover  # type: ignore[method-assign]
+Device.recover_automatically = lambda self: _core.recover_automatically(self)  # type: ignore[method-assign]
+Device.set_watchdog = lambda self, seconds: _core.set_watchdog(self, seconds)  # type: ignore[method-assign]

@@ -8,12 +8,15 @@ from typing import Any, Literal, overload
 from . import _core
 from ._core import Device, Tensor
 from ._device import default_device
+from ._types import wholes
 
 __all__ = ["Kernel", "load", "save"]
 
 
 def save(path: str | os.PathLike[str], tensors: Mapping[str, Any], texts: Mapping[str, str] | None = None) -> None:
     """Writes tensors by name, and texts beside them, to a file whose name ends with ".safetensors" or ".gguf"."""
+    if not isinstance(tensors, Mapping):
+        raise TypeError(f"save() needs a dict of tensors by name; it was given a {type(tensors).__name__}.")
     _core.save(os.fspath(path), dict(tensors), dict(texts or {}))
 
 
@@ -38,4 +41,4 @@ class Kernel:
 
     def __call__(self, tensors: Sequence[Tensor], workgroups: int | Sequence[int], scalars: Sequence[int] = ()) -> None:
         """Runs the kernel. `writes` said which of the tensors it changes: these must have been computed (eval())."""
-        self._kernel.run(list(tensors), [workgroups] if isinstance(workgroups, int) else list(workgroups), list(scalars))
+        self._kernel.run(list(tensors), wholes(workgroups), list(scalars))

@@ -15,7 +15,7 @@ import numpy as np
 from . import _core
 from ._array import array, asarray, to_numpy
 from ._core import Tensor, functions
-from ._types import boolean
+from ._types import boolean, int32, int64
 
 Basic = int | slice | None
 LONGEST = 2**63
@@ -57,7 +57,7 @@ def _used(item: Any) -> int:
 
 
 def _expand(x: Tensor, index: Any) -> list[Any]:
-    """One index for each dimension, without Ellipsis."""
+    """One index for each dimension. Of an Ellipsis only one for no dimensions is left: between arrays it keeps them apart, as in numpy."""
     items = list(index) if isinstance(index, tuple) else [index]
     items = [_host_index(i) if isinstance(i, (list, tuple)) else i for i in items]
     places = [n for n, item in enumerate(items) if item is Ellipsis]
@@ -68,7 +68,8 @@ def _expand(x: Tensor, index: Any) -> list[Any]:
         raise IndexError(f"There are {used} indices for a tensor of shape {x.shape}.")
     rest = [slice(None)] * (x.ndim - used)
     if places:
-        return items[:places[0]] + rest + items[places[0] + 1:]
+        apart = any(_is_array(item) for item in items) and not rest
+        return items[:places[0]] + ([Ellipsis] if apart else rest) + items[places[0] + 1:]
     return items + rest
 
 
@@ -110,7 +111,8 @@ def _rows(x: Tensor, items: list[Any]) -> tuple[list[Any], tuple[int, ...], tupl
     """The leading indices that are not whole slices, with numpy's arrays; the extents they go along, and those behind them."""
     while items and isinstance(items[-1], slice) and items[-1] == slice(None):
         items = items[:-1]
-    items = [_host_index(i) if _is_array(i) else i if i is None or isinstance(i, slice) else _place(i) for i in items]
+    items = [_host_index(i) if _is_array(i) else i if i is None or i is Ellipsis or isinstance(i, slice) else _place(i)
+             for i in items]
     used = sum(_used(i) for i in items)
     return items, x.shape[:used], x.shape[used:]
 
@@ -141,19 +143,25 @@ def _on_device(x: Tensor, items: list[Any]) -> Tensor:
     places = [n for n, item in enumerate(items) if _is_array(item)]
     first, last = places[0], places[-1]
     inside = items[first:last + 1]
-    if any(item is None or isinstance(item, slice) for item in inside):
+    if any(item is None or item is Ellipsis or isinstance(item, slice) for item in inside):
         raise IndexError("In a compiled function, index tensors must stand side by side.")
     if any(np.asarray(i).dtype == bool if not isinstance(i, Tensor) else i.dtype == boolean for i in inside):
         raise IndexError("A mask has a result whose shape depends on its values, which a compiled function cannot have; use where().")
-    x = _basic(x, [*items[:first], *[slice(None)] * len(inside), *items[last + 1:]])
-    axis = sum(1 for item in items[:first] if item is None or isinstance(item, slice))
+    before, behind = ([item for item in part if item is not Ellipsis] for part in (items[:first], items[last + 1:]))
+    x = _basic(x, [*before, *[slice(None)] * len(inside), *behind])
+    axis = sum(1 for item in before if item is None or isinstance(item, slice))
     extents = x.shape[axis:axis + len(inside)]
     flat: Any = 0
+    sound: Any = True
     for item, extent in zip(inside, extents, strict=True):
         place = asarray(item, device=x.device) if not isinstance(item, Tensor) else item
-        flat = flat * extent + functions.where(place < 0, place + extent, place)
+        place = place if place.dtype == int64 else functions.cast(place, int32)  # which have room for the numbers of all rows
+        place = functions.where(place < 0, place + extent, place)
+        flat = flat * extent + place
+        sound = functions.logical_and(sound, functions.logical_and(place >= 0, place < extent))
     joined = functions.reshape(x, (*x.shape[:axis], prod(extents), *x.shape[axis + len(inside):]))
-    return functions.take(joined, flat, axis)
+    # Behind the last row there are zeros; another dimension's index must not lead to a row that is there.
+    return functions.take(joined, functions.where(sound, flat, prod(extents)), axis)
 
 
 def get_item(self: Tensor, index: Any) -> Tensor:

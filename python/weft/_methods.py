@@ -12,12 +12,14 @@ from ._array import array, to_numpy
 from ._core import Device, Tensor, functions
 from ._index import get_item, set_item
 from ._numpy_methods import METHODS as NUMPY_METHODS
-from ._types import name_of
+from ._types import is_one, name_of
 from ._ufuncs import array_ufunc
 
 
 def _item(self: Tensor, *index: Any) -> Any:
     """The only element, or the one at an index, as a number of Python's own. Waits for the device."""
+    if len(index) == 1 and is_one(index[0]):  # counted along all elements, as numpy does
+        return _item(get_item(functions.reshape(self, (self.size,)), index[0]))
     if index:
         return _item(get_item(self, index if len(index) > 1 else index[0]))
     if self.size != 1:
@@ -158,7 +160,9 @@ METHODS: dict[str, Any] = NUMPY_METHODS | {
 
 
 # What others have, and what is there instead.
-HINTS = {"backward": "wt.grad and wt.value_and_grad make functions that compute gradients", "requires_grad": "wt.grad says by what gradients are taken",
+HINTS = {"dim": "ndim is the number of dimensions", "expand": "wt.broadcast_to() repeats",
+         "backward": "wt.grad and wt.value_and_grad make functions that compute gradients",
+         "requires_grad": "wt.grad says by what gradients are taken",
          "requires_grad_": "wt.grad says by what gradients are taken", "cuda": "tensors are on a device when they are made; wt.Device opens another one",
          "cpu": "numpy() gives the elements", "size_": "size and shape are attributes", "unsqueeze_": "x[None] and unsqueeze() give new tensors",
          "at": "x[index] = value changes elements", "block_until_ready": "eval() computes, and numpy() waits", "data": "numpy() gives the elements"}

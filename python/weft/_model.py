@@ -1,6 +1,7 @@
 """Described functions with the parameters that people know from elsewhere: losses, medians and counts."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 from ._array import array, asarray, to_numpy
 from ._core import Tensor, functions, tracing
 from ._shapes import Axis, axis_of, reshape
-from ._types import float32
+from ._types import float32, is_one, wholes
 
 __all__ = ["bincount", "cross_entropy", "histogram", "median", "one_hot", "percentile", "quantile"]
 
@@ -27,7 +28,7 @@ def cross_entropy(logits: Any, labels: Any, *, reduction: Literal["none", "sum",
 
 def _joined(x: Tensor, axis: Axis, function: str) -> tuple[Tensor, tuple[int, ...]]:
     """The axes as one, the last; and the shape with extents of 1 for them."""
-    axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    axes = range(x.ndim) if axis is None else wholes(axis)
     gone = [axis_of(a, x.ndim, function) for a in axes] if x.ndim else []
     if len(set(gone)) != len(gone):
         raise ValueError(f"{function}(): an axis of {tuple(axes)} is named twice.")
@@ -43,7 +44,7 @@ def quantile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdims:
     """The number below which a share q, from 0 to 1, of the elements lies, over some axes or over all, between two elements in proportion. Of
     several shares the results are side by side, in front."""
     x = asarray(x)
-    if not isinstance(q, (int, float)):
+    if not is_one(q):
         return functions.stack([quantile(x, float(share), axis, keepdims) for share in q], 0)
     rows, shape = _joined(x, axis, "quantile")
     made = functions.quantile(rows, float(q), -1)
@@ -52,7 +53,7 @@ def quantile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdims:
 
 def percentile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """quantile() of a share in hundredths."""
-    return quantile(x, q / 100 if isinstance(q, (int, float)) else [share / 100 for share in q], axis, keepdims)
+    return quantile(x, float(q) / 100 if is_one(q) else [float(share) / 100 for share in q], axis, keepdims)
 
 
 def median(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -90,6 +91,7 @@ def histogram(x: Any, /, bins: int | Sequence[float] = 10, range: tuple[float, f
     part. Without a range it goes from the least element to the largest: the device is waited for. With `density`, shares per unit instead of counts."""
     x = reshape(x, -1)
     x = x if x.dtype.is_floating else functions.cast(x, float32)
+    bins = operator.index(bins) if is_one(bins) else bins
     if isinstance(bins, int) and range is None and x.size == 0:
         range = (0.0, 1.0)
     if isinstance(bins, int) and bins < 1:

@@ -12,7 +12,7 @@ from ._model import median, quantile
 from ._names import _filled, _floats
 from ._numpy import argmax, argmin, argsort, cumprod, cumsum, sort, where
 from ._shapes import Axis, axis_of, concat, reshape, stack
-from ._types import float32, isdtype
+from ._types import float32, is_one, isdtype, wholes
 
 __all__ = ["argpartition", "block", "choose", "copy", "corrcoef", "diagflat", "fill_diagonal", "float_power", "geomspace", "isscalar", "ix_", "ldexp",
            "lexsort", "modf", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmedian", "nanpercentile", "nanquantile", "ndim", "partition",
@@ -244,9 +244,9 @@ def nanquantile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdi
     x = asarray(x)
     if not x.dtype.is_floating:
         return quantile(x, q, axis, keepdims)
-    if not isinstance(q, (int, float)):
+    if not is_one(q):
         return stack([nanquantile(x, float(share), axis, keepdims) for share in q])
-    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple(range(x.ndim)) if axis is None else tuple(wholes(axis))
     gone = sorted(axis_of(a, x.ndim, "nanquantile") for a in axes)
     rows = functions.movedim(x, gone, range(x.ndim - len(gone), x.ndim)) if gone else x
     rows = reshape(rows, (*(e for a, e in enumerate(x.shape) if a not in gone), -1))
@@ -255,13 +255,14 @@ def nanquantile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdi
     at = functions.cast(functions.maximum(count - 1, 0), "float32") * float(q)
     low = functions.floor(at)
     below, above = (functions.take_along(ascending, functions.cast(i, "int32"), -1) for i in (low, functions.ceil(at)))
-    made = functions.squeeze_axes(below + (above - below) * (at - low), -1)
+    between = functions.where(above == below, below, below + (above - below) * (at - low))  # of two infinities, that one
+    made = functions.squeeze_axes(between, -1)
     return reshape(made, tuple(1 if a in gone else e for a, e in enumerate(x.shape))) if keepdims else made
 
 
 def nanpercentile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """nanquantile() of a share in hundredths."""
-    return nanquantile(x, q / 100 if isinstance(q, (int, float)) else [share / 100 for share in q], axis, keepdims)
+    return nanquantile(x, float(q) / 100 if is_one(q) else [float(share) / 100 for share in q], axis, keepdims)
 
 
 def nanmedian(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:

@@ -1,16 +1,19 @@
 """More of numpy's functions, by numpy's names, made of the others: shapes, new tensors, elements and reductions."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from math import pi
 from typing import Any
 
 import numpy as np
 
+from . import _numpy
 from ._array import array, asarray, to_numpy
 from ._core import Device, Tensor, functions
+from ._numpy import floor_divide, remainder
 from ._shapes import Axis, axis_of, concat, eye, meshgrid, permute_dims, reshape, split, stack
-from ._types import boolean, float32
+from ._types import boolean, float32, is_one
 
 __all__ = ["append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "cbrt", "column_stack", "deg2rad", "delete", "diag",
            "divmod", "dsplit", "dstack", "fliplr", "flipud", "fmax", "fmin", "heaviside", "hsplit", "hstack", "identity", "indices", "insert",
@@ -84,8 +87,9 @@ def column_stack(arrays: Sequence[Any], /) -> Tensor:
 def array_split(x: Any, indices_or_sections: int | Sequence[int], /, axis: int = 0) -> list[Tensor]:
     """As split(), but where the parts cannot be equal the first ones have one more."""
     x = asarray(x)
-    if not isinstance(indices_or_sections, int):
+    if not is_one(indices_or_sections):
         return split(x, indices_or_sections, axis=axis)
+    indices_or_sections = operator.index(indices_or_sections)  # type: ignore[arg-type]
     if indices_or_sections < 1:
         raise ValueError(f"array_split(): there must be at least 1 part; {indices_or_sections} were asked for.")
     extent = x.shape[axis_of(axis, x.ndim, "array_split")]
@@ -173,7 +177,7 @@ def delete(x: Any, places: Any, /, axis: int | None = None) -> Tensor:
     if axis is None:
         x, axis = reshape(x, -1), 0
     along = axis_of(axis, x.ndim, "delete")
-    gone = places if isinstance(places, slice) else to_numpy(asarray(places)) if not isinstance(places, int) else places
+    gone = places if isinstance(places, slice) else operator.index(places) if is_one(places) else to_numpy(asarray(places))
     kept = np.delete(np.arange(x.shape[along]), gone)
     made: Tensor = x[(*[slice(None)] * along, kept)]
     return made
@@ -251,7 +255,7 @@ def cbrt(x: Any, /) -> Tensor:
     root = functions.pow(size, 1 / 3)
     better = root - (root * root * root - size) / (3.0 * root * root)  # one step of Newton's: a third is no float
     sound = functions.logical_and(functions.isfinite(better), functions.isfinite(root * root * root))
-    return functions.where(x < 0, -1.0, 1.0) * functions.where(sound, better, root)
+    return functions.where(x == 0, x, functions.where(x < 0, -1.0, 1.0) * functions.where(sound, better, root))
 
 
 def sinc(x: Any, /) -> Tensor:
@@ -302,7 +306,7 @@ def isneginf(x: Any, /) -> Tensor:
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Tensor, Tensor]:
     """floor_divide() and remainder()."""
-    return functions.floor_divide(x1, x2), functions.remainder(x1, x2)
+    return floor_divide(x1, x2), remainder(x1, x2)
 
 
 # Reductions.
@@ -311,20 +315,20 @@ def average(x: Any, axis: Axis = None, weights: Any = None) -> Tensor:
     """The mean over some axes, or over all; with weights, Σ weight · x / Σ weight."""
     x = _floats(x)
     if weights is None:
-        return functions.mean(x, axis)
+        return _numpy.mean(x, axis)
     given = _floats(weights)
     if given.shape != x.shape:
-        if not isinstance(axis, int) or given.ndim != 1:
+        if axis is None or not is_one(axis) or given.ndim != 1:
             raise ValueError(f"average(): weights of shape {given.shape} do not fit a tensor of shape {x.shape}; a vector needs an axis.")
         place = axis_of(axis, x.ndim, "average")
         given = functions.reshape(given, (*[1] * place, given.shape[0], *[1] * (x.ndim - place - 1)))
         given = functions.broadcast_to(given, x.shape)
-    return functions.sum(x * given, axis) / functions.sum(given, axis)
+    return _numpy.sum(x * given, axis) / _numpy.sum(given, axis)
 
 
 def ptp(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """The largest element less the smallest."""
-    return functions.max(x, axis, keepdims) - functions.min(x, axis, keepdims)
+    return _numpy.max(x, axis, keepdims=keepdims) - _numpy.min(x, axis, keepdims=keepdims)
 
 
 def _filled(x: Tensor, value: float) -> Tensor:
@@ -332,24 +336,24 @@ def _filled(x: Tensor, value: float) -> Tensor:
 
 
 def _nothing(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
-    return functions.all(functions.isnan(x), axis, keepdims)
+    return _numpy.all(functions.isnan(x), axis, keepdims=keepdims)
 
 
 def nansum(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """sum() in which NaN counts as 0."""
-    return functions.sum(_filled(asarray(x), 0.0), axis, keepdims)
+    return _numpy.sum(_filled(asarray(x), 0.0), axis, keepdims=keepdims)
 
 
 def nanprod(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """prod() in which NaN counts as 1."""
-    return functions.prod(_filled(asarray(x), 1.0), axis, keepdims)
+    return _numpy.prod(_filled(asarray(x), 1.0), axis, keepdims=keepdims)
 
 
 def nanmean(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """The mean of the elements that are not NaN."""
     x = _floats(x)
-    count = functions.sum(functions.cast(functions.logical_not(functions.isnan(x)), float32), axis, keepdims)
-    return functions.cast(functions.sum(functions.cast(_filled(x, 0.0), float32), axis, keepdims) / count, x.dtype)
+    count = _numpy.sum(functions.cast(functions.logical_not(functions.isnan(x)), float32), axis, keepdims=keepdims)
+    return functions.cast(_numpy.sum(functions.cast(_filled(x, 0.0), float32), axis, keepdims=keepdims) / count, x.dtype)
 
 
 def nanvar(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
@@ -357,8 +361,8 @@ def nanvar(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: boo
     x = functions.cast(x, float32) if not asarray(x).dtype.is_floating else asarray(x)
     known = functions.logical_not(functions.isnan(x))
     apart = functions.where(known, x - nanmean(x, axis, keepdims=True), 0.0)
-    count = functions.sum(functions.cast(known, float32), axis, keepdims) - correction
-    found = functions.sum(functions.cast(apart * apart, float32), axis, keepdims) / functions.maximum(count, 0.0)
+    count = _numpy.sum(functions.cast(known, float32), axis, keepdims=keepdims) - correction
+    found = _numpy.sum(functions.cast(apart * apart, float32), axis, keepdims=keepdims) / functions.maximum(count, 0.0)
     return functions.cast(functions.where(count <= 0, float("nan"), found), x.dtype)
 
 
@@ -370,12 +374,12 @@ def nanstd(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: boo
 def nanmax(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """The largest of the elements that are not NaN; NaN where there is none."""
     x = asarray(x)
-    made = functions.max(_filled(x, float("-inf")), axis, keepdims)
+    made = _numpy.max(_filled(x, float("-inf")), axis, keepdims=keepdims)
     return functions.where(_nothing(x, axis, keepdims), float("nan"), made) if x.dtype.is_floating else made
 
 
 def nanmin(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """The smallest of the elements that are not NaN; NaN where there is none."""
     x = asarray(x)
-    made = functions.min(_filled(x, float("inf")), axis, keepdims)
+    made = _numpy.min(_filled(x, float("inf")), axis, keepdims=keepdims)
     return functions.where(_nothing(x, axis, keepdims), float("nan"), made) if x.dtype.is_floating else made

@@ -9,12 +9,12 @@ import numpy as np
 from ._array import array, asarray, to_numpy
 from ._core import Device, Tensor, functions
 from ._shapes import Axis, axis_of, concat, full, reshape
-from ._types import boolean, iinfo, result_type, to_dtype
+from ._types import boolean, iinfo, is_one, result_type, to_dtype
 
-__all__ = ["all", "allclose", "any", "argmax", "argmin", "argsort", "array_equal", "astype", "clip", "copysign", "count_nonzero", "cummax",
-           "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diff", "divide", "hypot", "isin", "max", "mean", "min", "nextafter",
-           "nonzero", "positive", "pow", "prod", "round", "searchsorted", "signbit", "sort", "std", "sum", "take", "take_along_axis", "unique_all",
-           "unique_counts", "unique_inverse", "unique_values", "var", "where"]
+__all__ = ["all", "allclose", "any", "argmax", "argmin", "argsort", "array_equal", "astype", "clip", "copysign", "count_nonzero", "cummax", "cummin",
+           "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diff", "divide", "floor_divide", "hypot", "isin", "left_shift", "logsumexp",
+           "max", "mean", "min", "nextafter", "nonzero", "positive", "pow", "prod", "remainder", "right_shift", "round", "searchsorted", "signbit",
+           "sort", "std", "sum", "take", "take_along_axis", "unique_all", "unique_counts", "unique_inverse", "unique_values", "var", "where"]
 
 
 # Types and values.
@@ -43,9 +43,11 @@ def round(x: Any, /, decimals: int = 0) -> Tensor:
         factor = 10.0 ** (places if places > 0 else -places)
         return functions.round(x * factor) / factor if places > 0 else functions.round(x / factor) * factor
     factor = 10 ** -places
+    if factor > iinfo(x.dtype).max:
+        return functions.zeros_like(x)
     below = functions.floor_divide(x, factor)
-    twice = (x - below * factor) * 2
-    up = functions.logical_or(twice > factor, functions.logical_and(twice == factor, functions.remainder(below, 2) == 1))
+    rest, half = x - below * factor, factor // 2
+    up = functions.logical_or(rest > half, functions.logical_and(rest == half, functions.remainder(below, 2) == 1))
     return functions.cast(below + functions.cast(up, x.dtype), x.dtype) * factor
 
 
@@ -68,6 +70,8 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
 # Reductions. Over no axes at all, `axis=()`, each element is reduced by itself.
 
 def over(function: Any, x: Any, axis: Any, keepdims: bool, **choices: Any) -> Tensor:
+    if is_one(axis) and operator.index(axis) in (0, -1) and asarray(x).ndim == 0:
+        axis = ()  # numpy lets a number have one axis here
     if isinstance(axis, (tuple, list)) and not axis:
         x, axis, keepdims = functions.unsqueeze(x, 0), 0, False
     made: Tensor = function(x, axis, keepdims=keepdims, **choices)
@@ -102,7 +106,7 @@ def _plain(name: str) -> Any:
     return run
 
 
-max, min, mean, any, all, count_nonzero = (_plain(name) for name in ("max", "min", "mean", "any", "all", "count_nonzero"))
+max, min, mean, any, all, count_nonzero, logsumexp = (_plain(name) for name in ("max", "min", "mean", "any", "all", "count_nonzero", "logsumexp"))
 
 
 def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
@@ -134,11 +138,13 @@ cumsum, cumprod, cummax, cummin = (_running(name) for name in ("cumsum", "cumpro
 def _cumulative(function: Any, first: int) -> Any:
     def run(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
         x = asarray(x, dtype)
+        axis = axis if axis is None else operator.index(axis)
         if axis is None:
             if x.ndim > 1:
                 raise ValueError(f"A tensor of {x.ndim} dimensions needs an axis.")
             axis = 0
         made: Tensor = function(x, axis)
+        made = made if dtype is None else functions.cast(made, dtype)
         if not include_initial:
             return made
         place = axis_of(axis, x.ndim, "cumulative_sum")
@@ -153,14 +159,14 @@ cumulative_sum.__doc__ = "Running sums along an axis, which only a vector may le
 cumulative_prod.__doc__ = "Running products along an axis, which only a vector may leave out; with `include_initial`, a 1 stands before them."
 
 
-def sort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
-    """Elements in ascending order along an axis; equal ones keep their order."""
-    return functions.sort(x, axis, descending)[0]
+def sort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
+    """Elements in ascending order along an axis, or all in a row; equal ones keep their order."""
+    return functions.sort(asarray(x).reshape(-1) if axis is None else x, -1 if axis is None else axis, descending)[0]
 
 
-def argsort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
+def argsort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
     """The indices (int32) of sort()."""
-    return functions.argsort(x, axis, descending)
+    return functions.argsort(asarray(x).reshape(-1) if axis is None else x, -1 if axis is None else axis, descending)
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
@@ -257,6 +263,8 @@ def unique_all(x: Any, /) -> UniqueAll:
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
     """Differences of neighbours along an axis, n times; `prepend` and `append` stand before and behind x at first."""
     made = asarray(x)
+    if n < 0:
+        raise ValueError(f"diff(): differences cannot be taken {n} times.")
     place = axis_of(axis, made.ndim, "diff")
     if prepend is not None or append is not None:
         made = concat([asarray(part) for part in (prepend, made, append) if part is not None], axis=place)
@@ -296,6 +304,11 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
     a, b = asarray(x1), reshape(asarray(x2), -1)
     if b.size == 0:
         found = functions.zeros(a.shape, boolean, device=a.device)
+    elif b.size > 64:  # by search: every pair would be too many
+        kind = result_type(a, b)
+        kind = to_dtype("uint8") if kind == boolean else kind
+        a, ordered = functions.cast(a, kind), functions.sort(functions.cast(b, kind), 0)[0]
+        found = functions.equal(functions.take(ordered, clip(searchsorted(ordered, a), 0, b.size - 1), 0), a)
     else:
         found = functions.any(functions.equal(functions.unsqueeze(a, -1), b), -1)
     return functions.logical_not(found) if invert else found
@@ -303,7 +316,8 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
 
 def hypot(x1: Any, x2: Any, /) -> Tensor:
     """The length sqrt(x1² + x2²), without overflow on the way."""
-    a, b = functions.abs(asarray(x1)), functions.abs(asarray(x2))
+    kind = result_type(asarray(x1), asarray(x2), 0.5)
+    a, b = functions.abs(functions.cast(x1, kind)), functions.abs(functions.cast(x2, kind))
     large, small = functions.maximum(a, b), functions.minimum(a, b)
     ratio = functions.where(large == 0, 0.0, small / functions.where(large == 0, 1.0, large))
     length = large * functions.sqrt(1.0 + ratio * ratio)
@@ -342,4 +356,28 @@ def positive(x: Any, /) -> Tensor:
 def pow(x1: Any, x2: Any, /) -> Tensor:
     """x1 to the power of x2; of integers an integer."""
     made: Tensor = _left(x1, x2) ** x2
+    return made
+
+
+def floor_divide(x1: Any, x2: Any, /) -> Tensor:
+    """The largest whole number that is not above x1 / x2."""
+    made: Tensor = _left(x1, x2) // x2
+    return made
+
+
+def remainder(x1: Any, x2: Any, /) -> Tensor:
+    """x1 - floor_divide(x1, x2) · x2: what is left of a division, with the sign of x2."""
+    made: Tensor = _left(x1, x2) % x2
+    return made
+
+
+def left_shift(x1: Any, x2: Any, /) -> Tensor:
+    """Integers with their bits moved up by so many places: x1 · 2**x2."""
+    made: Tensor = _left(x1, x2) << x2
+    return made
+
+
+def right_shift(x1: Any, x2: Any, /) -> Tensor:
+    """Integers with their bits moved down by so many places; the sign stays."""
+    made: Tensor = _left(x1, x2) >> x2
     return made

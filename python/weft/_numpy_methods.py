@@ -163,13 +163,13 @@ def argmin(self: Tensor, axis: int | None = None, out: None = None, *, keepdims:
 def cumsum(self: Tensor, axis: int | None = None, dtype: Any = None, out: None = None) -> Tensor:
     """Running sums along an axis; without one, along all elements in a row."""
     _no_out(out, "cumsum")
-    return _numpy.cumsum(_cast(self, dtype), axis)  # type: ignore[no-any-return]
+    return _cast(_numpy.cumsum(_cast(self, dtype), axis), dtype)
 
 
 def cumprod(self: Tensor, axis: int | None = None, dtype: Any = None, out: None = None) -> Tensor:
     """Running products along an axis; without one, along all elements in a row."""
     _no_out(out, "cumprod")
-    return _numpy.cumprod(_cast(self, dtype), axis)  # type: ignore[no-any-return]
+    return _cast(_numpy.cumprod(_cast(self, dtype), axis), dtype)
 
 
 def trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
@@ -179,12 +179,12 @@ def trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
 
 # Order.
 
-def sort(self: Tensor, axis: int = -1, *, descending: bool = False) -> Tensor:
+def sort(self: Tensor, axis: int | None = -1, *, descending: bool = False) -> Tensor:
     """A tensor with the elements in ascending order along an axis. Other than numpy's, it changes nothing in place."""
     return _numpy.sort(self, axis, descending=descending)
 
 
-def argsort(self: Tensor, axis: int = -1, *, descending: bool = False) -> Tensor:
+def argsort(self: Tensor, axis: int | None = -1, *, descending: bool = False) -> Tensor:
     """The indices (int32) of sort()."""
     return _numpy.argsort(self, axis, descending=descending)
 

@@ -1,6 +1,7 @@
 """Products with numpy's parameters, over the described functions."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from ._array import array, asarray
 from ._core import Tensor, functions
-from ._types import boolean, result_type
+from ._types import boolean, is_one, result_type, wholes
 
 __all__ = ["convolve", "dot", "einsum", "matmul", "tensordot", "vecdot"]
 
@@ -51,9 +52,9 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
 
 def tensordot(x1: Any, x2: Any, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
     """The sum of products over the last dimensions of one and the first ones of another, or over pairs of dimensions."""
-    if isinstance(axes, int):
-        return functions.tensordot(x1, x2, axes)
-    left, right = ([one] if isinstance(one, int) else list(one) for one in axes)
+    if is_one(axes):
+        return functions.tensordot(x1, x2, operator.index(axes))  # type: ignore[arg-type]
+    left, right = (wholes(one) for one in axes)  # type: ignore[union-attr]
     return functions.tensordot_axes(x1, x2, left, right) if left or right else functions.tensordot(x1, x2, 0)
 
 

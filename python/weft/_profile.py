@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from . import _core
-from ._core import Device
+from ._core import Device, functions
 from ._device import default_device, has_default_device, set_default_device
 
 __all__ = ["Profile", "profile", "profiled_device"]
@@ -44,10 +44,15 @@ def profile(path: str | os.PathLike[str] | None = None, *, device: Device | None
     on.synchronize()
     try:
         _core.take_profile(on)  # what was before
-    except ValueError:
-        pass  # nothing yet
+    except ValueError:  # nothing yet, or a device that does not time what it does: it says so now, not behind the block
+        functions.add(functions.zeros(1, device=on), 1.0).eval()
+        on.synchronize()
+        _core.take_profile(on)
     yield found
-    found.table, found.trace = _core.take_profile(on)
+    try:
+        found.table, found.trace = _core.take_profile(on)
+    except ValueError:
+        found.table, found.trace = "Nothing was computed.", '{"traceEvents": []}'
     if path is None:
         print(found.table)
     else:

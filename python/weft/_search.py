@@ -126,8 +126,10 @@ def digitize(x: Any, bins: Any, /, right: bool = False) -> Tensor:
     borders = asarray(bins)
     if borders.ndim != 1:
         raise ValueError(f"digitize() needs a vector of borders; they have the shape {borders.shape}.")
-    side = "left" if right else "right"
-    if borders.shape[0] > 1 and bool(borders[0] > borders[-1]):
+    side, steps = "left" if right else "right", np.diff(to_numpy(borders).astype(np.float64))
+    if (steps > 0).any() and (steps < 0).any():
+        raise ValueError("digitize() needs borders that ascend, or descend.")
+    if (steps < 0).any():
         made: Tensor = borders.shape[0] - searchsorted(functions.flip(borders, 0), x, side=side)
         return made
     return searchsorted(borders, x, side=side)

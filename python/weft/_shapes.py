@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, isfinite
 from math import prod as product
 from typing import Any
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from ._array import array, asarray
 from ._core import Device, Tensor, functions
-from ._types import boolean, float32, int32, int64, result_type, to_dtype
+from ._types import boolean, float32, int32, int64, is_one, result_type, to_dtype, wholes
 
-__all__ = ["arange", "broadcast_arrays", "broadcast_shapes", "concat", "empty", "expand_dims", "eye", "full", "full_like", "linspace",
-           "matrix_transpose", "meshgrid", "moveaxis", "pad", "permute_dims", "repeat", "reshape", "roll", "split", "squeeze", "stack",
-           "tile", "transpose", "tri", "tril", "triu", "unstack"]
+__all__ = ["arange", "broadcast_arrays", "broadcast_shapes", "concat", "empty", "empty_like", "expand_dims", "eye", "full", "full_like",
+           "linspace", "matrix_transpose", "meshgrid", "moveaxis", "ones", "ones_like", "pad", "permute_dims", "repeat", "reshape", "roll", "split", "squeeze",
+           "stack", "tile", "transpose", "tri", "tril", "triu", "unstack", "zeros", "zeros_like"]
 
 Axis = int | Sequence[int] | None
 
@@ -48,9 +48,19 @@ def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, *, devi
     return functions.full(shape, float(fill_value), kind, device=device)
 
 
-def empty(shape: int | Sequence[int], dtype: Any = "float32", *, device: Device | None = None) -> Tensor:
+def zeros(shape: int | Sequence[int], dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """A tensor of zeros, float32 where no type is named."""
+    return functions.zeros(shape, float32 if dtype is None else dtype, device=device)
+
+
+def ones(shape: int | Sequence[int], dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """A tensor of ones, float32 where no type is named."""
+    return functions.ones(shape, float32 if dtype is None else dtype, device=device)
+
+
+def empty(shape: int | Sequence[int], dtype: Any = None, *, device: Device | None = None) -> Tensor:
     """A tensor whose elements are not said; here they are 0."""
-    return functions.zeros(shape, dtype, device=device)
+    return zeros(shape, dtype, device=device)
 
 
 def full_like(x: Any, fill_value: float | bool, dtype: Any = None, *, device: Device | None = None) -> Tensor:
@@ -59,13 +69,31 @@ def full_like(x: Any, fill_value: float | bool, dtype: Any = None, *, device: De
     return full(x.shape, fill_value, x.dtype if dtype is None else dtype, device=device or x.device)
 
 
-def arange(start: float, /, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+def zeros_like(x: Any, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """Zeros in the shape and the type of another tensor."""
+    return full_like(x, 0, dtype, device=device) if device is not None else functions.zeros_like(x, dtype)
+
+
+def ones_like(x: Any, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """Ones in the shape and the type of another tensor."""
+    return full_like(x, 1, dtype, device=device) if device is not None else functions.ones_like(x, dtype)
+
+
+def empty_like(x: Any, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """The shape and the type of another tensor; the elements are not said, and are 0 here."""
+    return zeros_like(x, dtype, device=device)
+
+
+def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Device | None = None) -> Tensor:
     """start, start + step, … before stop; with one number, 0, 1, … before it."""
     if stop is None:
         start, stop = 0, start
     for value in (start, stop, step):
-        if not isinstance(value, (int, float, np.integer, np.floating)):
+        if not is_one(value):
             raise TypeError(f"arange(): {value!r} is no number.")
+        if not isfinite(value):
+            raise ValueError(f"arange(): the numbers are {start}, {stop} and {step}; they must be finite.")
+    start, stop, step = (v.item() if hasattr(v, "item") else v for v in (start, stop, step))
     if step == 0:
         raise ValueError("arange(): the step is 0.")
     whole = all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
@@ -84,7 +112,12 @@ def linspace(start: Any, stop: Any, /, num: int = 50, *, dtype: Any = None, devi
     """`num` numbers at equal distances from start to stop, along a new first dimension for those of tensors; without `endpoint`, stop would be the
     next one."""
     kind = to_dtype(dtype) if dtype is not None else float32
-    if isinstance(start, (list, tuple, np.ndarray, Tensor)) or isinstance(stop, (list, tuple, np.ndarray, Tensor)):
+    whole, many = kind.is_integer or kind == boolean, (list, tuple, np.ndarray, Tensor)
+    if whole and (isinstance(start, many) or isinstance(stop, many)):  # as numpy: the largest whole numbers below
+        return functions.cast(functions.floor(linspace(start, stop, num, device=device, endpoint=endpoint)), kind)
+    if whole:  # in doubles, where a whole number is one
+        return array(np.linspace(start, stop, num, endpoint=endpoint, dtype=str(kind).rpartition(".")[2]), kind, device=device)
+    if isinstance(start, many) or isinstance(stop, many):
         first, last = broadcast_arrays(start, stop)
         parts = functions.reshape(functions.linspace(0.0, 1.0, num, endpoint, float32, device=first.device), (num, *[1] * first.ndim))
         return functions.cast(first + (last - first) * parts, kind)
@@ -117,9 +150,9 @@ def triu(x: Any, /, k: int = 0) -> Tensor:
     return functions.triu(_square(x), k)
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Each of some vectors along a dimension of its own and repeated along those of the others."""
-    return functions.meshgrid([reshape(a, -1) for a in arrays], indexing) if arrays else []
+    return tuple(functions.meshgrid([reshape(a, -1) for a in arrays], indexing)) if arrays else ()
 
 
 # Shapes.
@@ -127,7 +160,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
 def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
     """The same elements with another shape of as many; one extent may be -1 and follows from the others."""
     x = asarray(x)
-    extents = [operator.index(shape)] if hasattr(shape, "__index__") else [operator.index(e) for e in shape]
+    extents = wholes(shape)
     if extents.count(-1) > 1:
         raise ValueError(f"reshape(): more than one extent of {tuple(extents)} is -1.")
     if -1 in extents:
@@ -146,8 +179,8 @@ def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
 def transpose(x: Any, /, axes: Sequence[int] | None = None) -> Tensor:
     """Dimensions in another order, in reverse order when none is given. mT swaps the last two."""
     x = asarray(x)
-    order = tuple(range(x.ndim))[::-1] if axes is None else axes
-    return functions.permute(x, order) if x.ndim > 1 else x
+    order = tuple(range(x.ndim))[::-1] if axes is None else tuple(wholes(axes))
+    return x if order == tuple(range(x.ndim)) else functions.permute(x, order)
 
 
 def matrix_transpose(x: Any, /) -> Tensor:
@@ -157,13 +190,15 @@ def matrix_transpose(x: Any, /) -> Tensor:
 
 def squeeze(x: Any, /, axis: Axis = None) -> Tensor:
     """Without the dimensions of extent 1, or without those that are named."""
-    return functions.squeeze(x) if axis is None else functions.squeeze_axes(x, axis) if axis != () else asarray(x)
+    if axis is None:
+        return functions.squeeze(x)
+    return functions.squeeze_axes(x, wholes(axis)) if is_one(axis) or len(axis) else asarray(x)  # type: ignore[arg-type]
 
 
 def expand_dims(x: Any, /, axis: Axis = 0) -> Tensor:
     """With dimensions of extent 1 that are then at these places."""
     x = asarray(x)
-    axes = [axis] if isinstance(axis, int) else list(axis or ())
+    axes = [] if axis is None else wholes(axis)
     places = sorted(axis_of(a, x.ndim + len(axes), "expand_dims") for a in axes)
     if len(set(places)) != len(places):
         raise ValueError(f"expand_dims(): an axis of {tuple(axes)} is named twice.")
@@ -175,14 +210,15 @@ def expand_dims(x: Any, /, axis: Axis = 0) -> Tensor:
 
 def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int], /) -> Tensor:
     """Some dimensions at other places; the others keep their order."""
-    return functions.movedim(x, source, destination)
+    places = wholes(source), wholes(destination)
+    return functions.movedim(x, *places) if any(places) else asarray(x)
 
 
-def broadcast_arrays(*arrays: Any) -> list[Tensor]:
+def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     """All with the shape that they have together."""
     tensors = [asarray(a) for a in arrays]
     shape = np.broadcast_shapes(*(t.shape for t in tensors))
-    return [functions.broadcast_to(t, shape) for t in tensors]
+    return tuple(functions.broadcast_to(t, shape) for t in tensors)
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -221,10 +257,10 @@ def unstack(x: Any, /, axis: int = 0) -> tuple[Tensor, ...]:
 def split(x: Any, indices_or_sections: int | Sequence[int], /, axis: int = 0) -> list[Tensor]:
     """Equal parts of a dimension (a number), or the parts between some places (a list)."""
     x = asarray(x)
-    if hasattr(indices_or_sections, "__index__"):
-        return functions.split(x, operator.index(indices_or_sections), axis)
+    if is_one(indices_or_sections):
+        return functions.split(x, operator.index(indices_or_sections), axis)  # type: ignore[arg-type]
     extent = x.shape[axis_of(axis, x.ndim, "split")]
-    places = [min(max(p + extent if p < 0 else p, 0), extent) for p in indices_or_sections]
+    places = [min(max(p + extent if p < 0 else p, 0), extent) for p in wholes(indices_or_sections)]
     return functions.split_at(x, places, axis)
 
 
@@ -233,21 +269,16 @@ def repeat(x: Any, repeats: int | Sequence[int], /, axis: int | None = None) -> 
     x = asarray(x)
     if axis is None:
         x, axis = reshape(x, -1), 0
-    if isinstance(repeats, (Tensor, np.ndarray)):
-        repeats = np.asarray(repeats).tolist()
-    if any(r < 0 for r in ([repeats] if isinstance(repeats, int) else repeats)):
+    times = wholes(np.asarray(repeats) if isinstance(repeats, Tensor) else repeats)
+    if any(r < 0 for r in times):
         raise ValueError(f"repeat(): repetitions must be at least 0; they are {repeats}.")
-    if isinstance(repeats, int):
-        return functions.repeat_interleave(x, repeats, axis)
-    if len(repeats) == 1:
-        return functions.repeat_interleave(x, repeats[0], axis)
-    return functions.repeat_interleave_each(x, repeats, axis)
+    return functions.repeat_interleave(x, times[0], axis) if len(times) == 1 else functions.repeat_interleave_each(x, times, axis)
 
 
 def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
     """The tensor as a whole repeated along each dimension, so often."""
     x = asarray(x)
-    times = [repetitions] if isinstance(repetitions, int) else list(repetitions)
+    times = wholes(repetitions)
     times = [1] * (x.ndim - len(times)) + times
     if x.ndim < len(times):
         x = functions.reshape(x, (*[1] * (len(times) - x.ndim), *x.shape))
@@ -257,10 +288,13 @@ def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
 def roll(x: Any, /, shift: int | Sequence[int], axis: Axis = None) -> Tensor:
     """Elements moved by so many places; what leaves at one end comes in at the other."""
     x = asarray(x)
+    shifts = wholes(shift)
     if axis is None:
-        return functions.reshape(functions.roll(reshape(x, -1), [operator.index(shift)]), x.shape)  # type: ignore[arg-type]
-    axes = [axis] if isinstance(axis, int) else list(axis)
-    shifts = [shift] * len(axes) if isinstance(shift, int) else list(shift)
+        return functions.reshape(functions.roll(reshape(x, -1), [sum(shifts)]), x.shape)
+    axes = wholes(axis)
+    if len(shifts) == 1 or len(axes) == 1:  # one of them serves all of the others
+        count = max(len(shifts), len(axes)) if shifts and axes else 0
+        shifts, axes = (many * count if len(many) == 1 else many for many in (shifts, axes))
     if len(shifts) != len(axes):
         raise ValueError(f"roll(): there are {len(shifts)} shifts and {len(axes)} axes.")
     places = [0] * x.ndim

@@ -19,8 +19,8 @@ class _Info:
     def default_device(self) -> Device:
         return default_device()
 
-    def devices(self) -> list[Device]:
-        return [default_device()]
+    def devices(self) -> tuple[Device, ...]:
+        return (default_device(),)
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, dtype]:
         return {"real floating": float32, "integral": int32, "indexing": int32}

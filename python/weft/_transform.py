@@ -3,13 +3,17 @@ from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
+import numpy as np
+
 from . import _core
-from ._array import array
+from ._array import array, asarray
 from ._core import Tensor, functions
 from ._tree import LEAF, Structure, flatten, unflatten
+from ._types import is_one, wholes
 
 __all__ = ["assign", "checkpoint", "compile", "eval", "grad", "synchronize", "value_and_grad", "variable", "vjp"]
 
@@ -59,7 +63,9 @@ def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 
     sequence there is a tuple of them. With `has_aux` the function gives a pair: the value, and anything else.
     """
     _callable(function, "value_and_grad")
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    numbers = wholes(argnums)
+    if len(set(numbers)) != len(numbers):
+        raise ValueError(f"value_and_grad(): an argument of {tuple(numbers)} is named twice.")
 
     @functools.wraps(function)
     def run(*args: Any, **named: Any) -> Any:
@@ -69,7 +75,7 @@ def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 
         for number in numbers:
             if not -len(args) <= number < len(args):
                 raise ValueError(f"value_and_grad(): there is no argument {number}; {len(args)} were given.")
-            leaves, structure = flatten(array(args[number]) if isinstance(args[number], float) else args[number])
+            leaves, structure = flatten(array(args[number]) if isinstance(args[number], (float, np.floating)) else args[number], arrays=True)
             if not leaves:
                 raise TypeError(f"value_and_grad(): argument {number} is {args[number]!r}; a tensor, a float or a tree of tensors is needed.")
             for leaf in leaves:
@@ -85,10 +91,12 @@ def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 
             result = function(*given, **named)
         finally:
             _state.gradients -= 1
+        if has_aux and not (isinstance(result, tuple) and len(result) == 2):
+            raise TypeError("value_and_grad(): with has_aux=True the function gives a pair, the value and anything else.")
         value, rest = result if has_aux else (result, None)
         found = iter(_core.grad(_scalar(value, "value_and_grad"), before))
         trees = tuple(unflatten(structure, found) for structure in structures)
-        gradients = trees[0] if isinstance(argnums, int) else trees
+        gradients = trees[0] if is_one(argnums) else trees
         return ((value, rest) if has_aux else value), gradients
 
     return run
@@ -109,7 +117,7 @@ def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_
 
 def vjp(function: Callable[..., Tensor], *args: Tensor) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, ...]]]:
     """What a function gives, and a function that takes weights of its shape to the derivatives of sum(result * weights)."""
-    by = [fresh(arg) for arg in args]
+    by = [fresh(asarray(arg)) for arg in args]
     _state.gradients += 1
     try:
         value = function(*[+leaf for leaf in by])
@@ -125,8 +133,8 @@ def _shapes(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
 class Function(Generic[P, R]):
     """A compiled function. Every set of shapes, types and other arguments is traced once and replayed from then on."""
 
-    def __init__(self, function: Callable[P, R], without: str, most_variants: int) -> None:
-        self._function, self._without, self._most = function, without, most_variants
+    def __init__(self, function: Callable[P, R], without: str, most_variants: int, check_indices: bool) -> None:
+        self._function, self._without, self._most, self._check = function, without, most_variants, check_indices
         self._made: dict[Structure, tuple[_core.Compiled, dict[Any, Structure]]] = {}
         self._plain: dict[tuple[type, ...], tuple[_core.Compiled, dict[Any, Structure]]] = {}  # calls with tensors alone, by how many
         self._last: _core.Compiled | None = None
@@ -143,10 +151,10 @@ class Function(Generic[P, R]):
         if found is not None:
             leaves = args  # type: ignore[assignment]
         else:
-            leaves, structure = flatten((args, named))
+            leaves, structure = flatten((args, named), arrays=True)
             found = self._made.get(structure)
             if found is None:
-                found = self._made[structure] = self._prepare(structure)
+                found = self._kept(structure)
             if args and not named and all(kind is Tensor for kind in kinds):
                 self._plain[kinds] = found
         compiled, results = found
@@ -161,6 +169,17 @@ class Function(Generic[P, R]):
         made: R = unflatten(shape, iter(values))
         return made
 
+    def _kept(self, structure: Structure) -> tuple[_core.Compiled, dict[Any, Structure]]:
+        """A new entry; the oldest goes where there are too many."""
+        if len(self._made) >= self._most:
+            warnings.warn(f"{getattr(self._function, '__name__', 'A function')}() was compiled for {self._most} sets of arguments that are no tensors; "
+                          "from now on earlier ones are forgotten. What changes from call to call (a rate, a count) should be a tensor.",
+                          RuntimeWarning, stacklevel=3)
+            gone = self._made.pop(next(iter(self._made)))
+            self._plain = {kinds: entry for kinds, entry in self._plain.items() if entry is not gone}
+        found = self._made[structure] = self._prepare(structure)
+        return found
+
     def _prepare(self, structure: Structure) -> tuple[_core.Compiled, dict[Any, Structure]]:
         results: dict[Any, Structure] = {}
 
@@ -170,7 +189,7 @@ class Function(Generic[P, R]):
             results[_shapes(inputs)] = shape
             return leaves
 
-        return _core.compile(traced, self._without, self._most), results
+        return _core.compile(traced, self._without, self._most, self._check), results
 
     def report(self) -> dict[str, int]:
         """What the last call ran: operations, launches, bytes, and how often the function was traced."""
@@ -190,30 +209,36 @@ class Function(Generic[P, R]):
         return self._last
 
 
-def compile(function: Callable[P, R] | None = None, *, without: str = "", most_variants: int = 16) -> Any:
+def compile(function: Callable[P, R] | None = None, *, without: str = "", most_variants: int = 16, check_indices: bool = False) -> Any:
     """Prepares a function of tensors to be run often: `@weft.compile`.
 
     It is called once for each set of shapes and types, with tensors that have no values yet, and replayed from then on. Arguments and
     results may be trees of tensors; arguments that are no tensors are compiled in. What else it uses must not change, except variables
     (weft.variable()): these are read at each call, and changing them in place (`w -= lr * g`) changes them at the end of each call.
+    With `check_indices`, indices out of range are an error of the next call that reads or waits.
     """
     if function is None:
-        return lambda f: compile(f, without=without, most_variants=most_variants)
+        return lambda f: compile(f, without=without, most_variants=most_variants, check_indices=check_indices)
     _callable(function, "compile")
-    return Function(function, without, most_variants)
+    return Function(function, without, most_variants, check_indices)
 
 
 def checkpoint(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function for which gradients keep nothing but the inputs: the rest is computed a second time on the way back. Gradients flow
-    to tensors among the arguments only."""
+    to its arguments and to other tensors that it uses, such as the parameters of a module."""
+    from . import random as _random
     _callable(function, "checkpoint")
 
     @functools.wraps(function)
-    def run(*args: Any) -> Tensor:
-        leaves, structure = flatten(args)
+    def run(*args: Any, **named: Any) -> Tensor:
+        leaves, structure = flatten((args, named), arrays=True)
+        keys: list[Tensor] = []  # random numbers are the same ones the second time
+        calls = [_random._noting(keys)]
 
         def call(inputs: list[Tensor]) -> Tensor:
-            return function(*unflatten(structure, iter(inputs)))
+            given, by_name = unflatten(structure, iter(inputs))
+            with calls.pop() if calls else _random._repeating(keys):
+                return function(*given, **by_name)
 
         return _core.checkpoint(call, leaves)
 

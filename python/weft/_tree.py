@@ -2,9 +2,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
+from ._array import array
 from ._core import Tensor
 
 __all__ = ["tree_leaves", "tree_map"]
@@ -31,6 +35,9 @@ class Static:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Static) or type(self.value) is not type(other.value):
             return False
+        if isinstance(self.value, float):  # -0.0 is another number than 0.0, and NaN the same as NaN
+            same = self.value == other.value and math.copysign(1, self.value) == math.copysign(1, other.value)
+            return same or (math.isnan(self.value) and math.isnan(other.value))
         try:
             return self.value is other.value or bool(self.value == other.value)
         except Exception:
@@ -38,7 +45,7 @@ class Static:
 
     def __hash__(self) -> int:
         try:
-            return hash(self.value)
+            return 0 if isinstance(self.value, float) and math.isnan(self.value) else hash(self.value)
         except TypeError:
             return hash(type(self.value))
 
@@ -50,24 +57,27 @@ def _is_dataclass(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
-def _walk(value: Any, leaves: list[Tensor]) -> Structure:
+def _walk(value: Any, leaves: list[Tensor], arrays: bool) -> Structure:
     if isinstance(value, Tensor):
         leaves.append(value)
         return LEAF
     if isinstance(value, dict):
-        return (dict, tuple(value), tuple([_walk(v, leaves) for v in value.values()]))
+        return (dict, tuple(value), tuple([_walk(v, leaves, arrays) for v in value.values()]))
     if isinstance(value, (list, tuple)):
-        return (type(value), None, tuple([_walk(v, leaves) for v in value]))
+        return (type(value), None, tuple([_walk(v, leaves, arrays) for v in value]))
+    if arrays and isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        leaves.append(array(value))
+        return LEAF
     if _is_dataclass(value):
         names = tuple(f.name for f in dataclasses.fields(value))
-        return (type(value), names, tuple([_walk(getattr(value, n), leaves) for n in names]))
+        return (type(value), names, tuple([_walk(getattr(value, n), leaves, arrays) for n in names]))
     return Static(value)
 
 
-def flatten(tree: Any) -> tuple[list[Tensor], Structure]:
-    """The tensors of a tree in order, and what is left of it."""
+def flatten(tree: Any, arrays: bool = False) -> tuple[list[Tensor], Structure]:
+    """The tensors of a tree in order, and what is left of it. With `arrays`, numpy's arrays become tensors."""
     leaves: list[Tensor] = []  # not in a closure that calls itself: such a cycle would keep the tensors of a trace alive
-    return leaves, _walk(tree, leaves)
+    return leaves, _walk(tree, leaves, arrays)
 
 
 def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:

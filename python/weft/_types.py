@@ -1,6 +1,7 @@
 """Element types: weft.float32 and so on, and what else may stand for one of them."""
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,16 @@ NEAREST = {"float64": "float32", "uint16": "int32", "uint64": "int64", "complex6
 WHOLE_BITS = {"f32": 24, "f16": 11, "bf16": 8}  # whole numbers of so many bits are exact
 PYTHON: dict[Any, dtype] = {float: float32, int: int32, bool: boolean}
 ALL = (float32, float16, bfloat16, int64, int32, int16, int8, uint32, uint8, boolean)
+
+
+def is_one(value: Any) -> bool:
+    """Whether something stands for one number, not for a list of them: those of Python and numpy, arrays and tensors without dimensions."""
+    return isinstance(value, (int, float, np.generic)) or getattr(value, "ndim", None) == 0
+
+
+def wholes(value: Any) -> list[int]:
+    """One whole number or several, as Python's own."""
+    return [operator.index(value)] if is_one(value) else [operator.index(v) for v in value]
 
 
 def to_dtype(value: Any) -> dtype:
@@ -134,17 +145,17 @@ def can_cast(from_: Any, to: Any) -> bool:
     return bool(_promote(kind, target) == target)
 
 
-def isdtype(kind: Any, wanted: Any) -> bool:
+def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a type is another one, or of a kind: "bool", "integral", "signed integer", "unsigned integer", "real floating", "numeric"."""
-    found = to_dtype(kind)
-    if isinstance(wanted, tuple):
-        return any(isdtype(found, w) for w in wanted)
+    found = to_dtype(dtype)
+    if isinstance(kind, tuple):
+        return any(isdtype(found, one) for one in kind)
     groups = {"bool": found == boolean, "integral": found.is_integer, "signed integer": found.is_integer and not found.is_unsigned,
               "unsigned integer": found.is_integer and found.is_unsigned, "real floating": found.is_floating,
               "complex floating": False, "numeric": found.is_integer or found.is_floating}
-    if isinstance(wanted, str) and wanted in groups:
-        return groups[wanted]
-    return bool(found == to_dtype(wanted))
+    if isinstance(kind, str) and kind in groups:
+        return groups[kind]
+    return bool(found == to_dtype(kind))
 
 
 class finfo:

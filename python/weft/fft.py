@@ -4,6 +4,7 @@ The device computes them, and gradients flow through. weft.fft(x) itself, called
 """
 from __future__ import annotations
 
+import operator
 import sys
 import types
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from ._array import asarray
 from ._complex import Complex, complex, conj, view_as_complex, view_as_real
 from ._core import Device, Tensor, functions
 from ._shapes import Axis, axis_of, roll
+from ._types import wholes
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft",
            "rfft2", "rfftfreq", "rfftn"]
@@ -177,6 +179,7 @@ def _frequencies(places: Tensor, n: int, d: float, dtype: Any) -> Tensor:
 
 def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Device | None = None) -> Tensor:
     """The frequencies of the elements of fft() of n samples that are d apart."""
+    n = operator.index(n)
     if n < 1:
         raise ValueError(f"fftfreq() needs at least 1 sample; n is {n}.")
     return _frequencies(asarray([*range((n + 1) // 2), *range(-(n // 2), 0)], "float32", device=device), n, d, dtype)
@@ -184,6 +187,7 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Device | None 
 
 def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Device | None = None) -> Tensor:
     """The frequencies of the elements of rfft() of n samples that are d apart."""
+    n = operator.index(n)
     if n < 1:
         raise ValueError(f"rfftfreq() needs at least 1 sample; n is {n}.")
     return _frequencies(asarray([*range(n // 2 + 1)], "float32", device=device), n, d, dtype)
@@ -194,7 +198,7 @@ def _shift(x: Any, axes: Axis, name: str, back: bool) -> Any:
     if isinstance(given, Complex):
         return Complex(_shift(given.real, axes, name, back), _shift(given.imag, axes, name, back))
     made = asarray(given)
-    along = tuple(range(made.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    along = tuple(range(made.ndim)) if axes is None else tuple(wholes(axes))
     for axis in along:
         extent = made.shape[axis_of(axis, made.ndim, name)]
         made = roll(made, -(extent // 2) if back else extent // 2, axis=axis)

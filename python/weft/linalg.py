@@ -1,6 +1,7 @@
 """The extension "linalg" of the Array API standard. The device computes it, but for decompositions: those wait for it, and have no gradients."""
 from __future__ import annotations
 
+import operator
 from math import inf
 from typing import Any, Literal
 
@@ -8,35 +9,47 @@ from ._array import asarray
 from ._core import Tensor, functions
 from ._decompositions import eig, eigh, eigvals, eigvalsh, matrix_rank, pinv, qr, slogdet, svd, svdvals
 from ._described import cross, outer
+from ._numpy import sum as _sum
 from ._products import matmul, tensordot, vecdot
 from ._shapes import Axis, axis_of, matrix_transpose
+from ._types import result_type, wholes
 
 __all__ = ["cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
            "matrix_transpose", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm"]
 
 
+def _floats(x: Any) -> Tensor:
+    """Matrices as float32, in which the device computes."""
+    return functions.cast(asarray(x), "float32")
+
+
+def _as(made: Tensor, *given: Any) -> Tensor:
+    """A result in the type of floats that were given."""
+    kind = result_type(*(asarray(x) for x in given))
+    return functions.cast(made, kind) if kind.is_floating else made
+
+
 def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
     """The lower triangle L with L · Lᵀ = x, of symmetric matrices that are positive; or the upper one."""
-    lower = functions.cholesky(x)
+    lower = _as(functions.cholesky(_floats(x)), x)
     return functions.transpose(lower) if upper else lower
 
 
 def det(x: Any, /) -> Tensor:
     """The determinants of square matrices."""
-    return functions.det(x)
+    return _as(functions.det(_floats(x)), x)
 
 
 def inv(x: Any, /) -> Tensor:
     """The inverses of square matrices."""
-    return functions.inverse(x)
+    return _as(functions.inverse(_floats(x)), x)
 
 
 def solve(x1: Any, x2: Any, /) -> Tensor:
     """y with x1 · y = x2; x2 is a vector, or holds matrices."""
-    a, b = asarray(x1), asarray(x2)
-    if b.ndim == 1:
-        return functions.squeeze_axes(functions.solve(a, functions.unsqueeze(b, -1)), -1)
-    return functions.solve(a, b)
+    a, b = _floats(x1), _floats(x2)
+    made = functions.squeeze_axes(functions.solve(a, functions.unsqueeze(b, -1)), -1) if b.ndim == 1 else functions.solve(a, b)
+    return _as(made, x1, x2)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
@@ -46,8 +59,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     """The sums of the diagonals of matrices."""
-    made = functions.sum(diagonal(x, offset=offset), -1)
-    return made if dtype is None else functions.cast(made, dtype)
+    return _sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
 def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> Tensor:
@@ -78,7 +90,7 @@ def norm(x: Any, ord: float | Literal["fro", "nuc"] | None = None, axis: Axis = 
     x = asarray(x)
     if axis is None and ord is None:
         return functions.norm(x, 2, None, keepdims)
-    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple(range(x.ndim)) if axis is None else tuple(wholes(axis))
     if len(axes) == 1:
         if isinstance(ord, str):
             raise ValueError(f"norm(): {ord!r} is a norm of matrices; one axis is named.")
@@ -96,6 +108,7 @@ def matrix_power(x: Any, n: int, /) -> Tensor:
     x = asarray(x)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"matrix_power() needs square matrices; it was given the shape {x.shape}.")
+    n = operator.index(n)
     square, rest = (x, n) if n >= 0 else (inv(x), -n)
     made: Tensor | None = None
     while rest:

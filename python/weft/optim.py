@@ -3,13 +3,15 @@ gives them, also in a compiled function."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from . import _core
 from ._array import array
 from ._core import Tensor, functions
-from .nn import Module
+from ._module import Module, fitting
 
 F = functions
 Rule = Callable[[Tensor, Tensor, list[Tensor]], tuple[Tensor, list[Tensor]]]
@@ -23,7 +25,7 @@ class Optimizer:
         for parameter in self.parameters:
             if not parameter.is_variable:
                 raise TypeError("An optimizer changes variables (nn.parameter(), weft.variable()); a tensor is none.")
-        if not isinstance(lr, (int, float)):
+        if not isinstance(lr, (int, float, np.floating)):
             raise TypeError(f"{type(self).__name__}(): the learning rate is {lr!r}; a number is needed. A schedule sets it before each step: "
                             "optimizer.lr = schedule(i).")
         self._lr = _core.variable(array(float(lr)))
@@ -38,34 +40,50 @@ class Optimizer:
     def lr(self, value: float) -> None:
         _core.assign([self._lr], [array(float(value))])
 
+    def _variables(self) -> dict[str, Tensor]:
+        return {"step": self._step, "lr": self._lr} | {f"{i}.{j}": t for i, row in enumerate(self._memory) for j, t in enumerate(row)}
+
     def state_dict(self) -> dict[str, Tensor]:
         """What a checkpoint must keep."""
-        return {"step": +self._step} | {f"{i}.{j}": +t for i, row in enumerate(self._memory) for j, t in enumerate(row)}
+        return {name: +t for name, t in self._variables().items()}
 
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """The way back."""
-        own = {"step": self._step} | {f"{i}.{j}": t for i, row in enumerate(self._memory) for j, t in enumerate(row)}
-        if own.keys() != state.keys():
-            raise ValueError("load_state_dict(): the state is that of another optimizer, or of other parameters.")
-        _core.assign(list(own.values()), [state[name] for name in own])
+        _load(self._variables(), state, "optimizer, or of other parameters")
 
-    def step(self, gradients: Sequence[Tensor]) -> None:
-        """Changes all parameters by their gradients."""
+    def keep(self) -> None:
+        """Keeps a copy of the state as it is now in the host's memory, with which recovering a lost device brings it back."""
+        for tensor in self._variables().values():
+            _core.keep(tensor)
+
+    def step(self, gradients: Sequence[Tensor], scale: Tensor | None = None) -> None:
+        """Changes all parameters by their gradients, times one number where a scale is given; one that is not finite changes nothing."""
         if len(gradients) != len(self.parameters):
             raise ValueError(f"step(): there are {len(self.parameters)} parameters and {len(gradients)} gradients.")
+        scale = None if scale is None else F.reshape(scale, ())
         count = self._step + 1.0
         tensors: list[Tensor] = [self._step]
         values: list[Tensor] = [count]
         for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
             memory = [row[i] for row in self._memory]
-            made = self.rule(F.cast(parameter, "float32"), F.cast(gradient, "float32"), memory, count)
+            gradient = F.cast(gradient, "float32")
+            made = self.rule(F.cast(parameter, "float32"), gradient if scale is None else gradient * scale, memory, count)
             tensors += [parameter, *memory]
             values += [F.cast(made[0], parameter.dtype), *made[1:]]
+        if scale is not None:
+            fine = F.isfinite(scale)
+            values = [F.where(fine, value, tensor) for tensor, value in zip(tensors, values, strict=True)]
         _core.assign(tensors, values)
 
     def rule(self, p: Tensor, g: Tensor, memory: list[Tensor], count: Tensor) -> list[Tensor]:
         """The new value of a parameter, and of what is remembered of it."""
         raise NotImplementedError
+
+
+def _load(own: dict[str, Tensor], state: Mapping[str, Tensor], of: str) -> None:
+    if not isinstance(state, Mapping) or own.keys() != state.keys():
+        raise ValueError(f"load_state_dict(): the state is that of another {of}.")
+    _core.assign(list(own.values()), fitting(own, state))
 
 
 class SGD(Optimizer):
@@ -121,6 +139,61 @@ class Lion(Optimizer):
         return [p - self._lr * direction, second * m + (1 - second) * g]
 
 
+class Ema:
+    """The moving average of a model's parameters: average = decay · average + (1 - decay) · parameter, at each step()."""
+
+    def __init__(self, model: Module, decay: float) -> None:
+        if not 0 <= decay <= 1:
+            raise ValueError(f"Ema(): decay is {decay}; it must be from 0 to 1.")
+        self.decay, self._parameters = decay, model.named_parameters()
+        self._averages = {name: _core.variable(+t) for name, t in self._parameters.items()}
+
+    def step(self) -> None:
+        """Takes the parameters in as they are now: to be called after the optimizer's step."""
+        pairs = zip(self._averages.values(), self._parameters.values(), strict=True)
+        _core.assign(list(self._averages.values()), [self.decay * average + (1 - self.decay) * p for average, p in pairs])
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The averages under the names of the parameters: for a checkpoint, and for the parameters of a second model."""
+        return {name: +t for name, t in self._averages.items()}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Goes on from averages that were kept."""
+        _load(self._averages, state, "model")
+
+
+class LossScale:
+    """A factor for the loss that keeps 16-bit gradients in range: halved after a step that overflowed, doubled after `patience` that did
+    not. It stays within 1 and 2²⁴."""
+
+    def __init__(self, initial: float = 65536.0, patience: int = 1000) -> None:
+        self._value, self._good, self.patience = _core.variable(array(float(initial))), _core.variable(array(0.0)), patience
+
+    @property
+    def value(self) -> Tensor:
+        """What the loss is multiplied by."""
+        return +self._value
+
+    def step(self, optimizer: Optimizer, gradients: Sequence[Tensor], max_norm: float = 0.0) -> Tensor:
+        """A step of the optimizer by gradients of loss · value, clipped together to a norm (0: as they are); gives the norm they had. After
+        an overflow only this factor changes."""
+        scale, norm = F.clip_by_global_norm(gradients, max_norm, F.reshape(self._value, (1,)))
+        optimizer.step(gradients, scale)
+        fine, good = F.isfinite(F.reshape(scale, ())), self._good + 1.0
+        ripe = good >= float(self.patience)
+        value = F.where(fine, F.where(ripe, F.minimum(self._value * 2.0, 2.0**24), self._value), F.maximum(self._value * 0.5, 1.0))
+        _core.assign([self._value, self._good], [value, F.where(F.logical_and(fine, F.logical_not(ripe)), good, 0.0)])
+        return F.reshape(norm, ())
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """What a checkpoint must keep."""
+        return {"value": +self._value, "good": +self._good}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """The way back."""
+        _load({"value": self._value, "good": self._good}, state, "loss scale")
+
+
 def clip_by_global_norm(gradients: Sequence[Tensor], max_norm: float) -> tuple[list[Tensor], Tensor]:
     """Gradients scaled down together to a norm of at most `max_norm`, and the norm they had."""
     scale, norm = F.clip_by_global_norm(gradients, max_norm)
@@ -139,4 +212,4 @@ def cosine(lr: float, steps: int, warmup: int = 0, floor: float = 0.0) -> Callab
     return rate
 
 
-__all__: list[Any] = ["SGD", "Adam", "AdamW", "Lion", "Optimizer", "clip_by_global_norm", "cosine"]
+__all__: list[Any] = ["SGD", "Adam", "AdamW", "Ema", "Lion", "LossScale", "Optimizer", "clip_by_global_norm", "cosine"]

@@ -5,16 +5,20 @@ call: there the generator keeps its state in a variable, so that each call has n
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from . import _core
-from ._array import array
+from ._array import array, asarray
 from ._core import Tensor, functions
 from ._device import default_device
+from ._types import float32, is_one, uint32
 
-__all__ = ["bernoulli", "bits", "categorical", "fold_in", "gumbel", "key", "multinomial", "next_key", "normal", "permutation", "randint",
-           "seed", "split", "truncated_normal", "uniform"]
+__all__ = ["bernoulli", "bits", "categorical", "fold_in", "get_state", "gumbel", "key", "multinomial", "next_key", "normal",
+           "permutation", "randint", "seed", "set_state", "split", "truncated_normal", "uniform"]
 
 Shape = int | Sequence[int]
 
@@ -22,6 +26,8 @@ Shape = int | Sequence[int]
 class _Generator:
     def __init__(self) -> None:
         self.seed = 0
+        self.losses = 0  # of devices, with the states that were there
+        self.lock = threading.Lock()  # no two threads get one key
         self.states: dict[int, tuple[Any, Tensor]] = {}  # by device: itself, and the key that comes next
 
     def next(self) -> Tensor:
@@ -31,13 +37,67 @@ class _Generator:
             if _core.tracing():
                 raise RuntimeError("Call weft.random.seed() before a function with random numbers is compiled.")
             found = self.states[id(device)] = (device, _core.variable(functions.random_key(self.seed, device=device)))
-        state = found[1]
+        with self.lock:
+            try:
+                return self.drawn(found[1])
+            except RuntimeError:
+                if _core.tracing() or device.is_lost:
+                    raise
+                return self.drawn(self.start_again(device))  # the device was lost, and recovered by itself
+
+    @staticmethod
+    def drawn(state: Tensor) -> Tensor:
         pair = functions.random_split(state, 2)
         state._replace(pair[0])
         return pair[1]
 
+    def start_again(self, device: Any) -> Tensor:
+        """A state in place of one that was lost with its device: of numbers that nobody has had."""
+        self.losses += 1
+        key = functions.random_fold_in(functions.random_key(self.seed, device=device), (1 << 32) - self.losses)
+        self.states[id(device)] = (device, _core.variable(key))
+        return self.states[id(device)][1]
+
+
+def after_loss(device: Any) -> None:
+    """For a device that has been recovered."""
+    with _generator.lock:
+        if id(device) in _generator.states:
+            _generator.start_again(device)
+
 
 _generator = _Generator()
+
+
+class _Drawn(threading.local):
+    """The keys that functions around this call note down, and those that one of them gets again."""
+
+    def __init__(self) -> None:
+        self.noted: list[list[Tensor]] = []
+        self.again: list[Iterator[Tensor]] = []
+
+
+_drawn = _Drawn()
+
+
+@contextmanager
+def _noting(keys: list[Tensor]) -> Iterator[None]:
+    """Notes the generator's keys that are drawn inside."""
+    _drawn.noted.append(keys)
+    try:
+        yield
+    finally:
+        _drawn.noted.pop()
+
+
+@contextmanager
+def _repeating(keys: list[Tensor]) -> Iterator[None]:
+    """Gives keys that were noted once more, in their order."""
+    _drawn.again.append(iter(keys))
+    try:
+        yield
+    finally:
+        _drawn.again.pop()
 
 
 def seed(value: int) -> None:
@@ -46,6 +106,29 @@ def seed(value: int) -> None:
     _generator.states.clear()
     device = default_device()
     _generator.states[id(device)] = (device, _core.variable(functions.random_key(value, device=device)))
+
+
+def get_state() -> Tensor:
+    """Where the sequence of keys is: for set_state(), and for a checkpoint."""
+    if not _generator.states:
+        seed(0)
+    found = _generator.states.get(id(default_device()))
+    return +found[1] if found else functions.random_key(_generator.seed)
+
+
+def set_state(state: Any) -> None:
+    """Takes the sequence of keys up where get_state() was called; compiled functions draw from there too."""
+    value = asarray(state)
+    if value.shape != (2,) or value.dtype != uint32:
+        raise ValueError(f"set_state() needs what get_state() gave, uint32 [2]; it was given {value.dtype} {list(value.shape)}.")
+    if not _generator.states:
+        seed(0)
+    device = default_device()
+    found = _generator.states.get(id(device))
+    if found is None:
+        _generator.states[id(device)] = (device, _core.variable(value))
+    else:
+        _core.assign([found[1]], [value])
 
 
 def key(seed: int) -> Tensor:
@@ -57,7 +140,11 @@ def next_key() -> Tensor:
     """The next key of the generator."""
     if not _generator.states and not _core.tracing():
         seed(0)
-    return _generator.next()
+    made = next(_drawn.again[-1], None) if _drawn.again else None
+    made = _generator.next() if made is None else made
+    for keys in _drawn.noted:
+        keys.append(made)
+    return made
 
 
 def split(key: Tensor, count: int = 2) -> Tensor:
@@ -79,19 +166,19 @@ def bits(shape: Shape = (), *, key: Tensor | None = None) -> Tensor:
     return functions.random_bits(_key(key), shape)
 
 
-def uniform(low: float = 0.0, high: float = 1.0, shape: Shape = (), dtype: Any = "float32", *, key: Tensor | None = None) -> Tensor:
+def uniform(low: float = 0.0, high: float = 1.0, shape: Shape = (), dtype: Any = None, *, key: Tensor | None = None) -> Tensor:
     """Numbers from low up to high, which is never reached."""
-    return functions.random_uniform(_key(key), shape, low=low, high=high, dtype=dtype)
+    return functions.random_uniform(_key(key), shape, low=low, high=high, dtype=float32 if dtype is None else dtype)
 
 
-def normal(shape: Shape = (), *, mean: float = 0.0, std: float = 1.0, dtype: Any = "float32", key: Tensor | None = None) -> Tensor:
+def normal(shape: Shape = (), *, mean: float = 0.0, std: float = 1.0, dtype: Any = None, key: Tensor | None = None) -> Tensor:
     """Normal numbers."""
-    return functions.random_normal(_key(key), shape, mean=mean, std=std, dtype=dtype)
+    return functions.random_normal(_key(key), shape, mean=mean, std=std, dtype=float32 if dtype is None else dtype)
 
 
-def truncated_normal(low: float = -2.0, high: float = 2.0, shape: Shape = (), dtype: Any = "float32", *, key: Tensor | None = None) -> Tensor:
+def truncated_normal(low: float = -2.0, high: float = 2.0, shape: Shape = (), dtype: Any = None, *, key: Tensor | None = None) -> Tensor:
     """Normal numbers between low and high."""
-    return functions.random_truncated_normal(_key(key), shape, low=low, high=high, dtype=dtype)
+    return functions.random_truncated_normal(_key(key), shape, low=low, high=high, dtype=float32 if dtype is None else dtype)
 
 
 def randint(low: int, high: int | None = None, shape: Shape = (), dtype: Any = "int32", *, key: Tensor | None = None) -> Tensor:
@@ -115,8 +202,8 @@ def gumbel(shape: Shape = (), *, key: Tensor | None = None) -> Tensor:
 
 def permutation(x: int | Tensor, axis: int = 0, *, key: Tensor | None = None) -> Tensor:
     """The numbers 0 … x - 1 in random order, or a tensor with the places along an axis in random order."""
-    if isinstance(x, int):
-        return functions.random_permutation(_key(key), x)
+    if is_one(x):
+        return functions.random_permutation(_key(key), operator.index(x))
     return functions.random_shuffle(_key(key), x, axis)
 
 

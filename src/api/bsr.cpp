@@ -5,6 +5,7 @@
 #include "api/arguments.hpp"
 #include "api/pairs.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/segment.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/segments/segments.hpp"

@@ -5,6 +5,7 @@
 #include "api/arguments.hpp"
 #include "api/pairs.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/segment.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/segments/segments.hpp"
@@ -207,9 +208,7 @@ Tensor csr_sampled_matmul(In starts, const Tensor& indices, const Tensor& x, con
                   describe(starts.tensor), describe(x), describe(y)));
   }
   if (indices.size() == 0) return x.device().full({0}, 0, x.dtype(), at);
-  const Tensor rows = embedding(In(x, at), csr_rows(starts, indices.size()));
-  const Tensor columns = embedding(In(y, at), indices);
-  return sum(In(rows.to(DType::f32, at) * In(columns.to(DType::f32, at), at), at), {1})
+  return graph::make(graph::kinds::sampled_matmul, {}, {starts.tensor, indices, x, y}, at)
       .to(x.dtype(), at);
 }
 

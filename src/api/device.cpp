@@ -8,10 +8,12 @@
 #include "base/format.hpp"
 #include "gpu/lifetime.hpp"
 #include "graph/adopt.hpp"
+#include "graph/attributes/map.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "graph/recover.hpp"
+#include "weft/devices.hpp"
 
 namespace weft {
 
@@ -21,6 +23,10 @@ Device::Device(const DeviceChoice& choice) {
   if (choice.safe) options.mode = gpu::Mode::safe;
   options.check_indices = choice.check_indices;
   data_ = std::make_shared<DeviceData>(unwrap(gpu::Device::create(options)));
+}
+
+std::uint64_t id_of(const Device& device) {
+  return reinterpret_cast<std::uintptr_t>(Access::data(device).get());
 }
 
 std::string Device::name() const { return data_->device.info().name; }
@@ -49,12 +55,7 @@ Tensor upload_once(const std::shared_ptr<DeviceData>& data, DType dtype, const S
 }  // namespace
 
 Tensor Device::upload(DType dtype, const Shape& shape, std::span<const std::byte> bytes) const {
-  try {
-    return upload_once(data_, dtype, shape, bytes);
-  } catch (const Error& error) {
-    if (!graph::recovered_from(*data_, error)) throw;
-  }
-  return upload_once(data_, dtype, shape, bytes);
+  return graph::insist(*data_, [&] { return upload_once(data_, dtype, shape, bytes); });
 }
 
 Tensor Device::empty(const Shape& shape, DType dtype) const {
@@ -92,8 +93,14 @@ void Device::synchronize() const {
     const std::lock_guard lock(data_->mutex);
     return data_->device;
   }();
-  unwrap(device.synchronize());
-  graph::take_report(*data_);
+  try {
+    unwrap(device.synchronize());
+    graph::take_report(*data_);
+  } catch (const Error& error) {
+    // What was waited for is gone in any case.
+    (void)graph::recovered_from(*data_, error);
+    throw;
+  }
 }
 
 Kernel Access::kernel(KernelData data) {
@@ -116,7 +123,7 @@ Kernel Device::kernel(const KernelSource& source) const {
                   .scalars = source.scalars,
                   .kernel = {}};
   const std::lock_guard lock(data_->mutex);
-  (void)data.current();
+  graph::insist(*data_, [&data] { (void)data.current(); });
   return Access::kernel(std::move(data));
 }
 
@@ -129,6 +136,43 @@ const gpu::Kernel& KernelData::current() const {
   return kernel;
 }
 
+namespace {
+
+void run_once(const KernelData& data, std::span<const Tensor> tensors,
+              std::array<std::uint32_t, 3> workgroups, std::span<const std::uint32_t> scalars) {
+  // Expressions written before see the values of before.
+  const std::lock_guard lock(data.device->mutex);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!data.writes[i]) continue;
+    std::shared_ptr<Node> node = Access::value(tensors[i]).node;
+    while (node->rule->view != nullptr && !node->inputs.empty()) node = node->inputs.front().node;
+    graph::finish_readers({&node, 1});
+    if (node->computed()) graph::make_private(*node);
+    graph::note_change(node);
+  }
+  std::vector<gpu::Slice> bindings;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const graph::Storage& state = graph::storage_of(tensors[i]);
+    const std::uint64_t alignment = data.device->device.caps().binding_alignment;
+    if (Access::value(tensors[i]).node->device != data.device || !state.view.is_dense() ||
+        state.view.offset % alignment != 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  formatted("Tensor {} ({}) of kernel `{}` must be dense, on the kernel's device "
+                            "and start at a multiple of {} bytes.",
+                            i, ops::describe(state.view), data.desc.label, alignment));
+    }
+    bindings.push_back({state.buffer, state.view.offset, state.view.bytes().size()});
+  }
+  std::vector<std::uint32_t> words(scalars.begin(), scalars.end());
+  words.resize((words.size() + 3) / 4 * 4);
+  gpu::Stream stream = data.device->device.stream();
+  unwrap(stream.dispatch(data.current(), bindings, std::as_bytes(std::span(words)),
+                         {workgroups[0], workgroups[1], workgroups[2]}));
+  unwrap(stream.submit());
+}
+
+}  // namespace
+
 void Kernel::run(std::span<const Tensor> tensors, std::array<std::uint32_t, 3> workgroups,
                  std::span<const std::uint32_t> scalars) const {
   if (!data_)
@@ -140,35 +184,7 @@ void Kernel::run(std::span<const Tensor> tensors, std::array<std::uint32_t, 3> w
                           data_->desc.label, data_->writes.size(), data_->scalars, tensors.size(),
                           scalars.size()));
   }
-  // Expressions written before see the values of before.
-  const std::lock_guard lock(data_->device->mutex);
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (!data_->writes[i]) continue;
-    std::shared_ptr<Node> node = Access::value(tensors[i]).node;
-    while (node->rule->view != nullptr && !node->inputs.empty()) node = node->inputs.front().node;
-    graph::finish_readers(*node);
-    if (node->computed()) graph::make_private(*node);
-    graph::note_change(node);
-  }
-  std::vector<gpu::Slice> bindings;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const graph::Storage& state = graph::storage_of(tensors[i]);
-    const std::uint64_t alignment = data_->device->device.caps().binding_alignment;
-    if (Access::value(tensors[i]).node->device != data_->device || !state.view.is_dense() ||
-        state.view.offset % alignment != 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  formatted("Tensor {} ({}) of kernel `{}` must be dense, on the kernel's device "
-                            "and start at a multiple of {} bytes.",
-                            i, ops::describe(state.view), data_->desc.label, alignment));
-    }
-    bindings.push_back({state.buffer, state.view.offset, state.view.bytes().size()});
-  }
-  std::vector<std::uint32_t> words(scalars.begin(), scalars.end());
-  words.resize((words.size() + 3) / 4 * 4);
-  gpu::Stream stream = data_->device->device.stream();
-  unwrap(stream.dispatch(data_->current(), bindings, std::as_bytes(std::span(words)),
-                         {workgroups[0], workgroups[1], workgroups[2]}));
-  unwrap(stream.submit());
+  graph::insist(*data_->device, [&] { run_once(*data_, tensors, workgroups, scalars); });
 }
 
 }  // namespace weft

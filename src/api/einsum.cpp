@@ -81,7 +81,14 @@ class Letters {
     }
     const std::size_t open = shape.size() - named;
     dotted_ = std::max(dotted_, open);
-    return parts.before + unnamed(open) + parts.behind;
+    const std::string term = parts.before + unnamed(open) + parts.behind;
+    for (std::size_t d = 0; d < term.size(); ++d) {
+      const std::uint64_t first = shape[term.find(term[d])];
+      if (shape[d] != first)
+        fail(formatted("has the letter {} twice in the term \"{}\", for {} and {} elements",
+                       term[d], written_[i], first, shape[d]));
+    }
+    return term;
   }
 
   [[nodiscard]] static std::string unnamed(std::size_t count) {

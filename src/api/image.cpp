@@ -4,6 +4,8 @@
 
 #include "api/windows.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/resize.hpp"
+#include "graph/attributes/windows.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 

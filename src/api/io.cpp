@@ -1,5 +1,7 @@
 #include "weft/io.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -43,18 +45,37 @@ Tensor upload(const Device& device, DType dtype, const Shape& shape,
   return tensor;
 }
 
-/// A tensor of a file, which comes back from there when the device is lost: `file` holds the
-/// mapping that `bytes` lie in.
+/// Booleans as bytes of 0 and 1. In files any byte but 0 is true.
+std::vector<std::byte> truths(std::span<const std::byte> bytes) {
+  std::vector<std::byte> out(bytes.size());
+  std::ranges::transform(bytes, out.begin(),
+                         [](std::byte byte) { return std::byte{byte != std::byte{0}}; });
+  return out;
+}
+
+/// Has a tensor come back from its file when the device is lost: `file` holds the mapping that
+/// `bytes` lie in.
+template <class File>
+void keep_in_file(const Tensor& tensor, std::span<const std::byte> bytes,
+                  const std::shared_ptr<const File>& file) {
+  const bool are_truths = tensor.dtype() == DType::boolean;
+  graph::keep_bytes(Access::value(tensor).node, [bytes, file, are_truths](const auto& put) {
+    unwrap(file->check_unchanged());
+    if (are_truths) {
+      put(truths(bytes));
+    } else {
+      put(bytes);
+    }
+  });
+}
+
 template <class File>
 Tensor from_file(const Device& device, DType dtype, const Shape& shape,
                  std::span<const std::byte> bytes, const std::shared_ptr<const File>& file) {
-  // Any byte but 0 is true: booleans come as bytes and are made 0 and 1.
-  Tensor tensor = upload(device, dtype == DType::boolean ? DType::u8 : dtype, shape, bytes);
-  graph::keep_bytes(Access::value(tensor).node, [bytes, file](const auto& put) {
-    unwrap(file->check_unchanged());
-    put(bytes);
-  });
-  return tensor.to(dtype);
+  Tensor tensor = dtype == DType::boolean ? upload(device, dtype, shape, truths(bytes))
+                                          : upload(device, dtype, shape, bytes);
+  keep_in_file(tensor, bytes, file);
+  return tensor;
 }
 
 std::uint32_t gguf_type(const std::string& name, DType dtype) {
@@ -142,8 +163,7 @@ void load_together(const Device& device, DType dtype, const Views& views,
         unwrap(data->device.write({storage.buffer, storage.view.offset, view.bytes.size()},
                                   view.bytes));
       }
-      graph::keep_bytes(Access::value(tensors[i]).node,
-                        [bytes = view.bytes, file](const auto& put) { put(bytes); });
+      keep_in_file(tensors[i], view.bytes, file);
       out.tensors.emplace(view.name, tensors[i]);
     }
   }
@@ -200,7 +220,10 @@ void save(const std::filesystem::path& path, const NamedTensors& contents) {
 }
 
 NamedTensors load(const Device& device, const std::filesystem::path& path) {
-  return format_of(path) == Format::gguf ? load_gguf(device, path) : load_safetensors(device, path);
+  const Format format = format_of(path);
+  return graph::insist(*Access::data(device), [&] {
+    return format == Format::gguf ? load_gguf(device, path) : load_safetensors(device, path);
+  });
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include "api/arguments.hpp"
 #include "api/labels.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/cross_entropy.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/view.hpp"
@@ -189,8 +190,12 @@ Tensor nll_loss(In x, const Tensor& labels, const NllOptions& options) {
   const Tensor none = labels.device().full({}, 0, DType::f32, x.where);
   const Tensor counted = counted_labels(labels, shape.back(), options.ignored, x.where);
   const auto last = static_cast<std::uint32_t>(shape.size() - 1);
-  const Tensor places =
-      where(at(counted), labels, labels.device().full({}, 0, DType::i32, x.where));
+  // What does not count by itself picks the first element; what is no class is left to gather(),
+  // which reports it where that is asked for, and picks 0.
+  const Tensor zero = labels.device().full({}, 0, DType::i32, x.where);
+  const Tensor left = labels.device().full({}, options.ignored, DType::i32, x.where);
+  const Tensor aside = logical_or(at(equal(at(labels), left)), less(at(labels), zero));
+  const Tensor places = where(at(aside), zero, labels);
   Tensor weights = counted_numbers(counted, x.where);
   if (options.weight) {
     const Tensor each = take(at(options.weight.to(DType::f32, x.where)), places, 0);

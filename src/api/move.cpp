@@ -7,10 +7,16 @@
 #include "api/axes.hpp"
 #include "api/types.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/axis.hpp"
+#include "describe/attributes/border.hpp"
+#include "describe/attributes/pad.hpp"
+#include "describe/attributes/shape.hpp"
+#include "describe/attributes/sort.hpp"
 #include "gpu/lifetime.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/ops.hpp"
+#include "weft/shape.hpp"
 
 namespace weft {
 
@@ -88,9 +94,30 @@ Tensor scatter_add(In x, const Tensor& index, const Tensor& source, int axis) {
   return y;
 }
 
+namespace {
+
+/// index_copy of types that its kernel does not move: the numbers of the source's rows are put in
+/// their places, and the rows are taken by these.
+Tensor copied_by_number(In table, const Tensor& indices, const Tensor& source) {
+  const Where where = table.where;
+  const Device device = table.tensor.device();
+  const Tensor none = device.full({table.tensor.shape()[0], 1}, -1, DType::i32, where);
+  const std::uint64_t rows = source.shape()[0];
+  const Tensor numbers = device.arange(rows, 0, 1, DType::i32, where).reshape({rows, 1}, where);
+  const Tensor from = make(kinds::index_copy, {}, {none, indices, numbers}, where);
+  const Tensor row = maximum({from.reshape({table.tensor.shape()[0]}, where), where}, 0.0);
+  const Tensor chosen = greater_equal({from, where}, 0.0);
+  return weft::where({chosen, where}, take({source, where}, row, 0), table.tensor);
+}
+
+}  // namespace
+
 Tensor index_copy(In table, const Tensor& indices, const Tensor& source) {
   Tensor y = make(kinds::index_copy, {}, {table.tensor, indices, source}, table.where);
   check_indices("index_copy", indices, table.tensor.shape()[0], table.where);
+  const DType type = table.tensor.dtype();
+  if (!is_float(type) && type != DType::i32)
+    y = source.size() == 0 ? table.tensor : copied_by_number(table, indices, source);
   return y;
 }
 

@@ -7,6 +7,8 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/bincount.hpp"
+#include "describe/attributes/nearest.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/nearest/nearest.hpp"
@@ -18,70 +20,8 @@ namespace {
 
 using ops::nearest::Metric;
 
-constexpr std::uint64_t query_rows = 2048;  // of a tile of products
-constexpr std::uint64_t point_rows = 8192;
-
-Tensor slice_rows(const Tensor& x, std::uint64_t first, std::uint64_t count, const Where& at) {
-  return x.slice(0, static_cast<std::int64_t>(first), count, 1, at);
-}
-
 /// Rows of the same direction with length 1; zeros stay zeros.
 Tensor unit(const Tensor& x, const Where& at) { return normalize(In(x, at), -1, 1e-30F); }
-
-/// The k best points for some queries: by scores (the smallest) of tile after tile.
-Sorted best(const Tensor& queries, const Tensor& points, const Tensor& squares, std::uint64_t k,
-            const Where& at) {
-  Sorted kept;
-  for (std::uint64_t first = 0; first < points.shape()[0]; first += point_rows) {
-    const std::uint64_t count = std::min(point_rows, points.shape()[0] - first);
-    Tensor scores = matmul(In(queries, at), slice_rows(points, first, count, at).transpose(at)) *
-                    (squares ? -2.0 : -1.0);
-    if (squares) {
-      scores = scores + In(slice_rows(squares, first, count, at).reshape({1, count}, at), at);
-    }
-    Sorted found = top_k(In(scores, at), std::min(k, count), -1, false);
-    if (first > 0) found.indices = found.indices + static_cast<double>(first);
-    if (kept.values) {
-      const Tensor values = concat({kept.values, found.values}, 1, at);
-      const Tensor indices = concat({kept.indices, found.indices}, 1, at);
-      found = top_k(In(values, at), std::min(k, values.shape()[1]), -1, false);
-      found.indices = gather(In(indices, at), found.indices, 1);
-    }
-    kept = found;
-  }
-  return kept;
-}
-
-/// As knn() for more neighbours than the kernel keeps lists of: scores of tiles in memory, the best
-/// of each, and of all tiles.
-Neighbours many_neighbours(const Tensor& a, const Tensor& b, std::uint64_t k, bool euclidean,
-                           bool cosine, const Where& at) {
-  const Tensor squares = euclidean ? sum(In(b * In(b, at), at), {1}) : Tensor();
-  std::vector<Tensor> distances;
-  std::vector<Tensor> indices;
-  for (std::uint64_t first = 0; first < a.shape()[0]; first += query_rows) {
-    const std::uint64_t count = std::min(query_rows, a.shape()[0] - first);
-    const Tensor rows = slice_rows(a, first, count, at);
-    const Tensor found = best(rows, b, squares, k, at).indices;
-    // Distances of what was found, without the errors of products, and in their order.
-    const Tensor near =
-        embedding(In(b, at), found.reshape({count * k}, at)).reshape({count, k, a.shape()[1]}, at);
-    const Tensor query = rows.reshape({count, 1, a.shape()[1]}, at);
-    Tensor size;
-    if (euclidean) {
-      const Tensor apart = near - In(query, at);
-      size = sqrt(In(sum(In(apart * In(apart, at), at), {2}), at));
-    } else {
-      const Tensor products = sum(In(near * In(query, at), at), {2});
-      size = cosine ? 1.0 - In(products, at) : products;
-    }
-    const Sorted order = sort(In(size, at), -1, !euclidean && !cosine);
-    distances.push_back(order.values);
-    indices.push_back(gather(In(found, at), order.indices, 1));
-  }
-  if (distances.size() == 1) return {distances[0], indices[0]};
-  return {concat(distances, 0, at), concat(indices, 0, at)};
-}
 
 }  // namespace
 
@@ -106,24 +46,21 @@ Neighbours knn(In queries, const Tensor& points, std::uint64_t k, const KnnOptio
                      "\"{}\".",
                      options.metric));
   }
-  Tensor a = queries.tensor.to(DType::f32, at);
-  Tensor b = points.to(DType::f32, at);
+  Tensor a = queries.tensor;
+  Tensor b = points;
   if (left[0] == 0) {
     return {a.device().full({0, k}, 0, DType::f32, at), a.device().full({0, k}, 0, DType::i32, at)};
   }
-  if (cosine) {
-    a = unit(a, at);
-    b = unit(b, at);
+  if (cosine) {  // Lengths are brought to 1 in f32.
+    a = unit(a.to(DType::f32, at), at);
+    b = unit(b.to(DType::f32, at), at);
   }
-  if (k <= ops::nearest::most_neighbours) {
-    const auto metric = euclidean ? Metric::euclidean : (cosine ? Metric::cosine : Metric::inner);
-    const auto node = graph::make_node(
-        graph::kinds::nearest,
-        graph::NearestAttributes{.count = k, .metric = static_cast<std::uint32_t>(metric)}, {a, b},
-        at);
-    return {Access::tensor({node, 0}), Access::tensor({node, 1})};
-  }
-  return many_neighbours(a, b, k, euclidean, cosine, at);
+  const auto metric = euclidean ? Metric::euclidean : (cosine ? Metric::cosine : Metric::inner);
+  const auto node = graph::make_node(
+      graph::kinds::nearest,
+      graph::NearestAttributes{.count = k, .metric = static_cast<std::uint32_t>(metric)}, {a, b},
+      at);
+  return {Access::tensor({node, 0}), Access::tensor({node, 1})};
 }
 
 Tensor bincount(In x, std::uint64_t count, const Tensor& weights) {
@@ -138,9 +75,9 @@ Tensor bincount(In x, std::uint64_t count, const Tensor& weights) {
                      describe(x.tensor), weights ? describe(weights) : "none"));
   }
   const Tensor ids = x.tensor.reshape({n}, at);
-  const Tensor rows =
-      weights ? weights.reshape({n, 1}, at) : x.tensor.device().full({n, 1}, 1, DType::i32, at);
-  return segment_sum(In(rows, at), ids, count).reshape({count}, at);
+  if (!weights)
+    return graph::make(graph::kinds::bincount, graph::BincountAttributes{count}, {ids}, at);
+  return segment_sum(In(weights.reshape({n, 1}, at), at), ids, count).reshape({count}, at);
 }
 
 Tensor histogram(In x, std::uint64_t bins, double low, double high) {

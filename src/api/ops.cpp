@@ -10,6 +10,13 @@
 #include "api/types.hpp"
 #include "base/format.hpp"
 #include "base/nearby.hpp"
+#include "describe/attributes/attention.hpp"
+#include "describe/attributes/norm.hpp"
+#include "describe/attributes/rope.hpp"
+#include "describe/attributes/softmax.hpp"
+#include "graph/attributes/map.hpp"
+#include "graph/attributes/products.hpp"
+#include "graph/attributes/reduce.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
@@ -23,8 +30,12 @@ using graph::make;
 Tensor map(std::string_view function, const std::vector<Tensor>& inputs,
            std::array<double, 4> scalars, Where where) {
   const std::string_view mine = adapted(function, inputs, scalars);
-  return make(kinds::map, graph::MapAttributes{.function = std::string(mine), .scalars = scalars},
-              fitted(mine, inputs, where), where);
+  graph::MapAttributes attributes{.function = std::string(mine), .scalars = scalars};
+  const auto real = [](const Tensor& t) { return t && is_float(t.dtype()); };
+  if (std::ranges::all_of(inputs, real)) {  // as every function takes them
+    return make(kinds::map, std::move(attributes), inputs, where);
+  }
+  return make(kinds::map, std::move(attributes), fitted(mine, inputs, where), where);
 }
 
 Tensor map(std::string_view function, In a, std::array<double, 4> scalars) {

@@ -1,6 +1,8 @@
 #include <cmath>
 #include <vector>
 
+#include "describe/attributes/adam.hpp"
+#include "describe/attributes/clip.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/device.hpp"

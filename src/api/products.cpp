@@ -7,6 +7,8 @@
 #include "api/arguments.hpp"
 #include "api/einsum.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/axis.hpp"
+#include "describe/attributes/nearest.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/view.hpp"
@@ -161,6 +163,51 @@ Tensor cross(In a, const Tensor& b, int axis) {
   return graph::make(graph::kinds::concat, graph::AxisAttributes{at}, out, a.where);
 }
 
+namespace {
+
+/// Matrices of more batches take a launch together; fewer take one each, with nothing but distances
+/// in memory.
+constexpr std::uint64_t most_batches = 64;
+
+/// Euclidean distances of a […, M, K] and b […, N, K] as f32 […, M, N], batch by batch; nothing
+/// where there are too many of them.
+Tensor distances(const Tensor& a, const Tensor& b, const Where& at) {
+  const auto batches_of = [](const Tensor& x) {
+    return Shape(x.shape().begin(), x.shape().end() - 2);
+  };
+  const auto batches = graph::broadcast(batches_of(a), batches_of(b));
+  if (!batches) return {};
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : *batches) count *= extent;
+  if (count == 0 || count > most_batches) return {};
+  const auto all = [&](const Tensor& x) {
+    Shape shape = *batches;
+    shape.insert(shape.end(), x.shape().end() - 2, x.shape().end());
+    return x.broadcast_to(shape, at);
+  };
+  const Tensor left = all(a);
+  const Tensor right = all(b);
+  const auto batch = [&](Tensor x, std::uint64_t number) {
+    for (std::size_t i = batches->size(); i-- > 0;) {
+      const std::uint64_t extent = (*batches)[i];
+      x = x.slice(static_cast<int>(i), static_cast<std::int64_t>(number % extent), 1, 1, at);
+      number /= extent;
+    }
+    return x.reshape(Shape(x.shape().end() - 2, x.shape().end()), at);
+  };
+  std::vector<Tensor> parts;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    parts.push_back(graph::make(graph::kinds::nearest, graph::NearestAttributes{.count = 0},
+                                {batch(left, i), batch(right, i)}, at));
+  }
+  const Tensor y = parts.size() == 1 ? parts[0] : concat(parts, 0, at);
+  Shape shape = *batches;
+  shape.insert(shape.end(), {a.shape().end()[-2], b.shape().end()[-2]});
+  return y.reshape(shape, at);
+}
+
+}  // namespace
+
 Tensor cdist(In a, const Tensor& b, const CdistOptions& options) {
   need("cdist", "a", a.tensor, a.where);
   need("cdist", "b", b, a.where);
@@ -176,6 +223,11 @@ Tensor cdist(In a, const Tensor& b, const CdistOptions& options) {
   if (options.by_product && options.p != 2) {
     refuse("cdist", a.where,
            formatted("cdist by a product has p = 2; it was given {}.", options.p));
+  }
+  if (!options.by_product && options.p == 2) {
+    if (const Tensor found = distances(a.tensor, b, a.where)) {
+      return found.to(a.tensor.dtype(), a.where);
+    }
   }
   const Tensor x = a.tensor.to(DType::f32, a.where);
   const Tensor y = b.to(DType::f32, a.where);

@@ -3,6 +3,8 @@
 #include "api/arguments.hpp"
 #include "api/windows.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/cast.hpp"
+#include "graph/attributes/windows.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/device.hpp"

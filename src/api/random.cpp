@@ -8,6 +8,7 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
+#include "graph/attributes/random.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/random/threefry.hpp"

@@ -8,6 +8,7 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/recurrent_steps.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/recurrent_steps/recurrent_steps.hpp"
@@ -150,11 +151,11 @@ class Walk {
     return projection_ ? product(hidden, projection_.transpose(at_)) : hidden;
   }
 
-  /// Whether run_steps() can go through all tokens.
-  [[nodiscard]] bool has_steps() const {
-    return tokens_ * batch_ * hidden_ > 0 && !projection_ && clip_ == 0 &&
-           (x_.dtype() == DType::f32 || hidden_ % 2 == 0) &&
-           2 * batch_ * 4 * hidden_ * sizeof(float) <= smallest_binding;
+  /// Whether run_steps() can go through all tokens. States stay finite where x is, or can be
+  /// infinite: a unit more would make NaN of that.
+  [[nodiscard]] bool has_steps(bool finite = true) const {
+    return tokens_ * batch_ * hidden_ > 0 && !projection_ && clip_ == 0 && (!is_odd() || finite) &&
+           2 * batch_ * 4 * (hidden_ + 1) * sizeof(float) <= smallest_binding;
   }
 
   /// Goes through all tokens with a launch for each step. `of_n` is the bias of the product for the
@@ -166,8 +167,14 @@ class Walk {
         graph::kinds::recurrent_steps,
         graph::RecurrentStepsAttributes{.cell = static_cast<std::uint32_t>(cell),
                                         .reverse = reverse},
-        {sums(bias), recurrent_, state, memory ? wide(memory) : memory, of_n, flat_lengths_}, at_);
-    const Tensor states = Access::tensor({node, 0});
+        {even(sums(bias), 3, gates_), even(even(recurrent_, 1, gates_), 2), even(state, 2),
+         even(memory ? wide(memory) : memory, 2), even(of_n, 1), flat_lengths_},
+        at_);
+    const auto output = [&](std::uint32_t number) {
+      const Tensor all = Access::tensor({node, number});
+      return is_odd() ? all.slice(3, 0, hidden_, 1, at_) : all;
+    };
+    const Tensor states = output(0);
     // What the last step of each direction left of [directions, tokens, batch, hidden].
     const auto last = [&](const Tensor& all) {
       std::vector<Tensor> parts;
@@ -187,7 +194,7 @@ class Walk {
       y = where(In(counts, at_), y, x_.device().full({}, 0, x_.dtype(), at_));
     }
     return {y.permute({1, 2, 0, 3}, at_).reshape({tokens_, batch_, directions_ * hidden_}, at_),
-            last(states), cell == Cell::lstm ? last(Access::tensor({node, 2})) : Tensor()};
+            last(states), cell == Cell::lstm ? last(output(2)) : Tensor()};
   }
 
   /// Goes through all tokens: `step` makes what a token leaves from x · weightᵀ + bias of that
@@ -220,6 +227,24 @@ class Walk {
   }
 
  private:
+  /// Pairs of 16-bit units are written together, so that an odd number of them needs one more.
+  [[nodiscard]] bool is_odd() const { return x_.dtype() != DType::f32 && hidden_ % 2 == 1; }
+
+  /// Units of all gates along an axis, with one more of each gate where their number is odd: its
+  /// sums and weights are 0, and so is its state.
+  [[nodiscard]] Tensor even(const Tensor& x, int axis, std::uint64_t gates = 1) const {
+    if (!x || !is_odd()) return x;
+    const auto dim = static_cast<std::size_t>(axis);
+    Shape split = x.shape();
+    split[dim] = hidden_;
+    split.insert(split.begin() + axis, gates);
+    Shape more(split.size(), 0);
+    more[dim + 1] = 1;
+    Shape whole = x.shape();
+    whole[dim] = gates * (hidden_ + 1);
+    return pad(In(x.reshape(split, at_), at_), Shape(split.size(), 0), more).reshape(whole, at_);
+  }
+
   static std::string ops_shape(const Shape& shape) { return list({shape.begin(), shape.end()}); }
   [[nodiscard]] Tensor wide(const Tensor& x) const { return x.to(DType::f32, at_); }
   [[nodiscard]] Tensor narrow(const Tensor& x) const { return x ? x.to(x_.dtype(), at_) : x; }
@@ -354,9 +379,8 @@ Recurrent rnn(In x, const Tensor& weight, const Tensor& recurrent, const RnnOpti
   const Tensor of_x = walk.rows("bias", options.bias, 1);
   const Tensor both = of_x && bias ? walk.add(of_x, bias) : (of_x ? of_x : bias);
   const Tensor state = walk.start_of("state", options.state, false);
-  if (walk.has_steps()) {
-    return walk.run_steps(options.activation == "relu" ? Cell::relu : Cell::tanh, both, state, {});
-  }
+  const bool relu = options.activation == "relu";
+  if (walk.has_steps(!relu)) return walk.run_steps(relu ? Cell::relu : Cell::tanh, both, state, {});
   return walk.run(both, {walk.start("state", state, false), {}},
                   [&](const Tensor& here, const Carried& before) -> Carried {
                     const Tensor sum = walk.add(here, walk.across(before.state, 0, 1));

@@ -3,7 +3,10 @@
 #include <vector>
 
 #include "api/axes.hpp"
+#include "api/wide.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/cumsum.hpp"
+#include "describe/attributes/fourier.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/create.hpp"
@@ -120,19 +123,25 @@ Tensor logcumsumexp(In x, int axis, bool reverse) {
   return scan("logcumsumexp", Scan::logsumexp, x, axis, false, reverse);
 }
 
-Tensor fft(In x, int axis) {
-  const std::uint32_t number = complex_axis("fft", x, axis);
-  return swapped({transform({swapped(x, number), x.where}, false, 1), x.where}, number);
+Tensor fft(In given, int axis) {
+  const std::uint32_t number = complex_axis("fft", given, axis);
+  return in_f32(given, [&](In x) {
+    return swapped({transform({swapped(x, number), x.where}, false, 1), x.where}, number);
+  });
 }
 
-Tensor ifft(In x, int axis) {
-  const std::uint32_t number = complex_axis("ifft", x, axis);
-  const std::uint64_t n = x.tensor.shape()[number];
+Tensor ifft(In given, int axis) {
+  const std::uint32_t number = complex_axis("ifft", given, axis);
+  const std::uint64_t n = given.tensor.shape()[number];
   const double scale = n == 0 ? 1 : 1 / static_cast<double>(n);
-  return swapped({transform({swapped(x, number), x.where}, true, scale), x.where}, number);
+  return in_f32(given, [&](In x) {
+    return swapped({transform({swapped(x, number), x.where}, true, scale), x.where}, number);
+  });
 }
 
-Tensor rfft(In x, int axis) {
+namespace {
+
+Tensor half_transform(In x, int axis) {
   const std::uint32_t number = axis_of("rfft", x, axis);
   const std::uint64_t n = x.tensor.shape()[number];
   Shape shape = x.tensor.shape();
@@ -147,7 +156,7 @@ Tensor rfft(In x, int axis) {
 
 /// Half of the elements stand for two: the real part of the inverse transform of those alone,
 /// counted twice.
-Tensor irfft(In x, std::uint64_t n, int axis) {
+Tensor from_half(In x, std::uint64_t n, int axis) {
   const std::uint32_t number = complex_axis("irfft", x, axis);
   const std::uint64_t half = x.tensor.shape()[number];
   if (half == 0 || half != n / 2 + 1) {
@@ -174,6 +183,16 @@ Tensor irfft(In x, std::uint64_t n, int axis) {
   Shape shape = y.shape();
   shape.pop_back();
   return y.reshape(shape, x.where);
+}
+
+}  // namespace
+
+Tensor rfft(In x, int axis) {
+  return in_f32(x, [&](In wide) { return half_transform(wide, axis); });
+}
+
+Tensor irfft(In x, std::uint64_t n, int axis) {
+  return in_f32(x, [&](In wide) { return from_half(wide, n, axis); });
 }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/segment.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/segments/segments.hpp"

@@ -1,6 +1,10 @@
 #include "weft/sequence.hpp"
 
 #include "base/format.hpp"
+#include "describe/attributes/hyper.hpp"
+#include "describe/attributes/linear.hpp"
+#include "describe/attributes/recurrence.hpp"
+#include "describe/attributes/router.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/view.hpp"

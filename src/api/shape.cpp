@@ -9,6 +9,9 @@
 #include "api/arguments.hpp"
 #include "api/types.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/axis.hpp"
+#include "describe/attributes/border.hpp"
+#include "describe/attributes/slice.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 

@@ -10,6 +10,10 @@
 #include "api/arguments.hpp"
 #include "api/axes.hpp"
 #include "base/format.hpp"
+#include "describe/attributes/cast.hpp"
+#include "describe/attributes/permute.hpp"
+#include "describe/attributes/shape.hpp"
+#include "describe/attributes/slice.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
@@ -20,12 +24,19 @@ namespace weft {
 namespace kinds = graph::kinds;
 using graph::make;
 
+// Asked for all the time, so without taking a share in the node.
 const Shape& Tensor::shape() const {
-  (void)Access::value(*this);
+  if (!node_) (void)Access::value(*this);  // throws
   return node_->types[output_].shape;
 }
-DType Tensor::dtype() const { return Access::value(*this).type().dtype; }
-std::uint64_t Tensor::size() const { return Access::value(*this).type().count(); }
+DType Tensor::dtype() const {
+  if (!node_) (void)Access::value(*this);
+  return node_->types[output_].dtype;
+}
+std::uint64_t Tensor::size() const {
+  if (!node_) (void)Access::value(*this);
+  return node_->types[output_].count();
+}
 Device Tensor::device() const { return Access::device(Access::value(*this).node->device); }
 
 Shape Tensor::strides() const {
@@ -48,19 +59,19 @@ Tensor Tensor::reshape(const Extents& extents, Where where) const {
 Tensor Tensor::permute(const Dims& order, Where where) const {
   std::vector<std::uint32_t> numbers;
   for (const int axis : order) numbers.push_back(axis_of("permute", {*this, where}, axis));
-  return make(kinds::permute, graph::PermuteAttributes{numbers}, {*this}, where);
+  return make(kinds::permute, graph::PermuteAttributes{std::move(numbers)}, {*this}, where);
 }
 
 Tensor Tensor::transpose(Where where) const {
-  std::vector<int> order(shape().size());
+  std::vector<std::uint32_t> order(shape().size());
   if (order.size() < 2) {
     throw Error(ErrorCode::invalid_argument,
                 formatted("transpose needs two dimensions; the tensor has shape {} ({}).",
                           ops::describe(shape()), graph::describe_place("transpose", where)));
   }
-  std::iota(order.begin(), order.end(), 0);
+  std::iota(order.begin(), order.end(), 0U);
   std::swap(order[order.size() - 2], order[order.size() - 1]);
-  return permute(order, where);
+  return make(kinds::permute, graph::PermuteAttributes{std::move(order)}, {*this}, where);
 }
 
 Tensor Tensor::slice(int axis, std::int64_t first, std::uint64_t count, std::uint64_t step,

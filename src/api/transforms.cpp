@@ -8,6 +8,7 @@
 
 #include "api/arguments.hpp"
 #include "api/axes.hpp"
+#include "api/wide.hpp"
 #include "base/format.hpp"
 #include "weft/device.hpp"
 #include "weft/shape.hpp"
@@ -36,11 +37,12 @@ std::vector<int> axes_of(std::string_view function, In x, const Dims& axes, bool
   need(function, "x", x.tensor, x.where);
   Shape shape = x.tensor.shape();
   const bool fits = complex ? shape.size() >= 2 && shape.back() == 2 : !shape.empty();
-  if (!fits || x.tensor.dtype() != DType::f32) {
-    refuse(function, x.where,
-           formatted("{} needs {}; it was given {}.", function,
-                     complex ? "complex numbers […, n, 2] of f32" : "real numbers […, n] of f32",
-                     describe(x.tensor)));
+  if (!fits || !is_float(x.tensor.dtype())) {
+    refuse(
+        function, x.where,
+        formatted("{} needs {}; it was given {}.", function,
+                  complex ? "complex numbers […, n, 2] of floats" : "real numbers […, n] of floats",
+                  describe(x.tensor)));
   }
   if (complex) shape.pop_back();
   auto numbers = axes_in(function, axes, shape, x.where);
@@ -65,32 +67,39 @@ Tensor through(In x, const Dims& axes, bool inverse) {
   return y;
 }
 
-Tensor complex_transform(std::string_view function, In x, const Dims& axes, std::string_view norm,
-                         bool inverse) {
-  const std::vector<int> numbers = axes_of(function, x, axes, true);
-  const double n = count_along(x.tensor, numbers);
-  const double factor = share(function, norm, n, inverse, x.where);
-  // ifft() has divided by n already.
-  return scaled(through(x, numbers, inverse), inverse ? factor * n : factor, x.where);
+Tensor complex_transform(std::string_view function, In given, const Dims& axes,
+                         std::string_view norm, bool inverse) {
+  const std::vector<int> numbers = axes_of(function, given, axes, true);
+  const double n = count_along(given.tensor, numbers);
+  const double factor = share(function, norm, n, inverse, given.where);
+  return in_f32(given, [&](In x) {
+    // ifft() has divided by n already.
+    return scaled(through(x, numbers, inverse), inverse ? factor * n : factor, x.where);
+  });
 }
 
-Tensor of_real(std::string_view function, In x, const Dims& axes, std::string_view norm) {
-  std::vector<int> numbers = axes_of(function, x, axes, false);
-  const double factor = share(function, norm, count_along(x.tensor, numbers), false, x.where);
-  const Tensor half = rfft(x, numbers.back());
-  numbers.pop_back();
-  return scaled(through(In(half, x.where), numbers, false), factor, x.where);
-}
-
-Tensor to_real(std::string_view function, In x, std::uint64_t n, const Dims& axes,
-               std::string_view norm) {
-  std::vector<int> numbers = axes_of(function, x, axes, true);
+Tensor of_real(std::string_view function, In given, const Dims& axes, std::string_view norm) {
+  std::vector<int> numbers = axes_of(function, given, axes, false);
+  const double factor =
+      share(function, norm, count_along(given.tensor, numbers), false, given.where);
   const int last = numbers.back();
   numbers.pop_back();
-  const double count = count_along(x.tensor, numbers) * static_cast<double>(n);
-  const double factor = share(function, norm, count, true, x.where);
-  const Tensor y = irfft(In(through(x, numbers, true), x.where), n, last);
-  return scaled(y, factor * count, x.where);
+  return in_f32(given, [&](In x) {
+    return scaled(through(In(rfft(x, last), x.where), numbers, false), factor, x.where);
+  });
+}
+
+Tensor to_real(std::string_view function, In given, std::uint64_t n, const Dims& axes,
+               std::string_view norm) {
+  std::vector<int> numbers = axes_of(function, given, axes, true);
+  const int last = numbers.back();
+  numbers.pop_back();
+  const double count = count_along(given.tensor, numbers) * static_cast<double>(n);
+  const double factor = share(function, norm, count, true, given.where);
+  return in_f32(given, [&](In x) {
+    const Tensor y = irfft(In(through(x, numbers, true), x.where), n, last);
+    return scaled(y, factor * count, x.where);
+  });
 }
 
 std::vector<int> two(std::string_view function, const Dims& axes, const Where& at) {
@@ -110,15 +119,15 @@ Frames frames_of(std::string_view function, std::uint64_t n, const StftOptions& 
                  const Device& device, const Where& at) {
   Frames frames{options.hop == 0 ? n / 4 : options.hop, options.center ? n / 2 : 0, options.window};
   if (n == 0 || frames.hop == 0 || frames.hop > n ||
-      (frames.window &&
-       (frames.window.shape() != Shape{n} || frames.window.dtype() != DType::f32))) {
+      (frames.window && (frames.window.shape() != Shape{n} || !is_float(frames.window.dtype())))) {
     refuse(function, at,
-           formatted("{} with frames of {} samples needs a hop from 1 to {} and a window f32[{}]; "
-                     "the hop is {} and the window {}.",
+           formatted("{} with frames of {} samples needs a hop from 1 to {} and a window of {} "
+                     "floats; the hop is {} and the window {}.",
                      function, n, n, n, frames.hop,
                      frames.window ? describe(frames.window) : "left out"));
   }
-  if (!frames.window) frames.window = device.full({n}, 1, DType::f32, at);
+  frames.window =
+      frames.window ? frames.window.to(DType::f32, at) : device.full({n}, 1, DType::f32, at);
   return frames;
 }
 
@@ -157,7 +166,9 @@ Tensor irfft2(In x, std::uint64_t n, const Dims& axes, std::string_view norm) {
   return to_real("irfft2", x, n, two("irfft2", axes, x.where), norm);
 }
 
-Tensor stft(In x, std::uint64_t n, const StftOptions& options) {
+namespace {
+
+Tensor frames_transformed(In x, std::uint64_t n, const StftOptions& options) {
   (void)axes_of("stft", x, {-1}, false);
   const Where& at = x.where;
   const Frames frames = frames_of("stft", n, options, x.tensor.device(), at);
@@ -180,7 +191,7 @@ Tensor stft(In x, std::uint64_t n, const StftOptions& options) {
   return scaled(swapaxes(In(y, at), -3, -2), factor, at);
 }
 
-Tensor istft(In x, std::uint64_t n, std::uint64_t samples, const StftOptions& options) {
+Tensor frames_joined(In x, std::uint64_t n, std::uint64_t samples, const StftOptions& options) {
   (void)axes_of("istft", x, {-1}, true);
   const Where& at = x.where;
   const Device device = x.tensor.device();
@@ -221,8 +232,6 @@ Tensor istft(In x, std::uint64_t n, std::uint64_t samples, const StftOptions& op
   return y.reshape(out, at);
 }
 
-namespace {
-
 /// cos and sin of π k / 2n, multiplied by the factor of element k.
 struct Turns {
   Tensor cos;
@@ -249,10 +258,8 @@ std::vector<double> dct_factors(std::string_view function, std::uint64_t n, std:
   return out;
 }
 
-}  // namespace
-
 /// By a complex transform of n elements: the even ones, then the odd ones from the end.
-Tensor dct(In x, int axis, std::string_view norm) {
+Tensor cosines(In x, int axis, std::string_view norm) {
   const int number = axes_of("dct", x, {axis}, false).front();
   const Where& at = x.where;
   const Tensor rows = axis_to_last(x, static_cast<std::uint32_t>(number));
@@ -277,7 +284,7 @@ Tensor dct(In x, int axis, std::string_view norm) {
   return axis_from_last(In(sum, at), static_cast<std::uint32_t>(number));
 }
 
-Tensor idct(In x, int axis, std::string_view norm) {
+Tensor from_cosines(In x, int axis, std::string_view norm) {
   const int number = axes_of("idct", x, {axis}, false).front();
   const Where& at = x.where;
   const Tensor rows = axis_to_last(x, static_cast<std::uint32_t>(number));
@@ -306,6 +313,21 @@ Tensor idct(In x, int axis, std::string_view norm) {
   }
   const Tensor y = take(In(mixed, at), x.tensor.device().tensor({n}, order), -1);
   return axis_from_last(In(y, at), static_cast<std::uint32_t>(number));
+}
+
+}  // namespace
+
+Tensor stft(In x, std::uint64_t n, const StftOptions& options) {
+  return in_f32(x, [&](In wide) { return frames_transformed(wide, n, options); });
+}
+Tensor istft(In x, std::uint64_t n, std::uint64_t samples, const StftOptions& options) {
+  return in_f32(x, [&](In wide) { return frames_joined(wide, n, samples, options); });
+}
+Tensor dct(In x, int axis, std::string_view norm) {
+  return in_f32(x, [&](In wide) { return cosines(wide, axis, norm); });
+}
+Tensor idct(In x, int axis, std::string_view norm) {
+  return in_f32(x, [&](In wide) { return from_cosines(wide, axis, norm); });
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/format.hpp"
+#include "graph/attributes/windows.hpp"
 #include "graph/node.hpp"
 
 namespace weft {

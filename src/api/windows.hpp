@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/attributes.hpp"
+#include "graph/attributes/windows.hpp"
 #include "weft/image.hpp"
 
 namespace weft {

@@ -42,23 +42,13 @@ using namespace weft;
 using namespace weft::capi;
 
 weft_status weft_save(const char* path, const char* const* names, const weft_tensor* tensors,
-                      uint32_t count) {
-  return call(__func__, [&] { save_file(path, names, tensors, count, nullptr, nullptr, 0); });
-}
-
-weft_status weft_save_with_texts(const char* path, const char* const* names,
-                                 const weft_tensor* tensors, uint32_t count,
-                                 const char* const* text_names, const char* const* texts,
-                                 uint32_t text_count) {
+                      uint32_t count, const char* const* text_names, const char* const* texts,
+                      uint32_t text_count) {
   return call(__func__,
               [&] { save_file(path, names, tensors, count, text_names, texts, text_count); });
 }
 
-weft_status weft_load(weft_device device, const char* path, weft_receiver receiver, void* context) {
-  return call(__func__, [&] { load_file(device, path, receiver, nullptr, context); });
-}
-
-weft_status weft_load_with_texts(weft_device device, const char* path, weft_receiver receiver,
-                                 weft_text_receiver text_receiver, void* context) {
+weft_status weft_load(weft_device device, const char* path, weft_receiver receiver,
+                      weft_text_receiver text_receiver, void* context) {
   return call(__func__, [&] { load_file(device, path, receiver, text_receiver, context); });
 }

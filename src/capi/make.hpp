@@ -5,10 +5,13 @@
 #include <concepts>
 #include <cstring>
 #include <initializer_list>
+#include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/format.hpp"
 #include "capi/tensors.hpp"
 
 namespace weft::capi {
@@ -73,6 +76,41 @@ inline std::vector<std::uint64_t> counts_of(const std::int64_t* values, std::uin
     out.push_back(positive(value, argument));
   }
   return out;
+}
+
+/// The numbers that an option may be, as description/*.toml has them. `above` and `below` leave out
+/// the ends themselves.
+struct Range {
+  double low = 0;
+  double high = 0;
+  bool above = false;
+  bool below = false;
+  std::string_view text{};
+};
+inline constexpr double infinite = std::numeric_limits<double>::infinity();
+
+/// A number of the range; NaN is in none.
+template <class T>
+T in_range(T value, std::string_view argument, const Range& range) {
+  const auto number = static_cast<double>(value);
+  const bool low = range.above ? number > range.low : number >= range.low;
+  const bool high = range.below ? number < range.high : number <= range.high;
+  if (!low || !high) {
+    raise(ErrorCode::invalid_argument, "`{}` is {}; it must be in {}.", argument, value,
+          range.text);
+  }
+  return value;
+}
+
+/// One of the words that a text may be.
+inline std::string_view one_of(std::string_view value, std::string_view argument,
+                               std::initializer_list<std::string_view> words) {
+  if (std::ranges::contains(words, value)) return value;
+  std::string all;
+  for (const std::string_view word : words) {
+    all += formatted("{}\"{}\"", all.empty() ? "" : ", ", word);
+  }
+  raise(ErrorCode::invalid_argument, "`{}` is \"{}\"; it must be one of {}.", argument, value, all);
 }
 
 /// An option whose numbers are 0 to `last`.

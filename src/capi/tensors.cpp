@@ -38,7 +38,7 @@ GivenElements elements_of(weft_dtype dtype, std::uint32_t rank, const std::int64
   if (bytes > 0) required(data, "data");
   GivenElements out{.dtype = type,
                     .shape = Shape(view.extents().begin(), view.extents().end()),
-                    .bytes = {static_cast<const std::byte*>(data), bytes},
+                    .bytes = {static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)},
                     .truths = {}};
   if (type == DType::boolean) {
     out.truths = std::make_shared<std::vector<std::byte>>();

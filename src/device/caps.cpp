@@ -1,13 +1,14 @@
 #include "device/caps.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "device/least.hpp"
+#include "device/matrix_types.hpp"
 #include "device/profiles.hpp"
 
 namespace weft {
@@ -23,7 +24,6 @@ constexpr std::uint64_t least_binding = 4096;
 constexpr std::uint64_t least_buffer = 4096;
 constexpr std::uint64_t least_bindings = 4;
 constexpr std::uint64_t least_workgroup_memory = 4096;
-constexpr std::uint64_t least_invocations = 128;
 constexpr std::uint64_t least_workgroups = 256;
 constexpr std::uint64_t coarsest_alignment = 1024;
 
@@ -69,20 +69,17 @@ void drop_f16(Caps& caps) {
 
 /// Leaves the matrices that turn one type into another, as in "matrices=f16-f16".
 Status keep_matrices(Caps& caps, std::string_view word, std::string_view value) {
-  constexpr std::array<std::string_view, 6> names{"f32", "f16", "u32", "i32", "u8", "i8"};
   const std::size_t dash = std::min(value.find('-'), value.size());
-  const auto component = std::ranges::find(names, value.substr(0, dash));
-  const auto result = std::ranges::find(names, value.substr(std::min(dash + 1, value.size())));
-  if (component == names.end() || result == names.end()) {
+  const auto in = find_matrix_type(value.substr(0, dash));
+  const auto out = find_matrix_type(value.substr(std::min(dash + 1, value.size())));
+  if (!in || !out) {
     return fail(ErrorCode::invalid_argument,
                 "The capability mask has \"{}\", where \"{}\" is not a type, a dash and a type, as "
                 "in f16-f32; types are f32, f16, u32, i32, u8 and i8.",
                 word, value);
   }
-  const auto in = static_cast<MatrixType>(component - names.begin());
-  const auto out = static_cast<MatrixType>(result - names.begin());
   std::erase_if(caps.matrix_configs, [&](const MatrixConfig& config) {
-    return config.component != in || config.result != out;
+    return config.component != *in || config.result != *out;
   });
   if (caps.matrix_configs.empty()) caps.subgroup_matrix = false;
   return {};

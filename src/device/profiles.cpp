@@ -100,6 +100,12 @@ Caps compatibility() {
   return caps;
 }
 
+Caps swiftshader_caps() {
+  Caps caps = caps_of(software(), 4, 4, 128 * mib, 32 << 10, 256);
+  caps.f16 = caps.subgroup_control = false;
+  return caps;
+}
+
 std::vector<Profile> make_profiles() {
   constexpr auto f16 = MatrixType::f16;
   constexpr auto f32 = MatrixType::f32;
@@ -112,15 +118,19 @@ std::vector<Profile> make_profiles() {
       {f16, f32, 16, 16, 16, 32}, {f16, f32, 16, 8, 16, 32}, {f16, f16, 16, 16, 16, 32}};
   const std::vector<MatrixConfig> apple{{f16, f16, 8, 8, 8, 32}, {f32, f32, 8, 8, 8, 32}};
   return {
-      {"software", "software", "", "", "",
-       "measured on Mesa's llvmpipe with 2 to 4 cores; SwiftShader works in the same way",
-       with_matrices(caps_of(software(), 8, 8, 128 * mib, 32 << 10, 1024),
-                     {{f16, f32, 8, 8, 8, 8},
-                      {f16, f16, 8, 8, 8, 8},
-                      {i8, i32, 8, 8, 8, 8},
-                      {u8, u32, 8, 8, 8, 8}})},
+      {"swiftshader", "software", "google", "swiftshader", "",
+       "measured on Chromium's software adapter with 2 cores: subgroups of four, and at every "
+       "place "
+       "that reads memory it looks whether lanes read neighbours, the same, or anything",
+       swiftshader_caps(), true},
+      {"software", "software", "", "", "", "measured on Mesa's llvmpipe with 2 to 4 cores",
+       with_matrices(caps_of(software(), 8, 8, 128 * mib, 32 << 10, 1024), {{f16, f32, 8, 8, 8, 8},
+                                                                            {f16, f16, 8, 8, 8, 8},
+                                                                            {i8, i32, 8, 8, 8, 8},
+                                                                            {u8, u32, 8, 8, 8, 8}}),
+       true},
       {"h200", "", "nvidia", "", "h200", "measured: 132 multiprocessors, 1.7 us for a launch",
-       with_matrices(large, nvidia)},
+       with_matrices(large, nvidia), true},
       {"hopper", "", "nvidia", "hopper", "",
        "estimated from the H200: the same multiprocessors, slower memory",
        with_matrices(caps_of(with_units(gpu(132, 3000, 50 * mib, 1), 250, 256), 32, 32, 2 * gib,
@@ -197,10 +207,20 @@ const Profile* find_profile(const AdapterFacts& facts) {
   return row == profiles().end() ? nullptr : &*row;
 }
 
-Traits traits_for(const AdapterFacts& facts) {
+bool needs_probe(const AdapterFacts& facts) {
+  const Profile* row = find_profile(facts);
+  return row == nullptr || !row->measured;
+}
+
+Traits traits_for(const AdapterFacts& facts, const Caps& caps) {
   if (const Profile* row = find_profile(facts)) return row->caps.traits;
+  // Less than what WebGPU asks for by default: an old phone in compatibility mode.
+  if (caps.workgroup_invocations < 256 || caps.workgroup_bytes < 16 << 10) return mobile(4, false);
   // Nobody knows: a card of its own is some 32 processors, one in another chip has 8.
-  return facts.kind == "discrete" ? gpu(32, 300, 4 * mib, 1) : gpu(8, 50, 2 * mib, 1);
+  Traits traits = facts.kind == "discrete" ? gpu(32, 300, 4 * mib, 1) : gpu(8, 50, 2 * mib, 1);
+  // As many operations in a processor's matrix units as in those of other makers.
+  if (caps.subgroup_matrix) traits.matrix_rate = traits.processors;
+  return traits;
 }
 
 std::uint32_t matrix_subgroup(const AdapterFacts& facts, const Caps& caps,
@@ -212,8 +232,9 @@ std::uint32_t matrix_subgroup(const AdapterFacts& facts, const Caps& caps,
       if (known.same_shape(config)) return known.subgroup;
     }
   }
-  // Nobody says: 32 is what most matrix units are made for.
-  return std::clamp(32U, caps.subgroup_min, caps.subgroup_max);
+  // Nobody says: 32 is what most matrix units are made for; Intel's have as many lanes as columns.
+  const std::uint32_t wanted = lower(facts.vendor) == "intel" ? config.n : 32;
+  return std::clamp(wanted, caps.subgroup_min, caps.subgroup_max);
 }
 
 Result<Caps> restrict_to_profile(Caps caps, std::string_view name) {

@@ -22,6 +22,7 @@ struct Profile {
   /// What such devices offer at most, with their traits. Of an adapter that is really there the
   /// traits are used and the rest is what it reports.
   Caps caps;
+  bool measured = false;  ///< On the very device; else the row is an estimate for a family.
 };
 
 /// All known devices: the first row that fits an adapter is its own.
@@ -38,8 +39,13 @@ struct AdapterFacts {
 /// The row for an adapter, or null.
 const Profile* find_profile(const AdapterFacts& facts);
 
-/// The traits of an adapter: those of its row, or an estimate from its kind.
-Traits traits_for(const AdapterFacts& facts);
+/// Whether what an adapter is good at is better found out by a look at it (gpu/probe.hpp): it is in
+/// no row, or in one that was not measured on it.
+bool needs_probe(const AdapterFacts& facts);
+
+/// The traits of an adapter: those of its row, or an estimate from its kind and what it offers
+/// (`caps`, whose own traits are not looked at).
+Traits traits_for(const AdapterFacts& facts, const Caps& caps);
 
 /// The size of subgroups with which an adapter's matrices of this shape work, which WebGPU does not
 /// tell: that of its row where the adapter has several sizes. 0 where kernels cannot ask for one.

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -59,7 +60,10 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
 
 MappedFile::Origin MappedFile::origin_of(const std::filesystem::path& path,
                                          const struct stat& status) {
-  return {.path = path,
+  // Whoever asks later may be in another folder.
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  return {.path = error ? path : whole,
           .device = status.st_dev,
           .number = status.st_ino,
           .size = status.st_size,

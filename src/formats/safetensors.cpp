@@ -241,15 +241,27 @@ const TensorView* File::tensor(std::string_view name) const {
   return found != index_.end() ? &tensors_[found->second] : nullptr;
 }
 
+namespace {
+
+/// A text as JSON has it.
+std::string json_text(std::string_view text) { return nlohmann::json(text).dump(); }
+
+}  // namespace
+
 Status write(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
              std::span<const TensorView> tensors) {
   // Put together by hand: an ordered object of the library looks through all its keys for each new
-  // one.
+  // one, and objects and lists need memory to go, without which the process ends.
   std::string text = "{";
   std::unordered_set<std::string_view> names{metadata_key};
   try {
-    if (!metadata.empty())
-      text += formatted("\"{}\":{},", metadata_key, nlohmann::json(metadata).dump());
+    if (!metadata.empty()) {
+      text += formatted("\"{}\":{{", metadata_key);
+      for (const auto& [key, value] : metadata)
+        text += json_text(key) + ":" + json_text(value) + ",";
+      text.back() = '}';
+      text += ',';
+    }
     std::uint64_t offset = 0;
     for (const TensorView& tensor : tensors) {
       const TypeRow* row = find_row(tensor.type);
@@ -262,9 +274,11 @@ Status write(const std::filesystem::path& path, const std::map<std::string, std:
         return fail(ErrorCode::invalid_argument, "The name '{}' is taken.", tensor.name);
       }
       const std::uint64_t end = offset + tensor.bytes.size();
-      const nlohmann::ordered_json entry{
-          {"dtype", tensor.type}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
-      text += formatted("{}:{},", nlohmann::json(tensor.name).dump(), entry.dump());
+      text += formatted("{}:{{\"dtype\":{},\"shape\":[", json_text(tensor.name),
+                        json_text(tensor.type));
+      for (const std::uint64_t extent : tensor.shape) text += std::to_string(extent) + ",";
+      if (!tensor.shape.empty()) text.pop_back();
+      text += formatted("],\"data_offsets\":[{},{}]}},", offset, end);
       offset = end;
     }
   } catch (const nlohmann::json::exception& error) {  // texts that are not UTF-8

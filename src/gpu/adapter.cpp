@@ -110,7 +110,6 @@ AdapterInfo describe(const wgpu::Adapter& adapter, std::uint32_t index) {
   caps.subgroups = adapter.HasFeature(wgpu::FeatureName::Subgroups);
   caps.timestamps = adapter.HasFeature(wgpu::FeatureName::TimestampQuery);
   const AdapterFacts facts{info.kind, info.vendor, info.architecture, info.name};
-  caps.traits = traits_for(facts);
   if (caps.subgroups) {
     caps.subgroup_min = raw.subgroupMinSize;
     caps.subgroup_max = raw.subgroupMaxSize;
@@ -136,6 +135,7 @@ AdapterInfo describe(const wgpu::Adapter& adapter, std::uint32_t index) {
     }
   }
   caps.subgroup_matrix = !caps.matrix_configs.empty();
+  caps.traits = traits_for(facts, caps);
   return info;
 }
 
@@ -154,6 +154,9 @@ std::vector<const char*> toggle_names(ToggleStage stage, Mode mode, bool on) {
 
 Result<AdapterInfo> find_adapter(std::span<const AdapterInfo> adapters, std::string_view wanted) {
   if (adapters.empty()) {
+    // A driver that finds no room for its libraries is one that is not there.
+    Status room = check_address_space(2 * space_to_open, "No adapter was found: loading drivers");
+    if (!room) return std::unexpected(room.error());
     return fail(
         ErrorCode::not_found,
         "This machine has no adapter for WebGPU; a driver (for example Mesa's, which also has one "

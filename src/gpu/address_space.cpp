@@ -80,17 +80,20 @@ Status check_threads(std::size_t count, std::string_view what) {
   std::latch release(1);
   std::vector<std::jthread> threads;
   threads.reserve(count);
+  // Whatever ends this function lets them go before it waits for them: the host may have no memory
+  // left for a thread.
+  struct Release {
+    std::latch& latch;
+    ~Release() { latch.count_down(); }
+  } const at_the_end{release};
   try {
     while (threads.size() < count) threads.emplace_back([&release] { release.wait(); });
   } catch (const std::system_error& error) {
-    const std::size_t started = threads.size();
-    release.count_down();
     return fail(ErrorCode::out_of_memory,
                 "{} needs up to {} threads, but the system lets this process start only {} ({}; "
                 "ulimit -u, or the limit of a container).",
-                what, count, started, error.code().message());
+                what, count, threads.size(), error.code().message());
   }
-  release.count_down();
   return {};
 }
 #endif

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "base/math.hpp"
@@ -144,6 +145,11 @@ void BufferPool::set_limit(MemoryLimit limit) {
   near_ = false;
 }
 
+void BufferPool::take_limit_of(const BufferPool& other) {
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  limit_ = other.limit_;
+}
+
 Result<Block> BufferPool::create(std::uint64_t bytes, std::uint64_t asked, std::string_view label) {
   wgpu::BufferDescriptor descriptor;
   descriptor.label = label;
@@ -180,20 +186,40 @@ void BufferPool::note_taken(Block& block, std::uint64_t asked) {
 }
 
 void BufferPool::give_back(Block block) noexcept {
-  std::vector<Block> doomed;
-  try {
+  bool kept = false;
+  {
     const std::scoped_lock lock(mutex_);
     in_use_ -= block.bytes;
     asked_ -= block.asked;
-    pooled_ += block.bytes;
     --used_.find(block.bytes)->second;
     block.stamp = ++stamp_;
-    free_[block.bytes].push_back(std::move(block));
-    while (pooled_ > limits_.pool_limit) doomed.push_back(pop_oldest());
-  } catch (...) {
-    // Out of host memory: the block is destroyed with its last reference instead of pooled.
+    kept = keep(block);
   }
-  destroy(std::move(doomed));
+  if (!kept) destroy(block);
+  for (;;) {
+    Block doomed;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (pooled_ <= limits_.pool_limit) return;
+      doomed = pop_oldest();
+    }
+    destroy(doomed);
+  }
+}
+
+/// Moves a block to the pool; where the host has no memory left to note that, it stays as it is.
+bool BufferPool::keep(Block& block) noexcept {
+  const std::uint64_t bytes = block.bytes;
+  try {
+    free_[bytes].push_back(std::move(block));
+  } catch (const std::bad_alloc&) {
+    if (const auto made = free_.find(bytes); made != free_.end() && made->second.empty()) {
+      free_.erase(made);
+    }
+    return false;
+  }
+  pooled_ += bytes;
+  return true;
 }
 
 Block BufferPool::pop_oldest() {
@@ -206,26 +232,23 @@ Block BufferPool::pop_oldest() {
   return block;
 }
 
-void BufferPool::destroy(std::vector<Block> blocks) noexcept {
-  for (Block& block : blocks) {
-    dropped_(block.id);
-    // Frees the memory now, even where a bind group still refers to the buffer; the driver waits
-    // for work that is under way.
-    block.buffer.Destroy();
-  }
+void BufferPool::destroy(Block& block) noexcept {
+  dropped_(block.id);
+  // Frees the memory now, even where a bind group still refers to the buffer; the driver waits for
+  // work that is under way.
+  block.buffer.Destroy();
 }
 
 void BufferPool::trim() {
-  std::vector<Block> doomed;
+  std::map<std::uint64_t, std::deque<Block>> doomed;
   {
     const std::scoped_lock lock(mutex_);
-    for (auto& [bytes, blocks] : free_) {
-      for (Block& block : blocks) doomed.push_back(std::move(block));
-    }
-    free_.clear();
+    doomed.swap(free_);
     pooled_ = 0;
   }
-  destroy(std::move(doomed));
+  for (auto& [bytes, blocks] : doomed) {
+    for (Block& block : blocks) destroy(block);
+  }
 }
 
 void BufferPool::fail_next(std::uint32_t count) {

@@ -54,6 +54,8 @@ class BufferPool {
   /// Allocations past the limit fail, after a notice. It is called without a lock, by the thread
   /// that allocates.
   void set_limit(MemoryLimit limit);
+  /// The limit of the pool that this one takes the place of.
+  void take_limit_of(const BufferPool& other);
 
  private:
   Result<Block> try_to_take(std::uint64_t wanted, std::uint64_t bytes, std::string_view label);
@@ -61,8 +63,9 @@ class BufferPool {
   bool tell(bool full, std::uint64_t bytes);
   Result<Block> create(std::uint64_t bytes, std::uint64_t asked, std::string_view label);
   void note_taken(Block& block, std::uint64_t asked);
+  bool keep(Block& block) noexcept;
   Block pop_oldest();
-  void destroy(std::vector<Block> blocks) noexcept;
+  void destroy(Block& block) noexcept;
 
   const wgpu::Instance instance_;
   const wgpu::Device device_;

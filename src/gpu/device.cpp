@@ -25,14 +25,16 @@ Mode Device::mode() const { return state_->mode; }
 Result<Buffer> Device::allocate(std::uint64_t bytes, std::string_view label) {
   watch_process_end();
   if (Status status = state_->errors.take(); !status) return std::unexpected(status.error());
+  // First, so that there is nothing to fail when the block is there.
+  auto made = std::make_shared<BufferState>(state_, bytes);
   Result<Block> block = state_->pool->take(bytes, label);
   if (!block) {
     // A lost device refuses buffers too; then that is the reason to name.
     if (Status lost = state_->errors.take(); !lost) return std::unexpected(lost.error());
     return std::unexpected(block.error());
   }
-  return Unwrap::wrap<Buffer>(
-      std::make_shared<const BufferState>(state_, std::move(*block), bytes));
+  made->block = std::move(*block);
+  return Unwrap::wrap<Buffer>(std::shared_ptr<const BufferState>(std::move(made)));
 }
 
 Result<Kernel> Device::compile(const KernelDesc& desc) {

@@ -13,6 +13,7 @@
 #include "device/profiles.hpp"
 #include "gpu/adapter.hpp"
 #include "gpu/address_space.hpp"
+#include "gpu/callback_text.hpp"
 #include "gpu/device_state.hpp"
 #include "gpu/fault.hpp"
 #include "gpu/lifetime.hpp"
@@ -121,13 +122,13 @@ Status open(DeviceState& state, const wgpu::Adapter& adapter) {
   // The state outlives the device: ~DeviceState destroys the device, which ends all callbacks.
   descriptor.SetUncapturedErrorCallback(
       [](const wgpu::Device&, wgpu::ErrorType type, wgpu::StringView message, ErrorSink* sink) {
-        sink->record(code_of(type), text(message));
+        sink->record(code_of(type), view_of(message));
       },
       &state.errors);
   descriptor.SetDeviceLostCallback(
       wgpu::CallbackMode::AllowSpontaneous,
       [](const wgpu::Device&, wgpu::DeviceLostReason, wgpu::StringView message, ErrorSink* sink) {
-        sink->lose(text(message));
+        sink->lose(view_of(message));
       },
       &state.errors);
 
@@ -136,7 +137,7 @@ Status open(DeviceState& state, const wgpu::Adapter& adapter) {
       &descriptor, wgpu::CallbackMode::WaitAnyOnly,
       [&](wgpu::RequestDeviceStatus, wgpu::Device device, wgpu::StringView message) {
         state.device = std::move(device);
-        problem = text(message);
+        put_text(problem, [&] { return text(message); });
       });
   if (Status status = wait_for(state.instance, future, "a device"); !status) return status;
   if (fails_now(Call::device, state.device)) {
@@ -154,13 +155,13 @@ Status open(DeviceState& state, const wgpu::Adapter& adapter) {
   return {};
 }
 
-/// Whether to look at what an adapter is good at: nobody knows it, and nothing was found out
+/// Whether to look at what an adapter is good at: nobody measured it, and nothing was found out
 /// before.
 bool wants_probe(const AdapterInfo& info, const std::string& setting, bool known,
                  const Host& host) {
   if (!host.blocking || setting == "off") return false;
-  return setting == "probe" || (!known && find_profile({info.kind, info.vendor, info.architecture,
-                                                        info.name}) == nullptr);
+  return setting == "probe" ||
+         (!known && needs_probe({info.kind, info.vendor, info.architecture, info.name}));
 }
 
 }  // namespace
@@ -269,6 +270,7 @@ Result<Device> reopen(const Device& device) {
   fresh.options = state.options;
   fresh.automatic = state.automatic.load();
   fresh.watchdog.set_limit(state.watchdog.limit());
+  fresh.pool->take_limit_of(*state.pool);
   fresh.restorers = restorers(device);
   for (auto& [owner, restorer] : fresh.restorers) restorer.changed = false;
   return made;
@@ -294,18 +296,28 @@ void forget_expired(Restorers& all) {
 
 }  // namespace
 
-void add_restorer(const Device& device, const std::weak_ptr<void>& owner,
-                  std::function<void(const std::shared_ptr<void>&)> restore) {
+void add_restorer(const Device& device, const std::weak_ptr<void>& owner, Restorer restorer) {
   DeviceState& state = *Unwrap::state(device);
   const std::scoped_lock lock(state.restorers_mutex);
   if (std::has_single_bit(state.restorers.size())) forget_expired(state.restorers);
-  state.restorers.insert_or_assign(owner, Restorer{std::move(restore)});
+  state.restorers.insert_or_assign(owner, std::move(restorer));
+}
+
+std::optional<Restorer> find_restorer(const Device& device, const std::weak_ptr<void>& owner) {
+  DeviceState& state = *Unwrap::state(device);
+  const std::scoped_lock lock(state.restorers_mutex);
+  const auto found = state.restorers.find(owner);
+  return found == state.restorers.end() ? std::nullopt : std::optional(found->second);
 }
 
 void note_change(const Device& device, const std::weak_ptr<void>& owner) {
   DeviceState& state = *Unwrap::state(device);
   const std::scoped_lock lock(state.restorers_mutex);
-  if (const auto found = state.restorers.find(owner); found != state.restorers.end()) {
+  const auto found = state.restorers.find(owner);
+  if (found == state.restorers.end()) return;
+  if (found->second.until_changed) {
+    state.restorers.erase(found);
+  } else {
     found->second.changed = true;
   }
 }

@@ -81,11 +81,13 @@ struct DeviceState {
 
 /// What a Buffer points to; gives its block back to the pool when it goes.
 struct BufferState {
-  BufferState(std::shared_ptr<DeviceState> owner, Block taken, std::uint64_t bytes)
-      : device(std::move(owner)), block(std::move(taken)), size(bytes), id(next_id()) {}
+  BufferState(std::shared_ptr<DeviceState> owner, std::uint64_t bytes)
+      : device(std::move(owner)), size(bytes), id(next_id()) {}
   BufferState(const BufferState&) = delete;
   BufferState& operator=(const BufferState&) = delete;
-  ~BufferState() { device->pool->give_back(std::move(block)); }
+  ~BufferState() {
+    if (block.buffer != nullptr) device->pool->give_back(std::move(block));
+  }
 
   const std::shared_ptr<DeviceState> device;
   Block block;

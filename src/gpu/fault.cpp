@@ -57,7 +57,7 @@ void set_faults(const FaultPlan& plan) {
   all.number = plan.number;
   all.lose = plan.lose;
   all.count = 0;
-  all.one_of = 0;
+  all.one_of = plan.one_of;
 }
 
 std::uint64_t counted_calls() {

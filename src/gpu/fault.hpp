@@ -22,6 +22,7 @@ struct FaultPlan {
   std::string_view kind = "any";  ///< A kind by name, or "any".
   std::uint64_t number = 0;       ///< 0: nothing happens, calls are only counted.
   bool lose = false;
+  std::uint64_t one_of = 0;  ///< One of so many calls does, at random.
 };
 
 /// Starts counting anew. WEFT_FAULT=kind:n does the same for a whole process ("lose:kind:n" loses

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "gpu/gpu.hpp"
 
@@ -44,7 +45,9 @@ bool recovers_automatically(const Device& device);
 /// What brings a thing that was on a lost device to the one that took its place.
 struct Restorer {
   std::function<void(const std::shared_ptr<void>& owner)> restore;
-  bool changed = false;  ///< It has other contents by now than the restorer gives.
+  bool lasts = false;          ///< It can be asked when its owner is gone.
+  bool until_changed = false;  ///< To be forgotten once the thing has other contents.
+  bool changed = false;        ///< It has other contents by now than the restorer gives.
 };
 
 /// By the owner of the thing.
@@ -52,8 +55,9 @@ using Restorers = std::map<std::weak_ptr<void>, Restorer, std::owner_less<std::w
 
 /// Adds a restorer, in place of one that its owner had before. It is forgotten when its owner is
 /// gone.
-void add_restorer(const Device& device, const std::weak_ptr<void>& owner,
-                  std::function<void(const std::shared_ptr<void>& owner)> restore);
+void add_restorer(const Device& device, const std::weak_ptr<void>& owner, Restorer restorer);
+/// The restorer of a thing, if it has one.
+std::optional<Restorer> find_restorer(const Device& device, const std::weak_ptr<void>& owner);
 /// Notes that the contents of a thing change, if it has a restorer.
 void note_change(const Device& device, const std::weak_ptr<void>& owner);
 /// Those whose owners are still there.

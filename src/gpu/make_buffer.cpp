@@ -1,6 +1,7 @@
 #include "gpu/make_buffer.hpp"
 
-#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/format.hpp"
@@ -10,22 +11,43 @@
 namespace weft::gpu {
 namespace {
 
-/// Pops one error scope; the message of the error it caught, if any.
-std::optional<std::string> pop_scope(const wgpu::Instance& instance, const wgpu::Device& device) {
-  std::optional<std::string> caught;
+/// What an error scope caught.
+struct Caught {
+  bool error = false;
+  std::string message;  ///< Empty where the host had no memory for it.
+
+  void note(std::string_view text) noexcept {
+    error = true;
+    try {
+      message = text;
+    } catch (...) {  // NOLINT(bugprone-empty-catch): that there was one counts
+    }
+  }
+};
+
+/// Pops one error scope. Whatever the host's memory is, since a scope that stayed open would keep
+/// all later errors of the device to itself.
+Caught pop_scope(const wgpu::Instance& instance, const wgpu::Device& device) noexcept {
+  Caught caught;
   const wgpu::Future future = device.PopErrorScope(
       wgpu::CallbackMode::WaitAnyOnly,
-      [&caught](wgpu::PopErrorScopeStatus status, wgpu::ErrorType type, wgpu::StringView message) {
+      [](wgpu::PopErrorScopeStatus status, wgpu::ErrorType type, wgpu::StringView message,
+         Caught* to) {
         if (status != wgpu::PopErrorScopeStatus::Success) {
-          caught = "the device did not answer";
+          to->note("the device did not answer");
         } else if (type != wgpu::ErrorType::NoError) {
-          caught = text(message);
+          to->note(text(message));
         }
-      });
-  if (Status status = wait_for(instance, future, "an error scope"); !status) {
-    caught = status.error().message;
+      },
+      &caught);
+  try {
+    if (Status status = wait_for(instance, future, "an error scope"); !status) {
+      caught.note(status.error().message);
+    }
+  } catch (...) {
+    caught.note("the device did not answer");
   }
-  if (fails_now(Call::scope, device)) caught = "the device did not answer (by order of a test)";
+  if (fails_now(Call::scope, device)) caught.note("the device did not answer (by order of a test)");
   return caught;
 }
 
@@ -60,13 +82,14 @@ std::expected<wgpu::Buffer, std::string> make_buffer(const wgpu::Instance& insta
   device.PushErrorScope(wgpu::ErrorFilter::Internal);
   device.PushErrorScope(wgpu::ErrorFilter::OutOfMemory);
   wgpu::Buffer buffer = device.CreateBuffer(&descriptor);
-  const std::optional<std::string> memory = pop_scope(instance, device);
-  const std::optional<std::string> internal = pop_scope(instance, device);
-  const std::optional<std::string> validation = pop_scope(instance, device);
-  const std::optional<std::string>& reason = memory ? memory : internal ? internal : validation;
-  if (!reason && buffer != nullptr) return buffer;
+  Caught memory = pop_scope(instance, device);
+  Caught internal = pop_scope(instance, device);
+  Caught validation = pop_scope(instance, device);
+  Caught& first = memory.error ? memory : internal.error ? internal : validation;
+  if (!first.error && buffer != nullptr) return buffer;
   errors.note_refusal();
-  return std::unexpected(reason.value_or("the device gave none."));
+  if (first.message.empty()) first.message = "the device gave none.";
+  return std::unexpected(std::move(first.message));
 }
 
 void submit(const wgpu::Device& device, const wgpu::Queue& queue,

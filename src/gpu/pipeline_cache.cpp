@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "gpu/address_space.hpp"
+#include "gpu/callback_text.hpp"
 #include "gpu/fault.hpp"
 
 namespace weft::gpu {
@@ -41,8 +42,10 @@ wgpu::Future ask_for_errors(const wgpu::ShaderModule& module, std::shared_ptr<st
           const wgpu::CompilationMessage& message = info->messages[i];
           if (message.type != wgpu::CompilationMessageType::Error) continue;
           // As the compiler's own tools write it, so that wgsl::annotate finds the position.
-          *errors += formatted("\n  :{}:{} error: {}", message.lineNum, message.linePos,
-                               text(message.message));
+          put_text(*errors, [&] {
+            return formatted("{}\n  :{}:{} error: {}", *errors, message.lineNum, message.linePos,
+                             view_of(message.message));
+          });
         }
       });
 }
@@ -218,7 +221,7 @@ void PipelineCache::link(Job& job) {
         if (status == wgpu::CreatePipelineAsyncStatus::Success) {
           outcome->pipeline = std::move(pipeline);
         } else {
-          outcome->message = text(message);
+          put_text(outcome->message, [&] { return text(message); });
         }
       });
 }
@@ -226,11 +229,13 @@ void PipelineCache::link(Job& job) {
 void PipelineCache::finish(Job& job) {
   if (!job.failure) {
     if (fails_now(Call::pipeline, context_.device)) {
+      // Nobody else waits for it, and what nobody waits for keeps its device alive.
+      const Status waited = wait_for(context_.instance, job.future, "a pipeline");
       job.outcome->pipeline = nullptr;
       job.failure =
           Failure{ErrorCode::shader,
-                  formatted("The kernel \"{}\" does not become a pipeline: by order of a test",
-                            job.desc->label)};
+                  formatted("The kernel \"{}\" does not become a pipeline: by order of a test{}",
+                            job.desc->label, waited ? "" : "; " + waited.error().message)};
     } else if (Status status = wait_for(context_.instance, job.future, "a pipeline"); !status) {
       job.failure = status.error();
     } else if (job.outcome->pipeline == nullptr) {

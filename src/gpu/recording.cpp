@@ -164,9 +164,11 @@ Status StreamState::encode_ahead(RecordingState& recording) {
   if ((device->profiler && device->profiler->timestamps()) || device->watchdog.on()) return {};
   const std::scoped_lock lock(recording.ahead_mutex);
   if (!recording.ahead.empty()) return {};
-  encode_replays(device->device, recording, 1, [&recording](wgpu::CommandBuffer commands) {
-    recording.ahead.push_back(std::move(commands));
-  });
+  // All of them or none: a replay takes what is there for the whole.
+  std::vector<wgpu::CommandBuffer> whole;
+  encode_replays(device->device, recording, 1,
+                 [&whole](wgpu::CommandBuffer commands) { whole.push_back(std::move(commands)); });
+  recording.ahead = std::move(whole);
   return device->errors.take();
 }
 

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "gpu/callback_text.hpp"
 #include "gpu/make_buffer.hpp"
 
 namespace weft::gpu {
@@ -89,7 +90,7 @@ MappedRead::MappedRead(wgpu::Instance instance, std::shared_ptr<StagingPool> poo
       buffer_.MapAsync(wgpu::MapMode::Read, 0, bytes_, wgpu::CallbackMode::WaitAnyOnly,
                        [answer = answer_](wgpu::MapAsyncStatus status, wgpu::StringView message) {
                          answer->status = status;
-                         answer->message = text(message);
+                         put_text(answer->message, [&] { return text(message); });
                          answer->arrived = true;
                        });
 }

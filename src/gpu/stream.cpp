@@ -9,13 +9,6 @@
 #include "gpu/stream_state.hpp"
 
 namespace weft::gpu {
-namespace {
-
-// A batch this long keeps the queue fed, and no watchdog sees a submission that takes seconds.
-constexpr std::uint32_t most_commands = Profiler::batch_size;
-
-}  // namespace
-
 void to_ranges(std::span<const Slice> bindings, std::vector<BindRange>& ranges) {
   ranges.clear();
   for (const Slice& slice : bindings) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gpu/device_state.hpp"
+#include "gpu/launches.hpp"
 
 namespace weft::gpu {
 
@@ -54,6 +55,37 @@ struct RecordingState {
   std::vector<wgpu::CommandBuffer> ahead;  ///< The next replay, if it has been encoded already.
 };
 
+/// A batch this long keeps the queue fed, and no watchdog sees a submission that takes seconds.
+inline constexpr std::uint32_t most_commands = Profiler::batch_size;
+
+/// What Launches points to.
+struct LaunchesState {
+  /// Where a binding of a launch was: the block of the pool, and the offset in it.
+  struct Place {
+    std::uint64_t block = 0;
+    std::uint64_t offset = 0;
+  };
+  struct Group {
+    std::vector<Place> places;
+    wgpu::BindGroup group;
+  };
+  struct Launch {
+    FixedLaunch fixed;
+    std::uint32_t params_offset = 0;
+    std::vector<Group> groups{};  ///< Of the last runs.
+    std::size_t next = 0;         ///< Which of them was made last, where there are most_groups.
+  };
+  static constexpr std::size_t most_groups = 4;
+
+  [[nodiscard]] bool stays_open() const { return device && device->stays_open(); }
+  const wgpu::BindGroup& group_of(Launch& launch, std::span<const Binding> bindings);
+
+  std::shared_ptr<DeviceState> device;
+  std::vector<Launch> launches;
+  wgpu::Buffer params;
+  std::uint64_t params_id = 0;
+};
+
 /// What a Stream points to.
 struct StreamState {
   explicit StreamState(std::shared_ptr<DeviceState> owner);
@@ -63,6 +95,8 @@ struct StreamState {
 
   Status dispatch(const std::shared_ptr<const KernelState>& kernel, std::span<const Slice> bindings,
                   std::span<const std::byte> params, Grid grid, std::string_view note = {});
+  Status run(LaunchesState& launches, LaunchesState::Launch& launch,
+             std::span<const Binding> bindings);
   Status submit();
   Status wait();
   /// The encoder with no pass open, for copies.

@@ -13,6 +13,7 @@
 #include "base/format.hpp"
 #include "base/hash.hpp"
 #include "base/text_file.hpp"
+#include "device/tile_lists.hpp"
 #include "device/traits_text.hpp"
 #include "gpu/disk_cache.hpp"
 
@@ -23,8 +24,9 @@ constexpr std::size_t longest_file = 1 << 16;
 
 /// The first line of a file: everything that the traits were found out for.
 std::string head_of(const AdapterInfo& info) {
-  std::string head = formatted("weft {} tuned {} ({:04x}:{:04x}), {}, {}", WEFT_VERSION, info.name,
-                               info.vendor_id, info.device_id, info.backend, info.driver);
+  std::string head =
+      formatted("weft {} tiles {:016x} tuned {} ({:04x}:{:04x}), {}, {}", WEFT_VERSION, tile_lists,
+                info.name, info.vendor_id, info.device_id, info.backend, info.driver);
   for (char& c : head) {
     if (c == '\n' || c == '\r') c = ' ';
   }

@@ -9,8 +9,8 @@
 namespace weft::gpu {
 
 /// What is found out about devices, by `weft tune` and by a short look at unknown ones (probe.hpp):
-/// a file for each device, driver and version of Weft, which holds their names and the traits. A
-/// file that cannot be read, or that is about something else, is as good as none.
+/// a file for each device, driver, version of Weft and its lists of tiles, which holds their names
+/// and the traits. A file that cannot be read, or that is about something else, is as good as none.
 
 /// Where the traits of an adapter are kept; empty where nothing is kept on disk.
 std::filesystem::path tuned_file(const AdapterInfo& info, const std::filesystem::path& cache);

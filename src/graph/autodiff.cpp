@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <map>
-#include <unordered_map>
+#include <set>
 #include <unordered_set>
 
 #include "base/format.hpp"
+#include "describe/attributes/shape.hpp"
+#include "graph/attributes/checkpoint.hpp"
+#include "graph/attributes/map.hpp"
 #include "graph/kinds.hpp"
 #include "graph/sum_parts.hpp"
 
@@ -25,7 +29,8 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
     if (i < missing || (shape[i - missing] == 1 && from[i] != 1))
       dims.push_back(static_cast<int>(i));
   }
-  return (dims.empty() ? x : sum(x, dims)).reshape(shape);
+  const Tensor out = dims.empty() ? x : sum(x, dims);
+  return out.shape() == shape ? out : out.reshape(shape);
 }
 
 Tensor full_like(const Tensor& like, const Shape& shape, DType dtype, double value) {
@@ -61,10 +66,16 @@ void check_origins(const Node& node, const std::unordered_set<const Node*>& want
 std::vector<Node*> path(const Value& y, const std::vector<Value>& targets, bool stop) {
   std::unordered_set<const Node*> wanted;
   for (const Value& target : targets) wanted.insert(target.node.get());
-  std::unordered_map<Node*, bool> seen;
+  const std::uint64_t walk = ++y.node->device->walks;
+  const auto visit = [walk](Node& node) {
+    if (node.walk == walk) return false;
+    node.walk = walk;
+    node.place = 0;  // whether it leads from a target
+    return true;
+  };
   std::vector<Node*> all;
   std::vector<Node*> pending{y.node.get()};
-  seen.emplace(y.node.get(), true);
+  visit(*y.node);
   while (!pending.empty()) {
     Node* node = pending.back();
     pending.pop_back();
@@ -80,21 +91,18 @@ std::vector<Node*> path(const Value& y, const std::vector<Value>& targets, bool 
     }
     if (!wanted.contains(node)) check_origins(*node, wanted);
     for (const Value& input : node->inputs) {
-      if (input && seen.try_emplace(input.node.get(), true).second) {
-        pending.push_back(input.node.get());
-      }
+      if (input && visit(*input.node)) pending.push_back(input.node.get());
     }
   }
   std::ranges::sort(all, {}, &Node::number);
-  std::unordered_set<const Node*> leads;
   std::vector<Node*> out;
   for (Node* node : all) {
     const bool reads =
         node->rule != &kinds::detach && std::ranges::any_of(node->inputs, [&](const Value& input) {
-          return input && leads.contains(input.node.get());
+          return input && input.node->walk == walk && input.node->place != 0;
         });
     if (!reads && !wanted.contains(node)) continue;
-    leads.insert(node);
+    node->place = 1;
     out.push_back(node);
   }
   std::ranges::reverse(out);
@@ -112,7 +120,12 @@ Tensor total(Parts& sums, const Key& key) {
   return found->second.front();
 }
 
-void backward(Node& node, const std::unordered_set<const Node*>& on_path, Parts& sums) {
+/// Whether path() gave a node: it sorts them.
+bool contains(const std::vector<Node*>& path, const Node& node) {
+  return std::ranges::binary_search(path, node.number, std::greater{}, &Node::number);
+}
+
+void backward(Node& node, const std::vector<Node*>& on_path, Parts& sums) {
   GradientArgs args{.attributes = node.attributes};
   const std::shared_ptr<Node> handle = node.shared_from_this();
   bool any = false;
@@ -124,8 +137,7 @@ void backward(Node& node, const std::unordered_set<const Node*>& on_path, Parts&
   bool reads = false;
   for (const Value& input : node.inputs) {
     args.inputs.push_back(input ? Access::tensor(input) : Tensor());
-    args.wanted.push_back(input && is_float(input.type().dtype) &&
-                          on_path.contains(input.node.get()));
+    args.wanted.push_back(input && is_float(input.type().dtype) && contains(on_path, *input.node));
     reads = reads || args.wanted.back();
   }
   if (!any || !reads) return;
@@ -159,7 +171,6 @@ std::vector<Tensor> derive(const Tensor& y, const Tensor& weights, const std::ve
   std::vector<Value> targets;
   for (const Tensor& tensor : by) targets.push_back(Access::value(tensor));
   const std::vector<Node*> nodes = path(top, targets, independent);
-  const std::unordered_set<const Node*> on_path(nodes.begin(), nodes.end());
   std::unordered_set<const Node*> stops;
   for (const Value& target : targets) {
     if (independent) stops.insert(target.node.get());
@@ -168,12 +179,13 @@ std::vector<Tensor> derive(const Tensor& y, const Tensor& weights, const std::ve
   Parts sums;
   sums[{top.node.get(), top.output}].push_back(weights.to(y.dtype()));
   for (Node* node : nodes) {
-    if (!stops.contains(node)) backward(*node, on_path, sums);
+    if (!stops.contains(node)) backward(*node, nodes, sums);
   }
   std::vector<Tensor> out;
   for (const Value& target : targets) {
     const Tensor sum = total(sums, {target.node.get(), target.output});
-    out.push_back(sum ? sum : full_like(y, target.type().shape, target.type().dtype));
+    const bool zeros = !sum && !independent;
+    out.push_back(zeros ? full_like(y, target.type().shape, target.type().dtype) : sum);
   }
   return out;
 }
@@ -208,11 +220,11 @@ std::vector<Tensor> derivatives_through(
   const std::vector<Tensor> outputs = f(inputs);
   std::vector<Tensor> sums(g.inputs.size());
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (!g.dy[k]) continue;
+    if (!g.dy[k] || !outputs[k]) continue;
     const std::vector<Tensor> parts = partial_derivatives(outputs[k], g.dy[k], by);
     for (std::size_t j = 0; j < parts.size(); ++j) {
       Tensor& sum = sums[places[j]];
-      sum = sum ? sum + parts[j] : parts[j];
+      sum = sum && parts[j] ? sum + parts[j] : parts[j] ? parts[j] : sum;
     }
   }
   return sums;
@@ -232,6 +244,33 @@ std::vector<float> alibi_slopes(std::uint64_t heads, float max_bias) {
 
 }  // namespace graph
 
+namespace {
+
+/// The floats that a function used besides its inputs, as weights are: what its result was computed
+/// from and what was there before its first node.
+void append_captured(const Tensor& result, std::uint64_t first, std::vector<Tensor>& to) {
+  const graph::Value top = Access::value(result);
+  const std::lock_guard lock(top.node->device->mutex);
+  std::unordered_set<const Node*> inputs;
+  for (const Tensor& input : to) inputs.insert(Access::value(input).node.get());
+  std::set<graph::Key> seen{{top.node.get(), top.output}};
+  std::vector<graph::Value> pending{top};
+  while (!pending.empty()) {
+    const graph::Value value = pending.back();
+    pending.pop_back();
+    if (value.node->number < first) {
+      if (is_float(value.type().dtype) && !inputs.contains(value.node.get()))
+        to.push_back(Access::tensor(value));
+      continue;
+    }
+    for (const graph::Value& input : value.node->inputs) {
+      if (input && seen.emplace(input.node.get(), input.output).second) pending.push_back(input);
+    }
+  }
+}
+
+}  // namespace
+
 Tensor checkpoint(const std::function<Tensor(const std::vector<Tensor>&)>& f,
                   const std::vector<Tensor>& inputs, Where where) {
   if (!f) throw Error(ErrorCode::invalid_argument, "checkpoint needs a function; it is empty.");
@@ -239,12 +278,19 @@ Tensor checkpoint(const std::function<Tensor(const std::vector<Tensor>&)>& f,
     throw Error(ErrorCode::invalid_argument,
                 "checkpoint needs at least one tensor that the function works on.");
   }
-  std::vector<Tensor> all{f(inputs)};
-  all.insert(all.end(), inputs.begin(), inputs.end());
+  const std::uint64_t first = Access::value(inputs.front()).node->device->nodes;
+  const Tensor result = f(inputs);
+  std::vector<Tensor> all = inputs;
+  append_captured(result, first, all);
+  all.insert(all.begin(), result);
+  // The function is given as many inputs as it had, whatever it captured.
+  const auto again = [f, count = inputs.size()](const std::vector<Tensor>& given) {
+    return f({given.begin(), given.begin() + static_cast<std::ptrdiff_t>(count)});
+  };
   return graph::make(
       graph::kinds::checkpoint,
       graph::CheckpointAttributes{
-          std::make_shared<const std::function<Tensor(const std::vector<Tensor>&)>>(f)},
+          std::make_shared<const std::function<Tensor(const std::vector<Tensor>&)>>(again)},
       all, where);
 }
 

@@ -17,8 +17,8 @@ namespace weft::graph {
 std::vector<Tensor> total_derivatives(const Tensor& y, const Tensor& weights,
                                       const std::vector<Tensor>& by);
 
-/// As grad(), but tensors in `by` count as independent of each other: nothing flows through one to
-/// another.
+/// As grad(), but what is in `by` counts as independent: nothing flows through one to another. What
+/// nothing flows to gets an empty tensor.
 std::vector<Tensor> partial_derivatives(const Tensor& y, const Tensor& weights,
                                         const std::vector<Tensor>& by);
 

@@ -189,10 +189,8 @@ std::vector<Tensor> replay(const Variant& variant, const std::vector<Tensor>& in
   for (const auto& [buffer, view] : variant.outputs) {
     copies.push_back(unwrap(device.device.allocate(view.bytes().size())));
   }
-  for (const auto& node : variant.updated) {
-    finish_readers(*node);
-    note_change(node);
-  }
+  finish_readers(variant.updated);
+  for (const auto& node : variant.updated) note_change(node);
   gpu::Stream stream = device.device.stream();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const gpu::Slice& to = variant.input_slices[i];
@@ -293,7 +291,7 @@ std::vector<Tensor> Compiled::operator()(const std::vector<Tensor>& inputs) cons
     if (changes) {
       throw Error(ErrorCode::device_lost,
                   "The device was lost while a compiled function was updating variables. It was "
-                  "recovered, and they have the values that they were kept with.");
+                  "recovered, and those that were kept have the values of then.");
     }
   }
   return call(*data_, device, inputs, types, changes);
@@ -330,30 +328,29 @@ Tensor variable(const Tensor& initial) {
   const graph::Value value = Access::value(initial);
   const graph::Type& type = value.type();
   const ops::View view = ops::View::dense(type.dtype, type.shape);
+  graph::Restore restore = graph::restorer_of(value);
   // Computed into memory that nobody else has.
   const Tensor copy = graph::make(graph::kinds::copy, {}, {initial}, value.node->where);
   const graph::Storage storage = graph::storage_of(copy);
-  return graph::make_leaf(graph::kinds::variable, value.node->device, storage.buffer, view);
+  Tensor made = graph::make_leaf(graph::kinds::variable, value.node->device, storage.buffer, view);
+  graph::keep_until_changed(Access::value(made).node, std::move(restore));
+  return made;
 }
 
-void apply(const std::vector<Update>& updates) {
-  const auto pairs = graph::checked(updates);
-  if (pairs.empty()) return;
-  const std::shared_ptr<DeviceData> device = pairs.front().first.node->device;
-  const std::lock_guard lock(device->mutex);
+namespace {
+
+void apply_once(std::span<const std::pair<graph::Value, graph::Value>> pairs, DeviceData& device) {
   std::vector<graph::Value> values;
+  std::vector<graph::Restore> restorers;
   for (const auto& [variable, value] : pairs) {
-    if (value.node->device != device) {
-      throw Error(ErrorCode::invalid_argument,
-                  "The variables of one update lie on different devices.");
-    }
     values.push_back(value);
+    restorers.push_back(graph::restorer_of(value));
   }
   graph::evaluate(values);
-  for (const auto& [variable, value] : pairs) {
-    graph::finish_readers(*variable.node);
-    graph::note_change(variable.node);
-  }
+  std::vector<std::shared_ptr<Node>> variables;
+  for (const auto& [variable, value] : pairs) variables.push_back(variable.node);
+  graph::finish_readers(variables);
+  for (const auto& node : variables) graph::note_change(node);
   // Values that look at a variable's memory are copied out before any variable changes.
   std::vector<Tensor> safe;
   for (const graph::Value& value : values) {
@@ -364,11 +361,12 @@ void apply(const std::vector<Update>& updates) {
   }
   std::vector<graph::Storage> sources;
   for (const Tensor& tensor : safe) sources.push_back(graph::dense_storage_of(tensor));
-  gpu::Stream stream = device->device.stream();
+  gpu::Stream stream = device.device.stream();
   bool copied = false;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     Node& variable = *pairs[i].first.node;
     if (graph::adopt(variable, Access::value(safe[i]))) continue;
+    graph::make_room(variable);
     graph::unshare(variable);
     const graph::Storage& to = variable.storage.front();
     const std::uint64_t bytes = to.view.bytes().size();
@@ -377,6 +375,25 @@ void apply(const std::vector<Update>& updates) {
     copied = true;
   }
   if (copied) unwrap(stream.submit());
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    graph::keep_until_changed(pairs[i].first.node, std::move(restorers[i]));
+  }
+}
+
+}  // namespace
+
+void apply(const std::vector<Update>& updates) {
+  const auto pairs = graph::checked(updates);
+  if (pairs.empty()) return;
+  const std::shared_ptr<DeviceData> device = pairs.front().first.node->device;
+  const std::lock_guard lock(device->mutex);
+  for (const auto& [variable, value] : pairs) {
+    if (value.node->device != device) {
+      throw Error(ErrorCode::invalid_argument,
+                  "The variables of one update lie on different devices.");
+    }
+  }
+  graph::insist(*device, [&] { apply_once(pairs, *device); });
 }
 
 }  // namespace weft

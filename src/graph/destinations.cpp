@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "describe/attributes/axis.hpp"
 #include "graph/kinds.hpp"
 
 namespace weft::graph {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/format.hpp"
+#include "base/math.hpp"
 #include "graph/graph.hpp"
 #include "graph/kinds.hpp"
 #include "graph/plan_cache.hpp"
@@ -99,6 +101,59 @@ class Lent {
   Prepared& prepared_;
 };
 
+/// Whether launches bind buffers that are not the program's.
+bool uses_globals(const ops::Dispatch& dispatch) {
+  return std::ranges::any_of(dispatch.ranges,
+                             [](const ops::BoundRange& range) { return is_global(range.slot); });
+}
+
+/// The launches of a plan that comes again, laid down for the runs that follow.
+Result<gpu::Launches> laid_down(const Prepared& prepared, const gpu::Device& device) {
+  std::vector<gpu::FixedLaunch> launches;
+  for (std::size_t i = 0; i < prepared.kernels.size(); ++i) {
+    const ops::Dispatch& dispatch = prepared.program.dispatches[i];
+    gpu::FixedLaunch& launch = launches.emplace_back();
+    launch.kernel = prepared.kernels[i];
+    const auto bytes = std::as_bytes(std::span(dispatch.params));
+    launch.params.assign(bytes.begin(), bytes.end());
+    launch.params.resize(round_up<std::size_t>(launch.params.size(), 16));
+    launch.grid = {dispatch.grid.x, dispatch.grid.y, dispatch.grid.z};
+    launch.note = dispatch.shapes;
+  }
+  return gpu::Launches::make(device, std::move(launches));
+}
+
+/// Runs a plan on the memory that it has this time.
+Status run(gpu::Stream& stream, DeviceData& device, Prepared& prepared,
+           std::span<const gpu::Slice> parts) {
+  const std::span<const ops::Dispatch> dispatches = prepared.program.dispatches;
+  if (prepared.runs++ == 0) {
+    return device.executor.run(stream, dispatches, prepared.kernels, parts);
+  }
+  if (!prepared.launches) {
+    auto made = laid_down(prepared, device.device);
+    if (!made) return std::unexpected(made.error());
+    prepared.launches = std::move(*made);
+  }
+  std::vector<gpu::Binding> bindings;
+  for (std::size_t i = 0; i < dispatches.size(); ++i) {
+    const ops::Dispatch& dispatch = dispatches[i];
+    Status ok;
+    if (uses_globals(dispatch)) {
+      ok = device.executor.run(stream, {&dispatch, 1}, {&prepared.kernels[i], 1}, parts);
+    } else {
+      bindings.clear();
+      for (const ops::BoundRange& range : dispatch.ranges) {
+        const gpu::Slice& part = parts[range.slot.number()];
+        bindings.push_back({&part.buffer, part.offset + range.offset, range.size});
+      }
+      ok = prepared.launches.run(stream, i, bindings);
+    }
+    if (!ok) return wrap(ok.error(), formatted("launching {}", dispatch.kernel.label));
+  }
+  return {};
+}
+
 void evaluate_once(std::span<const Value> values, const std::shared_ptr<DeviceData>& device) {
   const std::vector<Node*> nodes = below(values);
   const std::vector<std::shared_ptr<Node>> kept = owned(nodes);
@@ -113,7 +168,7 @@ void evaluate_once(std::span<const Value> values, const std::shared_ptr<DeviceDa
   const Lent lent(*prepared, nodes);
   const Placed placed = unwrap(place(program, prepared->layout, device->device));
   gpu::Stream stream = device->device.stream();
-  unwrap(device->executor.run(stream, program.dispatches, prepared->kernels, placed.slices));
+  unwrap(run(stream, *device, *prepared, placed.slices));
   unwrap(stream.submit());
   note_origins(kept);
   std::size_t next = 0;
@@ -141,12 +196,7 @@ void evaluate(std::span<const Value> values) {
   if (values.empty()) return;
   const std::shared_ptr<DeviceData> device = values.front().node->device;
   const std::lock_guard lock(device->mutex);
-  try {
-    evaluate_once(values, device);
-  } catch (const Error& error) {
-    if (!recovered_from(*device, error)) throw;
-    evaluate_once(values, device);
-  }
+  insist(*device, [&] { evaluate_once(values, device); });
 }
 
 }  // namespace weft::graph

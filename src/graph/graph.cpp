@@ -67,7 +67,8 @@ Graph collect(std::span<const Value> outputs, std::span<const std::pair<Value, V
       if (found == inputs.end()) {
         throw Error(ErrorCode::invalid_argument,
                     formatted("A tensor {} that stands for an input of a compiled function has "
-                              "no value outside of that function.",
+                              "no value, neither while that is traced nor outside of it: where() "
+                              "chooses by elements, and what must be read belongs outside.",
                               describe(node->types.front())));
       }
       operation.input = static_cast<int>(found - inputs.begin());
@@ -99,7 +100,7 @@ std::string types_of(const Operation& operation) {
 std::string title_of(const Operation& operation) {
   std::string text(operation.rule->name);
   if (operation.input >= 0) text += formatted(" {}", operation.input);
-  const std::string attributes = describe(operation.attributes);
+  const std::string attributes = operation.attributes.text();
   return attributes.empty() ? text : text + " " + attributes;
 }
 

@@ -6,6 +6,8 @@
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "graph/attributes/fused.hpp"
+#include "graph/attributes/reduce.hpp"
 #include "graph/destinations.hpp"
 #include "graph/kinds.hpp"
 #include "graph/program.hpp"
@@ -63,7 +65,7 @@ class Aliases {
 
 bool may_replace(const Operation& operation, std::size_t output, std::size_t input) {
   // A chain that ends with a reduction may repeat an input that has the very shape of its result.
-  const auto* chain = std::get_if<FusedTailAttributes>(&operation.attributes);
+  const auto* chain = operation.attributes.get_if<FusedTailAttributes>();
   if (chain != nullptr && std::holds_alternative<ReduceAttributes>(chain->tail)) return false;
   return std::ranges::any_of(operation.rule->in_place, [&](const InPlace& allowed) {
     return allowed.output == output && allowed.input == input;
@@ -303,6 +305,13 @@ class Lowering {
 
   Status append(Result<ops::Plan> plan, std::span<const ops::Slot> slots) {
     if (!plan) return std::unexpected(plan.error());
+    // Drivers end the process when they get a hundred thousand at once.
+    constexpr std::size_t most_launches = 1U << 16U;
+    if (plan->dispatches.size() > most_launches) {
+      return fail(ErrorCode::unsupported,
+                  "It would take {} launches, because this device binds {} bytes at once.",
+                  plan->dispatches.size(), caps_.max_binding);
+    }
     std::vector<ops::Slot> scratch;
     for (const std::uint64_t bytes : plan->scratch) scratch.push_back(add_block({.bytes = bytes}));
     for (ops::Dispatch& dispatch : plan->dispatches) {

@@ -4,29 +4,59 @@
 #include <array>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "describe/attributes/border.hpp"
+#include "describe/attributes/cumsum.hpp"
+#include "describe/attributes/norm.hpp"
+#include "describe/attributes/recurrence.hpp"
+#include "describe/attributes/softmax.hpp"
+#include "graph/attributes/map.hpp"
+#include "graph/attributes/reduce.hpp"
+#include "graph/attributes/windows.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
 #include "graph/recover.hpp"
 
 namespace weft {
 
+namespace {
+
+/// Lets go of a value, and of all that only it kept. A long chain must not be taken down by as many
+/// nested destructors, and there may be no memory for a list of what is left to do (this happens in
+/// handlers of errors): nodes that are on their way out lie on a stack, and the last input of each
+/// is the one below.
+void let_go(graph::Value value) noexcept {
+  std::shared_ptr<Node> top;
+  for (;;) {
+    while (value.node && value.node.use_count() == 1 && !value.node->inputs.empty()) {
+      const std::shared_ptr<Node> node = std::move(value.node);
+      value = std::exchange(node->inputs.back(), {std::move(top)});
+      top = node;
+    }
+    value = {};
+    if (!top) return;
+    std::vector<graph::Value>& left = top->inputs;
+    if (left.size() > 1) {
+      value = std::exchange(left[left.size() - 2], std::move(left.back()));
+      left.pop_back();
+    } else {
+      std::shared_ptr<Node> below = std::move(left.back().node);
+      left.clear();
+      top = std::move(below);
+    }
+  }
+}
+
+}  // namespace
+
 Node::~Node() {
   if (inputs.empty() || !device) return;
   // Who looks at the inputs of a node, which other threads may have handles to, holds this lock.
   const std::lock_guard lock(device->mutex);
-  // A long chain must not be taken down by as many nested destructors.
-  std::vector<graph::Value> pending = std::move(inputs);
-  while (!pending.empty()) {
-    graph::Value last = std::move(pending.back());
-    pending.pop_back();
-    if (last.node && last.node.use_count() == 1) {
-      for (graph::Value& below : last.node->inputs) pending.push_back(std::move(below));
-      last.node->inputs.clear();
-    }
-  }
+  for (graph::Value& input : inputs) let_go(std::move(input));
 }
 
 graph::Value Access::value(const Tensor& tensor) {
@@ -82,41 +112,39 @@ std::string describe_place(std::string_view what, const Where& where) {
 
 namespace {
 
+std::string_view title_of_norm(ops::norm::Kind kind) {
+  switch (kind) {
+    case ops::norm::Kind::layer: return "layer_norm";
+    case ops::norm::Kind::rms: return "rms_norm";
+    case ops::norm::Kind::l2: return "normalize";
+    case ops::norm::Kind::group: return "group_norm";
+  }
+  return "norm";
+}
+
 /// The name of the function that was called, for kinds that several functions share.
-struct Title {
-  const Rule& rule;
-
-  std::string_view operator()(const MapAttributes& a) const { return a.function; }
-  std::string_view operator()(const ReduceAttributes& a) const { return name(a.function); }
-  std::string_view operator()(const RecurrenceAttributes& a) const { return name(a.kind); }
-  std::string_view operator()(const CumsumAttributes& a) const {
-    constexpr std::array<std::string_view, 5> names{"cumsum", "cumprod", "cummax", "cummin",
-                                                    "logcumsumexp"};
-    return names[static_cast<std::size_t>(a.function)];
-  }
-  std::string_view operator()(const SoftmaxAttributes& a) const {
-    return &rule == &kinds::softmax && a.log ? "log_softmax" : rule.name;
-  }
-  std::string_view operator()(const NormAttributes& a) const {
-    if (&rule != &kinds::norm) return rule.name;
-    switch (a.kind) {
-      case ops::norm::Kind::layer: return "layer_norm";
-      case ops::norm::Kind::rms: return "rms_norm";
-      case ops::norm::Kind::l2: return "normalize";
-      case ops::norm::Kind::group: return "group_norm";
-    }
-    return rule.name;
-  }
-  std::string_view operator()(const WindowAttributes& a) const {
-    if (&rule != &kinds::pool) return rule.name;
-    return a.function == ops::pool::Function::max ? "max_pool" : "avg_pool";
-  }
-  std::string_view operator()(const BorderAttributes&) const { return "pad"; }
-  std::string_view operator()(const auto&) const { return rule.name; }
-};
-
 std::string_view title_of(const Rule& rule, const Attributes& attributes) {
-  return std::visit(Title{rule}, attributes);
+  constexpr std::array<std::string_view, 5> scans{"cumsum", "cumprod", "cummax", "cummin",
+                                                  "logcumsumexp"};
+  if (const auto* map = attributes.get_if<MapAttributes>()) return map->function;
+  if (const auto* reduce = attributes.get_if<ReduceAttributes>()) return name(reduce->function);
+  if (const auto* recurrence = attributes.get_if<RecurrenceAttributes>()) {
+    return name(recurrence->kind);
+  }
+  if (const auto* scan = attributes.get_if<CumsumAttributes>()) {
+    return scans[static_cast<std::size_t>(scan->function)];
+  }
+  if (const auto* softmax = attributes.get_if<SoftmaxAttributes>()) {
+    return &rule == &kinds::softmax && softmax->log ? "log_softmax" : rule.name;
+  }
+  if (const auto* norm = attributes.get_if<NormAttributes>()) {
+    return &rule == &kinds::norm ? title_of_norm(norm->kind) : rule.name;
+  }
+  if (const auto* window = attributes.get_if<WindowAttributes>()) {
+    if (&rule != &kinds::pool) return rule.name;
+    return window->function == ops::pool::Function::max ? "max_pool" : "avg_pool";
+  }
+  return attributes.get_if<BorderAttributes>() != nullptr ? "pad" : rule.name;
 }
 
 [[noreturn]] void raise(const Failure& failure, std::string_view what, const Where& where) {
@@ -157,10 +185,14 @@ std::shared_ptr<Node> make_node(const Rule& rule, Attributes attributes,
   node->rule = &rule;
   node->attributes = std::move(attributes);
   node->where = where;
-  std::vector<Type> types;
-  for (const Tensor& tensor : inputs) {
-    Value value = Access::value_or_none(tensor);
-    types.push_back(value ? value.type() : Type{.given = false});
+  // The types of the inputs, in memory that the next node takes too.
+  thread_local std::vector<Type> known;
+  if (known.size() < inputs.size()) known.resize(inputs.size());
+  const std::span<Type> types = std::span(known).first(inputs.size());
+  node->inputs.reserve(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Value value = Access::value_or_none(inputs[i]);
+    types[i] = value ? value.type() : Type{.given = false};
     if (value) {
       if (!device) device = value.node->device;
       if (device != value.node->device) {
@@ -298,12 +330,7 @@ void read_once(const Tensor& tensor, std::span<std::byte> bytes) {
 }  // namespace
 
 void read_elements(const Tensor& tensor, std::span<std::byte> bytes) {
-  try {
-    read_once(tensor, bytes);
-  } catch (const Error& error) {
-    if (!recovered_from(*Access::value(tensor).node->device, error)) throw;
-    read_once(tensor, bytes);
-  }
+  insist(*Access::value(tensor).node->device, [&] { read_once(tensor, bytes); });
 }
 
 }  // namespace graph

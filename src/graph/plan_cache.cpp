@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -10,15 +9,13 @@
 
 #include "base/hash.hpp"
 #include "gpu/lifetime.hpp"
+#include "graph/attributes/checkpoint.hpp"
+#include "graph/attributes/map.hpp"
 #include "graph/kinds.hpp"
 #include "graph/passes.hpp"
 
 namespace weft::graph {
 namespace {
-
-/// More launches than this are forgotten, all at once: programs whose shapes never repeat gain
-/// nothing from being remembered.
-constexpr std::size_t most_launches = 20000;
 
 /// What a node is in the graph of an expression: one that has its elements is a leaf.
 const Rule* rule_of(const Node& node) {
@@ -29,43 +26,53 @@ Edge edge_of(const Value& value) {
   return value ? Edge{static_cast<int>(value.node->place), value.output} : Edge{};
 }
 
-void add(Hash& hash, Edge edge) {
-  hash.add((static_cast<std::uint64_t>(edge.node + 1) << 8U) + edge.output);
-}
-
 /// Equal for equal expressions. Of the attributes, only what tells common ones apart: the rest is
 /// compared.
 std::uint64_t hash_of(std::span<Node* const> nodes, std::span<const Value> outputs) {
-  Hash hash;
+  thread_local std::vector<std::uint64_t> numbers;  // memory that the next expression takes too
+  numbers.clear();
+  const auto add = [](const Value& value) {
+    const Edge edge = edge_of(value);
+    numbers.push_back((static_cast<std::uint64_t>(edge.node + 1) << 8U) + edge.output);
+  };
   for (const Node* const node : nodes) {
-    hash.add(std::bit_cast<std::uintptr_t>(rule_of(*node)));
+    numbers.push_back(std::bit_cast<std::uintptr_t>(rule_of(*node)));
     for (const Type& type : node->types) {
-      hash.add(static_cast<std::uint64_t>(type.dtype));
-      hash.add(type.shape);
+      numbers.push_back(static_cast<std::uint64_t>(type.dtype));
+      numbers.push_back(type.shape.size());
+      numbers.insert(numbers.end(), type.shape.begin(), type.shape.end());
     }
     if (node->computed()) {
-      for (const Storage& storage : node->storage) hash.add(storage.view.offset);
+      for (const Storage& storage : node->storage) numbers.push_back(storage.view.offset);
       continue;
     }
-    hash.add(node->attributes.index());
-    if (const auto* map = std::get_if<MapAttributes>(&node->attributes)) {
-      hash.add(std::hash<std::string_view>{}(map->function));
-      for (const double scalar : map->scalars) hash.add(std::bit_cast<std::uint64_t>(scalar));
+    numbers.push_back(std::bit_cast<std::uintptr_t>(node->attributes.kind()));
+    if (const auto* map = node->attributes.get_if<MapAttributes>()) {
+      numbers.push_back(hash_bytes(std::as_bytes(std::span(map->function))));
+      for (const double scalar : map->scalars) {
+        numbers.push_back(std::bit_cast<std::uint64_t>(scalar));
+      }
     }
-    for (const Value& input : node->inputs) add(hash, edge_of(input));
+    for (const Value& input : node->inputs) add(input);
   }
-  for (const Value& output : outputs) add(hash, edge_of(output));
-  return hash.value();
+  for (const Value& output : outputs) add(output);
+  return hash_bytes(std::as_bytes(std::span(numbers)));
 }
 
 /// For each result of each leaf, the number of the first one in the same buffer.
 std::vector<std::size_t> sharing_of(std::span<Node* const> nodes) {
-  std::vector<std::size_t> out;
-  std::unordered_map<std::uint64_t, std::size_t> first;
+  std::vector<std::pair<std::uint64_t, std::size_t>> results;  // by buffer, then by number
   for (const Node* const node : nodes) {
     for (const Storage& storage : node->storage) {
-      out.push_back(first.try_emplace(storage.buffer.id(), out.size()).first->second);
+      results.emplace_back(storage.buffer.id(), results.size());
     }
+  }
+  std::ranges::sort(results);
+  std::vector<std::size_t> out(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& [buffer, number] = results[i];
+    const bool again = i > 0 && results[i - 1].first == buffer;
+    out[number] = again ? out[results[i - 1].second] : number;
   }
   return out;
 }
@@ -77,7 +84,7 @@ bool same_view(const ops::View& a, const ops::View& b) {
 
 /// The function of a checkpoint is for gradients alone, and another one in each run.
 bool same(const Attributes& a, const Attributes& b) {
-  return a.index() == b.index() && (std::holds_alternative<CheckpointAttributes>(a) || a == b);
+  return a.kind() == b.kind() && (a.get_if<CheckpointAttributes>() != nullptr || a == b);
 }
 
 bool same(const Operation& operation, const Node& node) {
@@ -131,7 +138,7 @@ Result<std::shared_ptr<Prepared>> prepare(const Graph& graph, std::vector<std::s
   for (std::size_t i = 0; i < graph.operations.size(); ++i) {
     Operation& operation = out->pattern.operations[i];
     operation.variable.reset();
-    if (std::holds_alternative<CheckpointAttributes>(operation.attributes)) {
+    if (operation.attributes.get_if<CheckpointAttributes>() != nullptr) {
       operation.attributes = CheckpointAttributes{};
     }
     for (std::size_t k = 0; k < operation.storage.size(); ++k) {
@@ -157,7 +164,7 @@ Result<std::shared_ptr<Prepared>> PlanCache::find(std::span<Node* const> nodes,
                                                   std::span<const Value> outputs,
                                                   DeviceData& device) {
   const std::uint64_t opened = gpu::identity(device.device);
-  if (opened != std::exchange(opened_, opened) || launches_ > most_launches) {
+  if (opened != std::exchange(opened_, opened) || launches_ > most_launches_) {
     plans_.clear();
     launches_ = 0;
   }

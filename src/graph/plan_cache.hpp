@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "gpu/gpu.hpp"
+#include "gpu/launches.hpp"
 #include "graph/graph.hpp"
 #include "graph/program.hpp"
 
@@ -27,6 +28,8 @@ struct Prepared {
   Program program;                   ///< Its external blocks have no buffer between runs.
   Layout layout;
   std::vector<gpu::Kernel> kernels;  ///< One per launch.
+  std::size_t runs = 0;
+  gpu::Launches launches;  ///< The same with their parameters, from the second run on.
   std::vector<Source> sources;
 };
 
@@ -47,10 +50,16 @@ class PlanCache {
     std::size_t launches = 0;  ///< Of all plans that it gave.
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
+  /// When there are more launches than this, all are forgotten at once: programs whose shapes never
+  /// repeat gain nothing from being remembered.
+  void set_most_launches(std::size_t count) { most_launches_ = count; }
+  /// Of all plans that are kept.
+  [[nodiscard]] std::size_t kept_launches() const { return launches_; }
 
  private:
   std::unordered_multimap<std::uint64_t, std::shared_ptr<Prepared>> plans_;
   Counts counts_;
+  std::size_t most_launches_ = 20000;
   std::size_t launches_ = 0;  ///< Of all plans: what their memory grows with.
   std::uint64_t opened_ = 0;  ///< Which of the devices that took each other's place they are for.
 };

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <exception>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "base/format.hpp"
 #include "gpu/lifetime.hpp"
+#include "graph/attributes/map.hpp"
 #include "graph/kinds.hpp"
 #include "weft/recover.hpp"
 
@@ -22,7 +24,7 @@ bool can_be_computed(const Node& node) {
   if (node.rule->view != nullptr && !node.inputs.empty()) return true;
   if (node.rule->lower == nullptr || node.tracked) return false;
   if (!node.inputs.empty()) return true;
-  const auto* map = std::get_if<MapAttributes>(&node.attributes);
+  const auto* map = node.attributes.get_if<MapAttributes>();
   return map != nullptr && (map->function == "fill" || map->function == "arange");  // never had any
 }
 
@@ -97,22 +99,83 @@ bool recovered_from(DeviceData& device, const Error& error) {
   return true;
 }
 
-void note_change(const std::shared_ptr<Node>& node) {
-  if (gpu::recovers_automatically(node->device->device)) {
+void note_change(std::shared_ptr<Node> node) {
+  const std::lock_guard lock(node->device->mutex);
+  for (;;) {
     gpu::note_change(node->device->device, node);
+    // A constant that has been written to is none any more, which would be computed again.
+    if (node->computed() && node->inputs.empty()) node->attributes = {};
+    if (node->rule->view == nullptr || node->inputs.empty()) return;
+    node = node->inputs.front().node;
+  }
+}
+
+namespace {
+
+/// Whether a restorer has nothing to do, because the node is on the device as it is now.
+bool is_there(const Node& node) {
+  return node.computed() && gpu::belongs_to(node.storage.front().buffer, node.device->device);
+}
+
+/// The restorer of a variable that has the elements of another tensor, converted to its own type.
+Restore converted(Restore restore, const Type& from) {
+  return [restore = std::move(restore), from](const std::shared_ptr<void>& owner) {
+    Node& kept = *std::static_pointer_cast<Node>(owner);
+    if (is_there(kept)) return;
+    const Tensor source =
+        make_leaf(kinds::value, kept.device, {}, ops::View::dense(from.dtype, from.shape));
+    restore(Access::value(source).node);
+    const Tensor made = variable(source.to(kept.types.front().dtype, kept.where));
+    kept.storage = Access::value(made).node->storage;
+  };
+}
+
+}  // namespace
+
+void make_room(Node& variable) {
+  if (is_there(variable)) return;
+  ops::View view = variable.storage.front().view;
+  gpu::Buffer buffer = unwrap(variable.device->device.allocate(view.bytes().size()));
+  variable.storage.assign(1, {std::move(buffer), view});
+  variable.shares = false;
+}
+
+Restore restorer_of(const Value& value) {
+  const std::lock_guard lock(value.node->device->mutex);
+  const gpu::Device& device = value.node->device->device;
+  const auto find = [&device](const std::shared_ptr<Node>& node) -> Restore {
+    auto found = gpu::find_restorer(device, node);
+    return found && found->lasts && !found->changed ? std::move(found->restore) : nullptr;
+  };
+  if (Restore own = find(value.node)) return own;
+  if (value.node->rule != &kinds::cast || value.node->inputs.empty()) return {};
+  const Value& from = value.node->inputs.front();
+  Restore source = find(from.node);
+  return source ? converted(std::move(source), from.type()) : nullptr;
+}
+
+void keep_until_changed(const std::shared_ptr<Node>& variable, Restore restore) noexcept {
+  if (!restore) return;
+  try {
+    const std::lock_guard lock(variable->device->mutex);
+    gpu::add_restorer(variable->device->device, variable,
+                      {.restore = std::move(restore), .lasts = true, .until_changed = true});
+  } catch (const std::bad_alloc&) {
+    // The variable has its new elements already; that they do not come back is said when they are
+    // asked for.
   }
 }
 
 void keep_bytes(const std::shared_ptr<Node>& node,
-                std::function<void(const std::function<void(std::span<const std::byte>)>&)> bytes) {
+                std::function<void(const std::function<void(std::span<const std::byte>)>&)> bytes,
+                bool lasts) {
   auto restore = [bytes = std::move(bytes)](const std::shared_ptr<void>& owner) {
     Node& kept = *std::static_pointer_cast<Node>(owner);
-    if (kept.computed() && gpu::belongs_to(kept.storage.front().buffer, kept.device->device))
-      return;
+    if (is_there(kept)) return;
     bytes([&kept](std::span<const std::byte> elements) { put(kept, elements); });
   };
   const std::lock_guard lock(node->device->mutex);
-  gpu::add_restorer(node->device->device, node, std::move(restore));
+  gpu::add_restorer(node->device->device, node, {.restore = std::move(restore), .lasts = lasts});
 }
 
 }  // namespace graph
@@ -142,15 +205,10 @@ void set_watchdog(const Device& device, double seconds) {
   gpu::set_watchdog(data.device, seconds);
 }
 
-void keep(const Tensor& tensor) {
-  const graph::Value value = Access::value(tensor);
-  auto bytes = std::make_shared<std::vector<std::byte>>(
-      ops::View::dense(tensor.dtype(), tensor.shape()).bytes().size());
-  graph::read_elements(tensor, *bytes);
-  keep(tensor, [bytes] { return *bytes; });
-}
+namespace {
 
-void keep(const Tensor& tensor, std::function<std::vector<std::byte>()> elements) {
+/// Has a tensor come back with what `elements` gives.
+void keep_as(const Tensor& tensor, std::function<std::vector<std::byte>()> elements, bool lasts) {
   const graph::Value value = Access::value(tensor);
   if (value.node->types.size() > 1) {
     throw Error(
@@ -160,8 +218,21 @@ void keep(const Tensor& tensor, std::function<std::vector<std::byte>()> elements
                   graph::describe_place(value.node->rule->name, value.node->where),
                   value.node->types.size()));
   }
-  graph::keep_bytes(value.node,
-                    [elements = std::move(elements)](const auto& put) { put(elements()); });
+  graph::keep_bytes(
+      value.node, [elements = std::move(elements)](const auto& put) { put(elements()); }, lasts);
+}
+
+}  // namespace
+
+void keep(const Tensor& tensor) {
+  auto bytes = std::make_shared<std::vector<std::byte>>(
+      ops::View::dense(tensor.dtype(), tensor.shape()).bytes().size());
+  graph::read_elements(tensor, *bytes);
+  keep_as(tensor, [bytes] { return *bytes; }, true);
+}
+
+void keep(const Tensor& tensor, std::function<std::vector<std::byte>()> elements) {
+  keep_as(tensor, std::move(elements), false);
 }
 
 }  // namespace weft

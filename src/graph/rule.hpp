@@ -82,11 +82,6 @@ struct Rule {
   bool accumulates = false;
 };
 
-template <class A>
-const A& as(const Attributes& attributes) {
-  return std::get<A>(attributes);
-}
-
 /// The result of an inference with one output.
 inline Result<std::vector<Type>> one(DType dtype, Shape shape) {
   return std::vector<Type>{{dtype, std::move(shape)}};

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "describe/attributes/pad.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/ops.hpp"
@@ -26,7 +27,7 @@ struct Inset {
 std::optional<Inset> inset_of(const Tensor& part) {
   const Value value = Access::value(part);
   const Node& node = *value.node;
-  const auto* pad = std::get_if<PadAttributes>(&node.attributes);
+  const auto* pad = node.attributes.get_if<PadAttributes>();
   if (node.rule != &kinds::pad || pad == nullptr || pad->value != 0 || node.inputs.empty()) {
     return std::nullopt;
   }

@@ -1,5 +1,6 @@
 #include "nn/checkpoint.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <span>
 
@@ -24,7 +25,8 @@ void put_points(gguf::Metadata& metadata, const std::string& key, std::span<cons
   metadata.emplace_back(key + ".losses", gguf::Array(std::move(losses)));
 }
 
-std::vector<Point> get_points(const gguf::File& file, const std::string& key) {
+/// The losses of a training that has done `last` steps.
+std::vector<Point> get_points(const gguf::File& file, const std::string& key, std::uint64_t last) {
   const auto steps = value_or_throw(file.get_array<std::uint64_t>(key + ".steps"));
   const auto losses = value_or_throw(file.get_array<float>(key + ".losses"));
   if (steps.size() != losses.size()) {
@@ -32,7 +34,16 @@ std::vector<Point> get_points(const gguf::File& file, const std::string& key) {
                                          steps.size(), losses.size(), key));
   }
   std::vector<Point> points;
-  for (std::size_t i = 0; i < steps.size(); ++i) points.push_back({steps[i], losses[i]});
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] > last || (i > 0 && steps[i] < steps[i - 1])) {
+      throw Error(
+          ErrorCode::io,
+          formatted("The checkpoint was saved after step {}, but loss {} of '{}' is that of "
+                    "step {}, and the one before of step {}.",
+                    last, i, key, steps[i], i > 0 ? steps[i - 1] : 0));
+    }
+    points.push_back({steps[i], losses[i]});
+  }
   return points;
 }
 
@@ -77,11 +88,17 @@ gguf::File open_checked(const std::filesystem::path& path) {
 
 CheckpointHead load_checkpoint_head(const std::filesystem::path& path) {
   const gguf::File file = open_checked(path);
+  const auto step = value_or_throw(file.get<std::uint64_t>("weft.step"));
   Progress progress{.settings = value_or_throw(file.get<std::string>("weft.settings")),
-                    .step = value_or_throw(file.get<std::uint64_t>("weft.step")),
+                    .step = step,
                     .seconds = value_or_throw(file.get<double>("weft.seconds")),
-                    .training = get_points(file, "weft.training"),
-                    .validation = get_points(file, "weft.validation")};
+                    .training = get_points(file, "weft.training", step),
+                    .validation = get_points(file, "weft.validation", step)};
+  if (!(progress.seconds >= 0) || !std::isfinite(progress.seconds)) {
+    throw Error(ErrorCode::io,
+                formatted("The checkpoint {} says that its {} steps took {} seconds.",
+                          path.string(), step, progress.seconds));
+  }
   return {std::move(progress), value_or_throw(Tokenizer::from_metadata(file.metadata()))};
 }
 

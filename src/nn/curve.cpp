@@ -51,9 +51,10 @@ Axes fit(std::span<const Point> training, std::span<const Point> validation) {
   }
   if (losses.empty()) return axes;
   const auto [least, most] = std::ranges::minmax(losses);
-  const double margin = std::max((most - least) * 0.05, 0.01);
+  // Larger than what is lost in sums of such numbers, so that there is a range.
+  const double margin = std::max({(most - least) * 0.05, std::abs(most) * 1e-6, 0.01});
   axes.low = std::max(0.0, least - margin);
-  axes.high = most + margin;
+  axes.high = std::max(axes.low, most) + margin;
   return axes;
 }
 
@@ -92,7 +93,8 @@ std::string grid(const Axes& axes) {
   }
   const auto step_step =
       std::max<std::uint64_t>(1, static_cast<std::uint64_t>(tick_distance(axes.last_step, 8)));
-  for (std::uint64_t step = 0; static_cast<double>(step) <= axes.last_step; step += step_step) {
+  for (std::uint64_t step = 0, ticks = 0; static_cast<double>(step) <= axes.last_step && ticks < 20;
+       step += step_step, ++ticks) {
     out += formatted("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", axes.x(step),
                      height - bottom + 18, step);
   }

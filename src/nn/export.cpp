@@ -53,7 +53,7 @@ struct Contents {
     bytes.push_back(type == "q8_0"  ? quantize_q8_0(values)
                     : type == "f16" ? halves_of(values)
                                     : bytes_of(values));
-    tensors.push_back({info.name, info.shape, gguf::find_type(type)->id, bytes.back()});
+    tensors.push_back({info.file, info.shape, gguf::find_type(type)->id, bytes.back()});
   }
 };
 
@@ -99,10 +99,10 @@ std::vector<std::byte> quantize_q8_0(std::span<const float> values) {
   return out;
 }
 
-void export_gguf(const std::filesystem::path& path, const Llama& model, const ModelValues& values,
-                 const Tokenizer& tokenizer, std::string_view type, const std::string& name,
+void export_gguf(const std::filesystem::path& path, const LlamaConfig& config,
+                 const ModelValues& values, const Tokenizer& tokenizer, std::string_view type,
+                 const std::string& name,
                  const std::vector<std::pair<std::string, std::string>>& notes) {
-  const LlamaConfig& config = model.config();
   if (!is_export_type(type)) {
     throw Error(ErrorCode::invalid_argument,
                 formatted("Models are exported as f32, f16 or q8_0, not as '{}'.", type));
@@ -116,19 +116,13 @@ void export_gguf(const std::filesystem::path& path, const Llama& model, const Mo
   tokenizer.add_to(metadata);
 
   Contents contents;
-  const auto add = [&](const ParameterGroup& group, std::span<const float> all,
-                       std::string_view as) {
-    for (const ParameterInfo& info : group.all()) {
-      const auto part = all.subspan(info.offset, info.count);
-      const bool rotates =
-          info.name.ends_with("attn_q.weight") || info.name.ends_with("attn_k.weight");
-      contents.add(info, as,
-                   rotates ? interleave_halves(part, config.head_width(), config.width)
-                           : std::vector(part.begin(), part.end()));
-    }
-  };
-  add(model.matrices(), values.matrices, type);
-  add(model.vectors(), values.vectors, "f32");
+  for (const ParameterInfo& info : parameters_of(config)) {
+    const std::vector<float>& all = values.at(info.file);
+    const bool rotates =
+        info.file.ends_with("attn_q.weight") || info.file.ends_with("attn_k.weight");
+    contents.add(info, info.is_matrix() ? type : "f32",
+                 rotates ? interleave_halves(all, config.head_width(), config.width) : all);
+  }
   value_or_throw(gguf::write(path, metadata, contents.tensors));
 }
 

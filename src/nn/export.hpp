@@ -12,20 +12,15 @@
 
 namespace weft::nn {
 
-/// Values of one group of parameters, in the layout of the group.
-struct ModelValues {
-  std::vector<float> matrices;
-  std::vector<float> vectors;
-};
-
 /// How matrices are stored: "f32", "f16" or "q8_0" (matrices whose rows are not whole blocks: f16).
 /// Vectors are f32.
 bool is_export_type(std::string_view type);
 
 /// Writes a model as a GGUF file of the architecture "llama", which llama.cpp runs as it is.
 /// `notes` are further texts of its metadata, for example {"general.description", …}.
-void export_gguf(const std::filesystem::path& path, const Llama& model, const ModelValues& values,
-                 const Tokenizer& tokenizer, std::string_view type, const std::string& name,
+void export_gguf(const std::filesystem::path& path, const LlamaConfig& config,
+                 const ModelValues& values, const Tokenizer& tokenizer, std::string_view type,
+                 const std::string& name,
                  const std::vector<std::pair<std::string, std::string>>& notes = {});
 
 /// The bytes of values in blocks of 32: an f16 scale and 32 signed bytes.

@@ -95,32 +95,26 @@ LlamaConfig config_of(const gguf::File& file) {
 Imported import_gguf(const std::filesystem::path& path) {
   const gguf::File file = value_or_throw(gguf::File::open(path));
   const LlamaConfig config = config_of(file);
-  const Llama model(config);
-  const auto take = [&](const ParameterGroup& group) {
-    std::vector<float> all(group.size());
-    for (const ParameterInfo& info : group.all()) {
-      const gguf::TensorView* tensor = file.tensor(info.name);
-      if (tensor == nullptr) {
-        throw Error(ErrorCode::not_found, formatted("The model has no tensor {}.", info.name));
-      }
-      if (!std::ranges::equal(tensor->shape, info.shape)) {
-        throw Error(ErrorCode::invalid_argument,
-                    formatted("The tensor {} does not have the {} elements of its shape in a model "
-                              "of this size.",
-                              info.name, info.count));
-      }
-      std::vector<float> values = floats_of(*tensor, info.count);
-      if (info.name.ends_with("attn_q.weight") || info.name.ends_with("attn_k.weight")) {
-        values = separate_halves(values, config.head_width(), config.width);
-      }
-      std::ranges::copy(values, all.begin() + static_cast<std::ptrdiff_t>(info.offset));
+  ModelValues all;
+  for (const ParameterInfo& info : parameters_of(config)) {
+    const gguf::TensorView* tensor = file.tensor(info.file);
+    if (tensor == nullptr) {
+      throw Error(ErrorCode::not_found, formatted("The model has no tensor {}.", info.file));
     }
-    return all;
-  };
+    if (!std::ranges::equal(tensor->shape, info.shape)) {
+      throw Error(ErrorCode::invalid_argument,
+                  formatted("The tensor {} does not have the {} elements of its shape in a model "
+                            "of this size.",
+                            info.file, info.count()));
+    }
+    std::vector<float> values = floats_of(*tensor, info.count());
+    if (info.file.ends_with("attn_q.weight") || info.file.ends_with("attn_k.weight")) {
+      values = separate_halves(values, config.head_width(), config.width);
+    }
+    all.emplace(info.file, std::move(values));
+  }
   const auto name = file.get<std::string>("general.name");
-  return {config,
-          {take(model.matrices()), take(model.vectors())},
-          value_or_throw(Tokenizer::from_metadata(file.metadata())),
+  return {config, std::move(all), value_or_throw(Tokenizer::from_metadata(file.metadata())),
           name ? *name : "model"};
 }
 

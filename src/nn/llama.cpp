@@ -1,43 +1,40 @@
 #include "nn/llama.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include "base/format.hpp"
+#include "nn/modules/substitution.hpp"
+#include "nn/random.hpp"
 #include "nn/result.hpp"
 #include "weft/grad.hpp"
-#include "weft/ops.hpp"
 
 namespace weft::nn {
-
 namespace {
 
-/// The parameters of a layer.
-struct LayerTensors {
-  Tensor attention_norm, q, k, v, output;
-  Tensor mlp_norm, gate, up, down;
-};
+constexpr float deviation = 0.02F;  // of what matrices start with
 
-/// What leaves layer `number` where x enters it.
-Tensor layer_forward(const LlamaConfig& config, const Tensor& x, const LayerTensors& layer,
-                     std::uint64_t batch, const DropoutInput& drop, std::uint32_t number) {
-  const DType dtype = layer.q.dtype();
-  const HeadOptions heads{
-      .heads = config.heads, .kv_heads = config.kv_heads, .rope_base = config.rope_base};
-  const auto norm = [&](const Tensor& rows, const Tensor& weight) {
-    return rms_norm(rows, weight, config.norm_epsilon).to(dtype);
-  };
-  /// What is added to the sum that runs through the model.
-  const auto added = [&](const Tensor& rows, const Tensor& weight, std::uint32_t stream) {
-    const Tensor y = linear(rows, weight, {}, DType::f32);
-    return drop.rate > 0 ? dropout(y, drop.rate, drop.seed, stream) : y;
-  };
-  const Tensor h = norm(x, layer.attention_norm);
-  const Tensor q = linear(h, layer.q);
-  const Tensor k = linear(h, layer.k);
-  const Tensor v = linear(h, layer.v);
-  const Tensor mixed = x + added(self_attention(q, k, v, batch, heads), layer.output, 2 * number);
-  const Tensor g = norm(mixed, layer.mlp_norm);
-  return mixed + added(gated_unit(g, layer.gate, layer.up), layer.down, 2 * number + 1);
+/// The modules want them checked.
+LlamaConfig checked(LlamaConfig config) {
+  value_or_throw(check(config));
+  return config;
+}
+
+BlockChoices block_of(const LlamaConfig& config, float dropout) {
+  return {.attention = {.kv_heads = config.kv_heads,
+                        .causal = true,
+                        .rope_base = config.rope_base,
+                        .bias = false},
+          .hidden = config.hidden,
+          .gated = true,
+          .rms = true,
+          .dropout = dropout,
+          .eps = config.norm_epsilon};
 }
 
 }  // namespace
@@ -60,64 +57,101 @@ Status check(const LlamaConfig& c) {
   return {};
 }
 
-Llama::Llama(const LlamaConfig& config) : config_(config) {
-  value_or_throw(check(config));
-  const std::uint64_t width = config.width;
+std::uint64_t ParameterInfo::count() const {
+  return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+std::vector<ParameterInfo> parameters_of(const LlamaConfig& config) {
+  const std::uint64_t width = checked(config).width;
   const std::uint64_t kv_width = config.kv_heads * config.head_width();
-  constexpr float deviation = 0.02F;
   // Each layer adds two terms to the sum that runs through the model; together they shall not grow
   // with the depth.
   const float residual = deviation / std::sqrt(2.0F * static_cast<float>(config.layers));
-  const auto matrix = [&](const std::string& name, std::uint64_t rows, std::uint64_t columns,
-                          float spread) {
-    return matrices_.add(name + ".weight", {rows, columns}, 0, spread);
+  std::vector<ParameterInfo> all;
+  const auto add = [&](const std::string& name, const std::string& file, Shape shape,
+                       float spread = deviation) {
+    const bool norm = shape.size() == 1;
+    all.push_back({name + ".weight", file + ".weight", std::move(shape), norm ? 1.0F : 0.0F,
+                   norm ? 0.0F : spread});
   };
-  const auto norm = [&](const std::string& name) {
-    return vectors_.add(name + ".weight", {width}, 1, 0);
-  };
-  embedding_ = matrix("token_embd", config.vocabulary, width, deviation);
+  add("embedding", "token_embd", {config.vocabulary, width});
   for (std::uint64_t i = 0; i < config.layers; ++i) {
-    const std::string block = formatted("blk.{}.", i);
-    layers_.push_back({.attention_norm = norm(block + "attn_norm"),
-                       .q = matrix(block + "attn_q", width, width, deviation),
-                       .k = matrix(block + "attn_k", kv_width, width, deviation),
-                       .v = matrix(block + "attn_v", kv_width, width, deviation),
-                       .output = matrix(block + "attn_output", width, width, residual),
-                       .mlp_norm = norm(block + "ffn_norm"),
-                       .gate = matrix(block + "ffn_gate", config.hidden, width, deviation),
-                       .up = matrix(block + "ffn_up", config.hidden, width, deviation),
-                       .down = matrix(block + "ffn_down", width, config.hidden, residual)});
+    const std::string name = formatted("blocks.{}.", i);
+    const std::string file = formatted("blk.{}.", i);
+    add(name + "attention_norm", file + "attn_norm", {width});
+    add(name + "attention.q_proj", file + "attn_q", {width, width});
+    add(name + "attention.k_proj", file + "attn_k", {kv_width, width});
+    add(name + "attention.v_proj", file + "attn_v", {kv_width, width});
+    add(name + "attention.out_proj", file + "attn_output", {width, width}, residual);
+    add(name + "mlp_norm", file + "ffn_norm", {width});
+    add(name + "gate", file + "ffn_gate", {config.hidden, width});
+    add(name + "up", file + "ffn_up", {config.hidden, width});
+    add(name + "down", file + "ffn_down", {width, config.hidden}, residual);
   }
-  output_norm_ = norm("output_norm");
-  output_ = config.tied ? embedding_ : matrix("output", config.vocabulary, width, deviation);
+  add("output_norm", "output_norm", {width});
+  if (!config.tied) add("output", "output", {config.vocabulary, width});
+  return all;
 }
 
-Tensor Llama::forward(const Tensor& tokens, const std::vector<Tensor>& matrices,
-                      const std::vector<Tensor>& vectors, const ForwardOptions& options) const {
-  const std::uint64_t batch = tokens.shape()[0];
-  Tensor x = embedding(matrices[embedding_], tokens.reshape({tokens.size()})).to(DType::f32);
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const Layer& of = layers_[i];
-    const auto number = static_cast<std::uint32_t>(i);
-    const auto compute = [=, config = config_, drop = options.drop](const std::vector<Tensor>& in) {
-      return layer_forward(config, in[0],
-                           {in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], in[9]}, batch,
-                           drop, number);
-    };
-    const std::vector<Tensor> in{x,
-                                 vectors[of.attention_norm],
-                                 matrices[of.q],
-                                 matrices[of.k],
-                                 matrices[of.v],
-                                 matrices[of.output],
-                                 vectors[of.mlp_norm],
-                                 matrices[of.gate],
-                                 matrices[of.up],
-                                 matrices[of.down]};
-    x = options.recompute ? checkpoint(compute, in) : compute(in);
+ModelValues initial_values(const LlamaConfig& config, std::uint64_t seed) {
+  ModelValues out;
+  for (const ParameterInfo& info : parameters_of(config)) {
+    std::vector<float>& values = out[info.file];
+    values.resize(info.count());
+    Random random(seed, info.file);
+    for (float& value : values) {
+      const double noise = info.deviation > 0 ? random.normal() * info.deviation : 0;
+      value = static_cast<float>(info.mean + noise);
+    }
   }
-  const Tensor last = rms_norm(x, vectors[output_norm_], config_.norm_epsilon);
-  return linear(last.to(matrices.front().dtype()), matrices[output_]);
+  return out;
+}
+
+Llama::Llama(const Device& device, const LlamaConfig& config, std::uint64_t seed, float dropout)
+    : Llama(Init(device), checked(config), dropout) {
+  const ModelValues values = initial_values(config, seed);
+  std::map<std::string, Tensor> tensors;
+  for (const ParameterInfo& info : parameters_of(config)) {
+    tensors.emplace(info.name, device.tensor(info.shape, values.at(info.file)));
+  }
+  load_state(tensors);
+}
+
+Llama::Llama(Init init, const LlamaConfig& config, float dropout)
+    : config_(config),
+      embedding_(init, config.vocabulary, config.width),
+      output_norm_(init, config.width, config.norm_epsilon) {
+  add("embedding", embedding_);
+  for (std::uint64_t i = 0; i < config.layers; ++i) {
+    blocks_.push_back(std::make_unique<TransformerBlock>(init, config.width, config.heads,
+                                                         block_of(config, dropout)));
+    add(formatted("blocks.{}", i), *blocks_.back());
+  }
+  add("output_norm", output_norm_);
+  if (config.tied) return;
+  output_ = std::make_unique<Linear>(init, config.width, config.vocabulary, false);
+  add("output", *output_);
+}
+
+Tensor Llama::forward(const Tensor& tokens, bool recompute) {
+  Tensor x = embedding_(tokens).to(DType::f32);
+  for (const std::unique_ptr<TransformerBlock>& block : blocks_) {
+    if (!recompute) {
+      x = (*block)(x);
+      continue;
+    }
+    std::vector<Tensor> inputs{x};
+    std::ranges::copy(Substitution::current(*block), std::back_inserter(inputs));
+    // The parameters are inputs, so that gradients flow to them.
+    x = checkpoint(
+        [layer = block.get()](const std::vector<Tensor>& in) {
+          const Substitution now(*layer, std::span(in).subspan(1));
+          return (*layer)(in.front());
+        },
+        inputs);
+  }
+  const Tensor last = output_norm_(x).reshape({tokens.size(), config_.width});
+  return output_ ? (*output_)(last) : embedding_.as_linear(last);
 }
 
 }  // namespace weft::nn

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
-#include "nn/layers.hpp"
-#include "nn/parameters.hpp"
 #include "weft/device.hpp"
+#include "weft/nn.hpp"
 #include "weft/tensor.hpp"
 
 namespace weft::nn {
@@ -30,60 +31,52 @@ struct LlamaConfig {
   bool operator==(const LlamaConfig&) const = default;
 };
 
-/// What is left out at random while a model learns: elements of what layers add, each with
-/// probability `rate`. The choice follows from `seed`, two u32.
-struct DropoutInput {
-  float rate = 0;
-  Tensor seed;
-};
-
-/// How a model is computed where it learns.
-struct ForwardOptions {
-  DropoutInput drop;
-  bool recompute =
-      false;  ///< Keep what enters each layer alone, and compute the rest again for gradients.
-};
-
 /// Says in a sentence what cannot work about the sizes.
 Status check(const LlamaConfig& config);
 
-/// The model: which parameters it has, and what it computes from them. Parameters have the names
-/// and shapes that GGUF files give them, but heads of q and k rotate halves (see rope()).
-class Llama {
- public:
-  /// Throws weft::Error where check() fails.
-  explicit Llama(const LlamaConfig& config);
+/// What a parameter is and how it starts.
+struct ParameterInfo {
+  std::string name;  ///< Of the module.
+  std::string file;  ///< In GGUF files.
+  Shape shape;
+  float mean = 0;
+  float deviation = 0;  ///< Of the normal distribution it starts with; 0: every element is `mean`.
 
-  [[nodiscard]] const LlamaConfig& config() const { return config_; }
+  [[nodiscard]] std::uint64_t count() const;
   /// Matrices are trained with weight decay and may be computed with in 16 bits; vectors (of norms)
   /// are not.
-  [[nodiscard]] const ParameterGroup& matrices() const { return matrices_; }
-  [[nodiscard]] const ParameterGroup& vectors() const { return vectors_; }
-  [[nodiscard]] std::uint64_t parameter_count() const {
-    return matrices_.count() + vectors_.count();
-  }
+  [[nodiscard]] bool is_matrix() const { return shape.size() == 2; }
+};
 
-  /// Logits [batch × T, vocabulary] of i32 tokens [batch, T]. `matrices` and `vectors` are views in
-  /// the order of the groups; products are computed in the type of the matrices, sums along the
-  /// layers in f32.
-  [[nodiscard]] Tensor forward(const Tensor& tokens, const std::vector<Tensor>& matrices,
-                               const std::vector<Tensor>& vectors,
-                               const ForwardOptions& options = {}) const;
+/// The parameters of a model of these sizes, in the order of Llama::parameters(). Throws
+/// weft::Error where check() fails.
+std::vector<ParameterInfo> parameters_of(const LlamaConfig& config);
+
+/// Values of parameters by their names in files. Heads of q and k rotate halves (see rope()).
+using ModelValues = std::map<std::string, std::vector<float>>;
+
+/// What a model starts with; each parameter draws from a stream of the name that it has in files.
+ModelValues initial_values(const LlamaConfig& config, std::uint64_t seed);
+
+/// The model. It computes in the type of its matrices, sums along the layers in f32.
+class Llama : public Module {
+ public:
+  /// Throws weft::Error where check() fails.
+  Llama(const Device& device, const LlamaConfig& config, std::uint64_t seed, float dropout = 0);
+
+  [[nodiscard]] const LlamaConfig& config() const { return config_; }
+
+  /// Logits [batch × T, vocabulary] of i32 tokens [batch, T]. With `recompute` only what enters
+  /// each layer is kept, and the rest computed again for gradients.
+  [[nodiscard]] Tensor forward(const Tensor& tokens, bool recompute = false);
 
  private:
-  /// Numbers of one layer's parameters in their groups.
-  struct Layer {
-    std::size_t attention_norm, q, k, v, output;
-    std::size_t mlp_norm, gate, up, down;
-  };
-
+  Llama(Init init, const LlamaConfig& config, float dropout);
   LlamaConfig config_;
-  ParameterGroup matrices_;
-  ParameterGroup vectors_;
-  std::size_t embedding_ = 0;
-  std::size_t output_ = 0;
-  std::size_t output_norm_ = 0;
-  std::vector<Layer> layers_;
+  Embedding embedding_;
+  std::vector<std::unique_ptr<TransformerBlock>> blocks_;
+  RMSNorm output_norm_;
+  std::unique_ptr<Linear> output_;
 };
 
 }  // namespace weft::nn

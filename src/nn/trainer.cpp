@@ -1,8 +1,11 @@
 #include "nn/trainer.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/format.hpp"
+#include "nn/modules/substitution.hpp"
 #include "nn/random.hpp"
 #include "nn/result.hpp"
 #include "weft/grad.hpp"
@@ -10,64 +13,76 @@
 
 namespace weft::nn {
 
-Trainer::Trainer(const Device& device, const TrainerConfig& config)
-    : device_(device), config_(config), model_(config.model) {
+namespace {
+
+TrainerConfig checked(TrainerConfig config) {
   if (!is_float(config.dtype) || config.batch == 0 || config.accumulate == 0 ||
       config.replicas == 0) {
     throw Error(ErrorCode::invalid_argument,
                 formatted("A step cannot take {} × {} × {} sequences and compute in {}.",
                           config.replicas, config.accumulate, config.batch, name(config.dtype)));
   }
-  const auto make = [&](const ParameterGroup& group) {
-    return variable(device_.tensor({group.size()}, group.initial_values(config.seed)));
-  };
-  matrices_ = make(model_.matrices());
-  vectors_ = make(model_.vectors());
-  if (config.dtype != DType::f32) working_ = variable(matrices_.to(config.dtype));
-  std::vector<optim::Group> groups{{.parameters = {{"matrices", matrices_}}},
-                                   {.parameters = {{"vectors", vectors_}}, .weight_decay = 0}};
-  if (working_) groups[0].working = {working_};
+  return config;
+}
+
+}  // namespace
+
+Trainer::Trainer(const Device& device, const TrainerConfig& config)
+    : device_(device),
+      config_(checked(config)),
+      model_(std::make_shared<Llama>(device, config.model, config.seed,
+                                     static_cast<float>(config.dropout))),
+      parameters_(model_->parameters()) {
+  std::vector<optim::Group> groups;
+  for (const Named& parameter : parameters_) {
+    const bool matrix = parameter.tensor.shape().size() == 2;
+    const bool rounded = matrix && config.dtype != DType::f32;
+    optim::Group& group = groups.emplace_back(optim::Group{.parameters = {parameter}});
+    if (!matrix) group.weight_decay = 0;
+    computed_.push_back(rounded ? variable(parameter.tensor.to(config.dtype)) : parameter.tensor);
+    if (rounded) group.working = {computed_.back()};
+  }
   optimizer_ = std::make_shared<const optim::AdamW>(std::move(groups), config.optimizer);
   if (config.dtype == DType::f16) scale_.emplace(device_);
   if (in_parts()) {
-    matrix_sum_ = variable(device_.full({model_.matrices().size()}, 0));
-    vector_sum_ = variable(device_.full({model_.vectors().size()}, 0));
-    loss_sum_ = variable(device_.full({1}, 0));
+    for (const Named& parameter : parameters_) {
+      sums_.push_back(variable(device_.full(parameter.tensor.shape(), 0)));
+    }
+    sums_.push_back(variable(device_.full({1}, 0)));  // of the loss
   }
   compile_functions();
 }
 
-const Tensor& Trainer::computed_matrices() const { return working_ ? working_ : matrices_; }
-
 Trainer::Gradients Trainer::gradients(const Tensor& tokens, const Tensor& labels,
                                       const Tensor& seed) const {
-  const std::vector<Tensor> matrices = model_.matrices().views(computed_matrices());
-  const std::vector<Tensor> vectors = model_.vectors().views(vectors_);
-  const Tensor logits = model_.forward(
-      tokens, matrices, vectors,
-      {.drop = {static_cast<float>(config_.dropout), seed}, .recompute = config_.recompute});
-  const Tensor loss = cross_entropy(logits, labels.reshape({labels.size()})).reshape({1});
-  std::vector<Tensor> by = matrices;
-  by.insert(by.end(), vectors.begin(), vectors.end());
-  const std::vector<Tensor> all = grad(scale_ ? loss * scale_->value() : loss, by);
-  const auto split = all.begin() + static_cast<std::ptrdiff_t>(matrices.size());
-  return {loss, model_.matrices().join({all.begin(), split}),
-          model_.vectors().join({split, all.end()})};
+  const Substitution now(*model_, computed_);
+  model_->train();
+  model_->set_key(seed);
+  const Tensor loss =
+      cross_entropy(model_->forward(tokens, config_.recompute), labels.reshape({labels.size()}))
+          .reshape({1});
+  const std::vector<Tensor> all = grad(scale_ ? loss * scale_->value() : loss, computed_);
+  model_->set_key({});
+  return {loss, all};
 }
 
-std::vector<Update> Trainer::learn(const Tensor& matrices, const Tensor& vectors,
-                                   const Tensor& rate) const {
+std::vector<Update> Trainer::learn(const std::vector<Tensor>& gradients, const Tensor& rate) const {
   // Gradients carry the factor of the loss scale and are sums over the batches of the step.
   Tensor too_large;
   if (in_parts()) too_large = device_.full({1}, batches_per_step());
   if (scale_) too_large = too_large ? too_large * scale_->value() : scale_->value();
-  const Clip clip =
-      clip_by_global_norm({matrices, vectors}, static_cast<float>(config_.clip), too_large);
-  std::vector<Update> updates = optimizer_->step({matrices, vectors}, rate, clip.scale);
+  const Clip clip = clip_by_global_norm(gradients, static_cast<float>(config_.clip), too_large);
+  std::vector<Update> updates = optimizer_->step(gradients, rate, clip.scale);
   if (scale_) {
     std::ranges::copy(scale_->step(clip.scale), std::back_inserter(updates));
   }
   return updates;
+}
+
+Tensor Trainer::logits(const Tensor& tokens) const {
+  const Substitution now(*model_, computed_);
+  model_->eval();
+  return model_->forward(tokens);
 }
 
 void Trainer::compile_functions() {
@@ -75,31 +90,28 @@ void Trainer::compile_functions() {
   const auto self = std::make_shared<const Trainer>(*this);
   step_ = compile([self](const std::vector<Tensor>& in) -> Outputs {
     const Gradients g = self->gradients(in[0], in[1], in[2]);
-    return {{g.loss}, self->learn(g.matrices, g.vectors, in[3])};
+    return {{g.loss}, self->learn(g.parameters, in[3])};
   });
   accumulate_ = compile([self](const std::vector<Tensor>& in) -> Outputs {
-    const Gradients g = self->gradients(in[0], in[1], in[2]);
-    return {{g.loss},
-            {{self->matrix_sum_, self->matrix_sum_ + g.matrices.to(DType::f32)},
-             {self->vector_sum_, self->vector_sum_ + g.vectors},
-             {self->loss_sum_, self->loss_sum_ + g.loss}}};
+    Gradients g = self->gradients(in[0], in[1], in[2]);
+    g.parameters.push_back(g.loss);
+    std::vector<Update> updates;
+    for (std::size_t i = 0; i < self->sums_.size(); ++i) {
+      updates.push_back({self->sums_[i], self->sums_[i] + g.parameters[i].to(DType::f32)});
+    }
+    return {{g.loss}, std::move(updates)};
   });
   apply_ = compile([self](const std::vector<Tensor>& in) -> Outputs {
-    std::vector<Update> updates = self->learn(self->matrix_sum_, self->vector_sum_, in[0]);
-    for (const Tensor& sum : {self->matrix_sum_, self->vector_sum_, self->loss_sum_}) {
-      updates.push_back({sum, sum * 0.0});
-    }
-    return {{self->loss_sum_ / self->batches_per_step()}, std::move(updates)};
+    const Tensor loss = self->sums_.back() / self->batches_per_step();
+    std::vector<Update> updates = self->learn({self->sums_.begin(), self->sums_.end() - 1}, in[0]);
+    for (const Tensor& sum : self->sums_) updates.push_back({sum, sum * 0.0});
+    return {{loss}, std::move(updates)};
   });
-  const auto logits = [self](const Tensor& tokens) {
-    return self->model_.forward(tokens, self->model_.matrices().views(self->computed_matrices()),
-                                self->model_.vectors().views(self->vectors_));
-  };
-  loss_ = compile([logits](const std::vector<Tensor>& in) -> Outputs {
-    return cross_entropy(logits(in[0]), in[1].reshape({in[1].size()})).reshape({1});
+  loss_ = compile([self](const std::vector<Tensor>& in) -> Outputs {
+    return cross_entropy(self->logits(in[0]), in[1].reshape({in[1].size()})).reshape({1});
   });
-  logits_ = compile([logits](const std::vector<Tensor>& in) -> Outputs {
-    return embedding(logits(in[0]), in[1]).to(DType::f32);
+  logits_ = compile([self](const std::vector<Tensor>& in) -> Outputs {
+    return embedding(self->logits(in[0]), in[1]).to(DType::f32);
   });
 }
 
@@ -138,11 +150,19 @@ Tensor Trainer::step(std::span<const Batch> batches, double rate, std::uint64_t 
 }
 
 void Trainer::sum_over_replicas() const {
-  for (const Tensor& sum : {matrix_sum_, vector_sum_, loss_sum_}) {
-    std::vector<float> values = sum.to_vector();
-    config_.sum_over_replicas(values);
-    apply({{sum, device_.tensor(sum.shape(), values)}});
+  std::vector<float> all;
+  for (const Tensor& sum : sums_) {
+    std::ranges::copy(sum.to_vector(), std::back_inserter(all));
   }
+  config_.sum_over_replicas(all);
+  std::vector<Update> updates;
+  auto next = all.begin();
+  for (const Tensor& sum : sums_) {
+    const auto end = next + static_cast<std::ptrdiff_t>(sum.size());
+    updates.push_back({sum, device_.tensor(sum.shape(), std::vector(next, end))});
+    next = end;
+  }
+  apply(updates);
 }
 
 float Trainer::loss(const Batch& batch) const {
@@ -161,8 +181,24 @@ std::vector<float> Trainer::next_logits(std::span<const std::uint32_t> tokens) c
       .to_vector();
 }
 
+ModelValues Trainer::values() const {
+  ModelValues out;
+  const std::vector<ParameterInfo> infos = parameters_of(config_.model);
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    out.emplace(infos[i].file, parameters_[i].tensor.to_vector());
+  }
+  return out;
+}
+
+void Trainer::set_values(const ModelValues& values) {
+  for (const ParameterInfo& info : parameters_of(config_.model)) {
+    restore("model." + info.name, values.at(info.file));
+  }
+}
+
 std::vector<std::pair<std::string, Tensor>> Trainer::state() const {
-  std::vector<std::pair<std::string, Tensor>> all{{"matrices", matrices_}, {"vectors", vectors_}};
+  std::vector<std::pair<std::string, Tensor>> all;
+  for (const Named& each : parameters_) all.emplace_back("model." + each.name, each.tensor);
   for (const Named& each : optimizer_->state())
     all.emplace_back("optimizer." + each.name, each.tensor);
   if (!scale_) return all;
@@ -171,14 +207,19 @@ std::vector<std::pair<std::string, Tensor>> Trainer::state() const {
 }
 
 void Trainer::restore(const std::string& name, std::span<const float> values) {
-  for (const auto& [key, tensor] : state()) {
+  const auto all = state();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& [key, tensor] = all[i];
     if (key != name) continue;
     if (tensor.size() != values.size()) {
       throw Error(ErrorCode::invalid_argument, formatted("'{}' has {} elements; {} were given.",
                                                          name, tensor.size(), values.size()));
     }
-    apply({{tensor, device_.tensor(tensor.shape(), std::vector(values.begin(), values.end()))}});
-    if (name == "matrices" && working_) apply({{working_, matrices_.to(config_.dtype)}});
+    const Tensor value = device_.tensor(tensor.shape(), std::vector(values.begin(), values.end()));
+    std::vector<Update> updates{{tensor, value}};
+    const bool rounded = i < computed_.size() && !computed_[i].is(tensor);
+    if (rounded) updates.push_back({computed_[i], value.to(config_.dtype)});
+    apply(updates);
     return;
   }
   throw Error(ErrorCode::not_found, formatted("A trainer has no state '{}'.", name));

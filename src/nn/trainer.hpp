@@ -35,13 +35,12 @@ struct TrainerConfig {
   std::function<void(std::span<float>)> sum_over_replicas;
 };
 
-/// A model in training: its parameters and what the optimizer remembers, and compiled steps over
-/// them.
+/// A model in training, what its optimizer remembers, and compiled steps over them.
 class Trainer {
  public:
   Trainer(const Device& device, const TrainerConfig& config);
 
-  [[nodiscard]] const Llama& model() const { return model_; }
+  [[nodiscard]] const Llama& model() const { return *model_; }
   [[nodiscard]] const TrainerConfig& config() const { return config_; }
 
   /// One step with the learning rate `rate` on `accumulate` batches of `batch` sequences each.
@@ -54,6 +53,11 @@ class Trainer {
   /// The logits for the token that follows `tokens` (at least one; of more than the context the
   /// last count).
   [[nodiscard]] std::vector<float> next_logits(std::span<const std::uint32_t> tokens) const;
+
+  /// The values of the model's parameters; waits.
+  [[nodiscard]] ModelValues values() const;
+  /// Replaces them, and leaves what the optimizer remembers as it is.
+  void set_values(const ModelValues& values);
 
   /// Everything that a checkpoint must keep, by name. All of it is f32.
   [[nodiscard]] std::vector<std::pair<std::string, Tensor>> state() const;
@@ -69,15 +73,13 @@ class Trainer {
  private:
   struct Gradients {
     Tensor loss;
-    Tensor matrices;  ///< Still multiplied by the loss scale.
-    Tensor vectors;
+    std::vector<Tensor> parameters;  ///< Still multiplied by the loss scale.
   };
-  /// The matrices in the type that products are computed in.
-  [[nodiscard]] const Tensor& computed_matrices() const;
   [[nodiscard]] Gradients gradients(const Tensor& tokens, const Tensor& labels,
                                     const Tensor& seed) const;
-  [[nodiscard]] std::vector<Update> learn(const Tensor& matrices, const Tensor& vectors,
+  [[nodiscard]] std::vector<Update> learn(const std::vector<Tensor>& gradients,
                                           const Tensor& rate) const;
+  [[nodiscard]] Tensor logits(const Tensor& tokens) const;
   /// Whether gradients are summed up in variables before they are learnt from.
   [[nodiscard]] bool in_parts() const { return config_.accumulate > 1 || config_.replicas > 1; }
   /// Batches of one step in all processes.
@@ -92,16 +94,13 @@ class Trainer {
 
   Device device_;
   TrainerConfig config_;
-  Llama model_;
-  Tensor matrices_;
-  Tensor vectors_;
-  Tensor working_;  ///< The matrices in 16 bits, where products are computed in these.
+  std::shared_ptr<Llama> model_;
+  std::vector<Named> parameters_;
+  std::vector<Tensor> computed_;  ///< What is computed with: matrices in the type of products.
   std::shared_ptr<const optim::AdamW> optimizer_;
   std::optional<optim::LossScale> scale_;  ///< f16 only.
-  Tensor
-      matrix_sum_;  ///< Gradients summed up so far, where a step takes several batches (in_parts).
-  Tensor vector_sum_;
-  Tensor loss_sum_;
+  /// Gradients summed up so far, and the loss, where a step takes several batches (in_parts).
+  std::vector<Tensor> sums_;
   Compiled step_;        ///< (tokens, labels, seed, rate) → loss
   Compiled accumulate_;  ///< (tokens, labels, seed) → nothing of interest
   Compiled apply_;       ///< (rate) → loss

@@ -1,14 +1,19 @@
+#include "onnx/array_file.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
 #include <map>
 
-#include "formats/mapped_file.hpp"
-#include "onnx/array.hpp"
-
 namespace weft::onnx {
 namespace {
+
+/// Keeps a mapped file, and tells those who own one from those who own something else.
+struct FileKeeper {
+  std::shared_ptr<const MappedFile> file;
+  void operator()(const void* /*file*/) const {}
+};
 
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;
 
@@ -41,6 +46,16 @@ std::optional<std::uint64_t> number_of(const std::string& text) {
 
 }  // namespace
 
+std::shared_ptr<const void> owner_of(std::shared_ptr<const MappedFile> file) {
+  const void* const place = file.get();
+  return {place, FileKeeper{std::move(file)}};
+}
+
+Status check_unchanged(const Array& array) {
+  const auto* const keeper = std::get_deleter<FileKeeper>(array.keep);
+  return keeper != nullptr ? keeper->file->check_unchanged() : Status{};
+}
+
 OpenExternal files_beside(const std::filesystem::path& folder) {
   const auto opened = std::make_shared<std::map<std::string, std::shared_ptr<MappedFile>>>();
   return [folder, opened](const std::string& location) -> Result<ExternalFile> {
@@ -64,7 +79,7 @@ OpenExternal files_beside(const std::filesystem::path& folder) {
       if (!mapped) return wrap(mapped.error(), "opening external data");
       file = std::make_shared<MappedFile>(std::move(*mapped));
     }
-    return ExternalFile{file->bytes(), file};
+    return ExternalFile{file->bytes(), owner_of(file)};
   };
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,6 +35,13 @@ struct Context {
   OpenExternal open;
   std::map<std::pair<std::string, std::string>, const Function*> functions;
   std::map<const TensorProto*, Value> constants;  ///< Tensors of the file that were asked for.
+  /// Weights that were packed in another way, by the bytes they were made from, which they hold.
+  struct Packed {
+    std::vector<Value> from;
+    std::vector<Tensor> weights;
+  };
+  using PackedKey = std::array<const void*, 3>;
+  std::map<PackedKey, Packed> packed;
   std::map<std::string, std::int64_t> opsets;
   std::uint64_t drawn = 0;  ///< Random numbers asked for so far.
   int depth = 0;            ///< Functions and graphs inside of each other.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "formats/mapped_file.hpp"
+#include "onnx/array_file.hpp"
 #include "onnx/shapes.hpp"
 #include "weft/compile.hpp"
 
@@ -109,6 +110,25 @@ Model opened(const Device& device, std::span<const std::byte> bytes,
   return put_together(device, std::move(*proto), std::move(keep), std::move(open));
 }
 
+/// Extents by the names that inputs give them, and the input that had each first.
+using Named = std::map<std::string, std::pair<std::uint64_t, std::string>>;
+
+/// An error where an extent with a name is another one than before. Tensors without elements are
+/// left out: empty caches have extents of 0 where others of the name do not (Moonshine's decoder).
+void check_names(Named& named, const Port& port, const std::vector<Extent>& extents,
+                 const Value& value) {
+  for (std::size_t d = 0; d < value.shape().size(); ++d) {
+    const std::string& symbol = extents[d].symbol;
+    const std::uint64_t extent = value.shape()[d];
+    if (symbol.empty()) continue;
+    const auto& [first, input] = named.emplace(symbol, std::pair(extent, port.name)).first->second;
+    if (first != extent)
+      throw Error(ErrorCode::invalid_argument,
+                  formatted("The input '{}' is {}: '{}' is {} in it, but {} in the input '{}'.",
+                            port.name, describe(value), symbol, extent, first, input));
+  }
+}
+
 /// Values for the inputs, in their order; an error where one is missing, unknown or of another type
 /// or shape.
 Values ordered(const ModelData& data, const std::map<std::string, Value>& given) {
@@ -118,7 +138,7 @@ Values ordered(const ModelData& data, const std::map<std::string, Value>& given)
     }
   }
   Values out;
-  std::map<std::string, std::uint64_t> symbols;
+  Named named;
   for (const Port& port : data.inputs) {
     const auto found = given.find(port.name);
     if (found == given.end()) {
@@ -154,6 +174,7 @@ Values ordered(const ModelData& data, const std::map<std::string, Value>& given)
                   formatted("The input '{}' is {}; the model takes [{}].", port.name,
                             describe(value), wanted));
     }
+    if (value.size() > 0) check_names(named, port, extents, value);
   }
   return out;
 }
@@ -371,7 +392,7 @@ Model load(const Device& device, const std::filesystem::path& path) {
   Result<MappedFile> mapped = MappedFile::open(path);
   if (!mapped) raise(mapped.error(), formatted("opening {}", path.string()));
   const auto file = std::make_shared<MappedFile>(std::move(*mapped));
-  return opened(device, file->bytes(), file, files_beside(path.parent_path()),
+  return opened(device, file->bytes(), owner_of(file), files_beside(path.parent_path()),
                 formatted("reading {}", path.string()));
 }
 

@@ -153,8 +153,10 @@ std::vector<Range> ranges_of(const Call& call) {
     const auto placed = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
       return std::clamp(at < 0 ? at + extent : at, low, high);
     };
+    // Backwards, a start before the first element is the first one (numpy takes none).
     const std::int64_t first =
-        step > 0 ? placed(starts[i], 0, extent) : placed(starts[i], -1, extent - 1);
+        step > 0 ? placed(starts[i], 0, extent)
+                 : placed(starts[i], std::min<std::int64_t>(0, extent - 1), extent - 1);
     const std::int64_t end =
         step > 0 ? placed(ends[i], 0, extent) : placed(ends[i], -1, extent - 1);
     const std::int64_t way = step > 0 ? end - first : first - end;

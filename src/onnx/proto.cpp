@@ -1,7 +1,9 @@
 #include "onnx/proto.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <string_view>
 #include <utility>
 
 #include "onnx/wire.hpp"
@@ -326,7 +328,31 @@ std::string name(Type type) {
   return number < names.size() ? names.at(number) : formatted("type {}", number);
 }
 
+namespace {
+
+/// What files that are often taken for models begin with; "" for anything else.
+std::string_view other_format(std::span<const std::byte> bytes) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> known{
+      {{"version https://git-lfs", "a pointer of Git LFS (git lfs pull gets the file itself)"},
+       {"<", "a page of the web, or another text in XML"},
+       {"{", "a text in JSON"},
+       {"PK\x03\x04", "a ZIP archive, as PyTorch's checkpoints are"},
+       {"GGUF", "a GGUF file"},
+       {"\x89HDF", "an HDF5 file, as those of Keras are"}}};
+  for (const auto& [start, what] : known) {
+    const bool same = bytes.size() >= start.size() &&
+                      std::ranges::equal(start, bytes.first(start.size()), {},
+                                         [](char c) { return static_cast<std::byte>(c); });
+    if (same) return what;
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<ModelProto> read_model(std::span<const std::byte> bytes) {
+  if (const std::string_view what = other_format(bytes); !what.empty())
+    return fail(ErrorCode::invalid_argument, "This is {}, not an ONNX model.", what);
   std::optional<Failure> failure;
   Wire wire(bytes, 0, failure);
   ModelProto out;

@@ -9,6 +9,8 @@ const Table& table() {
     add_attention(out);
     add_constants(out);
     add_contrib(out);
+    add_contrib_attention(out);
+    add_contrib_bits(out);
     add_control(out);
     add_conv(out);
     add_elementwise(out);
@@ -17,6 +19,7 @@ const Table& table() {
     add_matmul(out);
     add_norm(out);
     add_pool(out);
+    add_qlinear(out);
     add_quantize(out);
     add_random(out);
     add_recurrent(out);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 
+#include "onnx/array_file.hpp"
 #include "weft/recover.hpp"
 
 namespace weft::onnx {
@@ -110,9 +111,15 @@ Tensor Value::on(const Device& device) const {
           ErrorCode::unsupported,
           formatted("Elements of {} are known to the host alone; devices have no such type.",
                     name(state_->type)));
+    const auto check = [](const Array& elements) {
+      if (const Status ok = check_unchanged(elements); !ok)
+        throw Error(ok.error().code, ok.error().message);
+    };
+    check(*array);
     state_->tensor = device.tensor(*dtype, state_->shape, array->bytes);
     // The host has the elements in any case, so they come back when the device is lost.
-    keep(state_->tensor, [elements = *array] {
+    keep(state_->tensor, [elements = *array, check] {
+      check(elements);
       std::vector<std::byte> bytes(elements.bytes.begin(), elements.bytes.end());
       if (elements.type == Type::boolean) {
         for (std::byte& byte : bytes) byte = byte == std::byte{0} ? byte : std::byte{1};

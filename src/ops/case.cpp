@@ -230,10 +230,11 @@ HostTensor make_host(const TensorSpec& spec, Random& random) {
 }
 
 double allowed_epsilons(const Case& test, const Plan& plan) {
-  const bool matrices = std::ranges::any_of(plan.dispatches, [](const Dispatch& dispatch) {
-    return dispatch.kernel.features.subgroup_matrix;
+  const bool rounds = std::ranges::any_of(plan.dispatches, [](const Dispatch& dispatch) {
+    const Features& features = dispatch.kernel.features;
+    return features.subgroup_matrix || features.f16;
   });
-  return matrices && test.matrix_epsilons > 0 ? test.matrix_epsilons : test.epsilons;
+  return rounds && test.matrix_epsilons > 0 ? test.matrix_epsilons : test.epsilons;
 }
 
 double allowed_error(const Case& test, DType type, double expected) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,10 @@
 
 namespace weft::ops {
 
+/// Choices among kernels that this thread has made: a plan chooses once for each of its parts and
+/// passes that on, and a test counts.
+inline thread_local std::uint64_t choices_made = 0;
+
 /// The kernel of a list, in order of preference, that makes a problem: the one that is forced by
 /// its name, or the first that is worth it and can. A kernel has a `name`; `can` says why it cannot
 /// make the problem at all, and `worth` whether it is a good choice for it. `what` begins the
@@ -18,6 +23,7 @@ template <class List, class... Problem>
 Result<typename List::value_type> choose_kernel(const List& kernels, std::string_view what,
                                                 std::string_view forced,
                                                 const Problem&... problem) {
+  ++choices_made;
   std::optional<Failure> last;
   for (const auto* kernel : kernels) {
     if (forced.empty() ? !kernel->worth(problem...) : kernel->name != forced) continue;

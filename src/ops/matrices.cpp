@@ -23,6 +23,11 @@ std::optional<Matrices> float_matrices(const Caps& caps, const MatrixTest& fits)
   return halves ? halves : find_matrices(caps, MatrixType::f32, MatrixType::f32, fits);
 }
 
+std::optional<Matrices> byte_matrices(const Caps& caps, const MatrixTest& fits) {
+  const auto with_sign = find_matrices(caps, MatrixType::i8, MatrixType::i32, fits);
+  return with_sign ? with_sign : find_matrices(caps, MatrixType::u8, MatrixType::u32, fits);
+}
+
 Features features_of(const Matrices& matrices, const Caps& caps) {
   return {.f16 = matrices.shape.component == MatrixType::f16 ||
                  matrices.shape.result == MatrixType::f16,

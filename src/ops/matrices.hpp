@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "device/caps.hpp"
+#include "device/matrix_types.hpp"
 #include "ops/plan.hpp"
 
 namespace weft::ops {
@@ -15,13 +15,12 @@ struct Matrices {
   MatrixConfig shape;
   std::uint32_t subgroup = 0;
 
-  /// Elements of an operand in 16 bytes of workgroup memory.
+  /// Elements of a float operand in 16 bytes of workgroup memory.
   [[nodiscard]] std::uint32_t per_load() const {
     return shape.component == MatrixType::f32 ? 4 : 8;
   }
-  [[nodiscard]] std::string_view component() const {
-    return shape.component == MatrixType::f32 ? "f32" : "f16";
-  }
+  /// What WGSL calls the type of the operands.
+  [[nodiscard]] std::string_view component() const { return name(shape.component); }
   bool operator==(const Matrices&) const = default;
 };
 
@@ -34,6 +33,9 @@ std::optional<Matrices> find_matrices(const Caps& caps, MatrixType component, Ma
 /// Matrices that multiply floats into f32: f16 operands before f32 ones, which need twice the
 /// memory. Kernels that take f16 operands run on either, since f32 holds what f16 does.
 std::optional<Matrices> float_matrices(const Caps& caps, const MatrixTest& fits = {});
+
+/// Matrices that multiply whole numbers of 8 bits into 32: with a sign before those without.
+std::optional<Matrices> byte_matrices(const Caps& caps, const MatrixTest& fits = {});
 
 /// What a kernel with these matrices enables. Where subgroups come in several sizes it asks for the
 /// right one.

@@ -12,9 +12,20 @@
 namespace weft::ops {
 
 /// Functions that report indices out of range, where Caps::check_indices is set.
-enum class Checked : std::uint8_t { embedding, add_rows, index_copy, gather, scatter_add };
-inline constexpr std::array<std::string_view, 5> checked_names{
-    "embedding", "the gradient of embedding", "index_copy", "gather", "scatter_add"};
+enum class Checked : std::uint8_t {
+  embedding,
+  add_rows,
+  index_copy,
+  gather,
+  scatter_add,
+  cross_entropy,
+  grouped_linear
+};
+inline constexpr std::array<std::string_view, 7> checked_names{
+    "embedding",     "the gradient of embedding",
+    "index_copy",    "gather",
+    "scatter_add",   "cross_entropy",
+    "grouped_linear"};
 
 /// The words of a report: for each function the number of bad indices, and the complement of the
 /// least position of one.

@@ -9,6 +9,7 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/row_jobs.hpp"
+#include "ops/row_phase.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops {
@@ -161,7 +162,7 @@ class Planner {
     const std::uint64_t length = row_length(job.views.front());
     const std::uint64_t rows = row_count(job.views.front());
     const std::uint64_t block = std::uint64_t{tile.lanes} * tile.chunks * tile.chunk;
-    if (block >= length && job.segment == length) return emit(job, tile, "whole", {}, {});
+    if (block >= length && job.segment == length) return emit(job, tile, RowPhase::whole, {}, {});
 
     Splits splits;
     for (std::uint64_t at = 0; at < length; at += job.segment) {
@@ -175,7 +176,7 @@ class Planner {
     View state = scratch(splits.total);
     const Status reduced =
         for_each_segment(job, tile, splits, [&](const RowJob& part, const Splits& at) {
-          return emit(part, tile, "partial", at, state);
+          return emit(part, tile, RowPhase::partial, at, state);
         });
     if (!reduced) return reduced;
     if (splits.total > splits_to_merge_late) {
@@ -186,7 +187,7 @@ class Planner {
     return for_each_segment(job, tile, splits, [&](const RowJob& part, const Splits& at) {
       Splits mine = at;
       mine.total = state.shape[1] / kernel_.state_words;
-      return emit(part, tile, "apply", mine, state);
+      return emit(part, tile, RowPhase::apply, mine, state);
     });
   }
 
@@ -213,16 +214,16 @@ class Planner {
     return {};
   }
 
-  /// "vec", "step", … of an operand, and with that the words of its binding's elements.
-  static std::string_view kind_of(const RowOperand& operand, const View& view,
-                                  const RowTile& tile) {
-    if (operand.role == RowRole::number) return "number";
-    if (operand.span > 0) return operand.span % tile.chunk == 0 ? "group" : "each";
-    if (tile.chunk >= 4 && rows_in_chunks(view, tile.chunk)) return "vec";
-    return "step";
+  /// How the operand is read or written, and with that the words of its binding's elements.
+  static RowAccess access_of(const RowOperand& operand, const View& view, const RowTile& tile) {
+    if (operand.role == RowRole::number) return RowAccess::number;
+    if (operand.span > 0) {
+      return operand.span % tile.chunk == 0 ? RowAccess::group : RowAccess::each;
+    }
+    return tile.chunk >= 4 && rows_in_chunks(view, tile.chunk) ? RowAccess::vec : RowAccess::step;
   }
 
-  Status emit(const RowJob& job, RowTile tile, std::string_view phase, const Splits& splits,
+  Status emit(const RowJob& job, RowTile tile, RowPhase phase, const Splits& splits,
               const View& state) {
     const View& lead = job.views.front();
     const std::uint32_t outer = lead.rank - 1;
@@ -231,13 +232,13 @@ class Planner {
     const std::uint64_t per_block = tile.size / tile.lanes;
     const std::uint64_t block_chunks = std::uint64_t{tile.lanes} * tile.chunks;
     tile.exact = chunks % block_chunks == 0;
-    const bool writes = phase != "partial";
+    const bool writes = phase != RowPhase::partial;
     if (!writes) tile.pairs = 0;
 
     Launch launch;
     launch.constants = kernel_.constants;
     launch.constants.merge(constants_of(tile));
-    launch.constants.emplace("PHASE", std::string(phase));
+    launch.constants.emplace("PHASE", std::string(name(phase)));
     launch.constants.emplace("OUTER", std::int64_t{outer});
     launch.params = kernel_.params;
     const auto add = [&](std::string name, std::uint64_t value) {
@@ -258,11 +259,11 @@ class Planner {
       const RowOperand& mine = operand(i);
       if (!writes && mine.role != RowRole::input && mine.role != RowRole::number) continue;
       const View& view = job.views[i];
-      const std::string_view kind = kind_of(mine, view, tile);
+      const RowAccess access = access_of(mine, view, tile);
       std::string constant(mine.name);
       std::ranges::transform(constant, constant.begin(),
                              [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-      launch.constants.insert_or_assign(constant + "_KIND", std::string(kind));
+      launch.constants.insert_or_assign(constant + "_KIND", std::string(name(access)));
       for (std::uint32_t d = 0; d < outer; ++d) {
         add(formatted("{}_s{}", mine.name, d), view.shape[d] > 1 ? view.stride[d] : 0);
       }
@@ -279,7 +280,7 @@ class Planner {
       add(formatted("{}_inner", mine.name), bound.stride[outer]);
       const bool narrow = size_of(view.dtype) < 4;
       const bool output = mine.role == RowRole::output;
-      const bool wide = kind == "vec" || (output && tile.chunk >= 4);
+      const bool wide = access == RowAccess::vec || (output && tile.chunk >= 4);
       if (output) launch.constants.insert_or_assign(constant + "_NARROW", std::int64_t{narrow});
       launch.operands.push_back(
           {.name = mine.name,
@@ -290,7 +291,7 @@ class Planner {
            .unit = wide ? std::min(4U, tile.chunk * size_of(view.dtype) / 4) : 1});
     }
     if (writes && kernel_.extra.view.given()) launch.operands.push_back(kernel_.extra);
-    if (phase != "whole") {
+    if (phase != RowPhase::whole) {
       launch.operands.push_back({.name = "state",
                                  .view = state,
                                  .access = writes ? Access::read : Access::write,
@@ -298,7 +299,8 @@ class Planner {
     }
     launch.source = kernel_.source;
     launch.text = kernel_.text;
-    launch.label = phase == "whole" ? kernel_.label : formatted("{} {}", kernel_.label, phase);
+    launch.label =
+        phase == RowPhase::whole ? kernel_.label : formatted("{} {}", kernel_.label, name(phase));
     launch.features.subgroups = tile.subgroup > 0 || tile.pairs > 0;
     launch.grid = grid_1d(blocks * my_splits, caps_);
     return push(std::move(launch));
@@ -312,7 +314,7 @@ class Planner {
     Launch launch;
     launch.constants = kernel_.constants;
     launch.constants.merge(constants_of(tile));
-    launch.constants.emplace("PHASE", std::string("merge"));
+    launch.constants.emplace("PHASE", std::string(name(RowPhase::merge)));
     launch.constants.emplace("OUTER", std::int64_t{0});
     launch.params.add("blocks", static_cast<std::uint32_t>(rows));
     launch.params.add("splits_total", static_cast<std::uint32_t>(splits));

@@ -1,6 +1,6 @@
 """Functions that are made of others, and random numbers, compared with numpy."""
 from common import DEVICE, Case, np
-from weft import op
+from weft import OPERATIONS, op
 
 RNG = np.random.default_rng(11)
 
@@ -49,6 +49,29 @@ class CApiFunctions(Case):
         self.near(op("tensordot_axes", x, y, (1,), (0,)), a @ b)
         self.near(op("clip", x, high=0.5), np.minimum(a, 0.5))
         self.fails("invalid_argument", "einsum \"ij\" has 1 terms between commas; 2 tensors were given.", op, "einsum", "ij", (x, y))
+
+    def test_what_is_out_of_range_is_an_error_that_says_so(self):
+        x = DEVICE.tensor(floats(2, 3))
+
+        def sample(p):
+            if "default" in p:
+                return p["default"]
+            one = {"tensor": x, "list": [x] if p.get("element") == "tensor" else [1], "text": "a", "bool": True, "device": DEVICE}
+            return one.get(p["type"], p.get("at_least", p.get("at_most", 1)))
+
+        checked = 0
+        for name, operation in OPERATIONS.items():
+            for p in [*operation.required, *operation.optional]:
+                ends = [p[e] for e in ("above", "below") if e in p] + [p[e] + step for e, step in (("at_least", -1), ("at_most", 1)) if e in p]
+                bad = ["nonsense"] if "words" in p else ends if "range" in p else []
+                for value in bad + ([float("nan")] if bad and p["type"] in ("f32", "f64") else []):
+                    required = [value if r is p else sample(r) for r in operation.required]
+                    options = {} if p["required"] else {p["name"]: value}
+                    shown = f'"{value}"' if "words" in p else f"{value:g}"
+                    told = "one of " + ", ".join(f'"{w}"' for w in p["words"]) if "words" in p else "in " + p["range"]
+                    self.fails("invalid_argument", f"`{p['name']}` is {shown}; it must be {told}.", op, name, *required, **options)
+                    checked += 1
+        self.assertGreater(checked, 100)
 
     def test_losses_and_norms(self):
         a, b = floats(6, 3, 5), floats(6, 3, 5)

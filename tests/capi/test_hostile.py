@@ -14,7 +14,7 @@ HEADERS = sorted([*(ROOT / "include/weft/c").glob("*.h"), *GENERATED.glob("*.h")
 # Not called at random: they wait on the driver, need texts that make sense, or change what the device of all tests may do (a
 # watchdog of a second ends it on a busy machine).
 SLOW = {"weft_list_adapters", "weft_device_open", "weft_kernel_create", "weft_compile", "weft_save", "weft_load",
-        "weft_save_with_texts", "weft_load_with_texts", "weft_tensor_checkpoint", "weft_module_save", "weft_module_load",
+        "weft_tensor_checkpoint", "weft_module_save", "weft_module_load",
         "weft_module_custom", "weft_step_create", "weft_loader_create", "weft_schedule_rate", "weft_model_load", "weft_model_load_bytes",
         "weft_supports", "weft_device_set_memory_limit", "weft_device_set_watchdog", "weft_upload_start", "weft_scope_begin", "weft_scope_end"}
 
@@ -35,7 +35,8 @@ C_TYPES = {"bool": weft.Bool, "int64_t": weft.I64, "uint64_t": weft.U64, "uint32
            "weft_memory_info": weft.MemoryInfo, "weft_tensor_info": weft.TensorInfo, "weft_matrix": weft.Matrix,
            "weft_array": weft.Array, "weft_receiver": weft.Receiver,
            "weft_attention_options": weft.AttentionOptions, "weft_conv2d_options": weft.Conv2dOptions,
-           "weft_function_source": weft.FunctionSource, "weft_compile_report": weft.CompileReport, "weft_binding": weft.Binding, "weft_kernel_source": weft.KernelSource}
+           "weft_function_source": weft.FunctionSource, "weft_compile_report": weft.CompileReport, "weft_binding": weft.Binding,
+           "weft_kernel_source": weft.KernelSource}
 C_TYPES |= {"weft_part": weft.Part, "weft_text_receiver": weft.TextReceiver, "int32_t": weft.I32, "weft_elements_source": weft.ElementsSource,
             "weft_profile_receiver": weft.TextReceiver}
 C_TYPES |= {operation.options.__name__: operation.options for operation in weft.OPERATIONS.values() if operation.options}

@@ -27,6 +27,45 @@ def forward(module, x: np.ndarray) -> np.ndarray:
     return Tensor(made(lib.weft_module_forward, module, DEVICE.tensor(x))).numpy()
 
 
+def filled(module) -> dict[str, np.ndarray]:
+    """Gives a module other parameters than those it starts with, which are often ones and zeros."""
+    values = {name: draw(*v.shape) for name, v in named(lib.weft_module_parameters, module).items()}
+    tensors = [DEVICE.tensor(v) for v in values.values()]
+    lib.weft_module_load_state(module, weft.numbers(c.c_char_p, [n.encode() for n in values]),
+                               weft.numbers(Handle, [t.handle.value for t in tensors]), len(tensors))
+    return values
+
+
+def normalised(x: np.ndarray, axes: tuple[int, ...], eps: float) -> np.ndarray:
+    x = x.astype(np.float64)
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + eps)
+
+
+def convolved(x: np.ndarray, w: np.ndarray, stride: int, pad: int, dilation: int, groups: int, transposed: bool, more: int) -> np.ndarray:
+    """A convolution [N, C, spatial...] in double, element of the kernel by element; the transposed one adds what the other takes."""
+    rank, kernel = x.ndim - 2, w.shape[2:]
+    outs = w.shape[1] * groups if transposed else w.shape[0]
+    sizes = x.shape[2:]
+    span = [dilation * (k - 1) for k in kernel]
+    wanted = [(n - 1) * stride - 2 * pad + s + 1 + more if transposed else (n + 2 * pad - s - 1) // stride + 1 for n, s in zip(sizes, span)]
+    ins = x.shape[1] // groups
+    y = np.zeros((x.shape[0], outs, *wanted))
+    small, large = (sizes, wanted) if transposed else (wanted, sizes)
+    for at in np.ndindex(*small):
+        for k in np.ndindex(*kernel):
+            place = tuple(a * stride + i * dilation - pad for a, i in zip(at, k))
+            if any(not 0 <= p < n for p, n in zip(place, large)):
+                continue
+            for g in range(groups):
+                into, out = slice(g * ins, (g + 1) * ins), slice(g * outs // groups, (g + 1) * outs // groups)
+                if transposed:
+                    y[(slice(None), out, *place)] += x[(slice(None), into, *at)].astype(float) @ w[(into, slice(None), *k)]
+                else:
+                    y[(slice(None), out, *at)] += x[(slice(None), into, *place)].astype(float) @ w[(out, slice(None), *k)].T
+    assert y.ndim == rank + 2
+    return y
+
+
 class CApiNn(Case):
     def setUp(self):
         self.init = made(lib.weft_init_create, DEVICE, 7)
@@ -48,6 +87,49 @@ class CApiNn(Case):
         again = made(lib.weft_init_create, DEVICE, 7)  # the same seed, the same values
         other = made(lib.weft_module_linear, again, 5, 4, True)
         np.testing.assert_array_equal(named(lib.weft_module_parameters, other)["weight"], weights["0.weight"])
+
+    def test_norms_against_numpy(self):
+        x, images = draw(3, 5, 6) * 2 + 1, draw(2, 6, 3, 4) * 2 - 1
+        for eps in (0.0, 0.5):
+            used = eps or 1e-5
+            for bias in (True, False):
+                model = made(lib.weft_module_layer_norm, self.init, 6, eps, bias)
+                own = filled(model)
+                self.assertEqual(list(own), ["weight", "bias"] if bias else ["weight"])
+                self.close(forward(model, x), normalised(x, (-1,), used) * own["weight"] + own.get("bias", 0), loose=16)
+            model = made(lib.weft_module_rms_norm, self.init, 6, eps)
+            own = filled(model)
+            exact = x.astype(np.float64)
+            self.close(forward(model, x), exact / np.sqrt((exact**2).mean(-1, keepdims=True) + used) * own["weight"], loose=16)
+            model = made(lib.weft_module_group_norm, self.init, 3, 6, eps)
+            own = filled(model)
+            wanted = normalised(images.reshape(2, 3, 2, 3, 4), (2, 3, 4), used).reshape(images.shape)
+            self.close(forward(model, images), wanted * own["weight"][:, None, None] + own["bias"][:, None, None], loose=16)
+
+    def test_embeddings_and_mlps_against_numpy(self):
+        table = made(lib.weft_module_embedding, self.init, 7, 3)
+        own, rows = filled(table), np.array([[6, 0], [3, 3]], np.int32)
+        np.testing.assert_array_equal(forward(table, rows), own["weight"][rows])
+        model = made(lib.weft_module_mlp, self.init, weft.numbers(c.c_uint64, [4, 6, 5, 2]), 4, b"tanh")
+        own, x = filled(model), draw(3, 4)
+        y = x.astype(np.float64)
+        for place in ("0", "2", "4"):
+            y = y @ own[f"{place}.weight"].T + own[f"{place}.bias"]
+            y = np.tanh(y) if place != "4" else y
+        self.close(forward(model, x), y, loose=32)
+
+    def test_convolutions_against_numpy(self):
+        for rank, size in ((1, (9,)), (2, (6, 5)), (3, (4, 5, 3))):
+            for transposed in (False, True):
+                for stride, pad, dilation, groups, more, bias in ((1, 0, 1, 1, 0, True), (2, 1, 1, 2, 1, True), (2, 1, 2, 1, 0, False)):
+                    options = weft.ConvModule(rank=rank, kernel=(c.c_uint64 * 3)(2, 2, 2), stride=stride, padding=pad, dilation=dilation,
+                                              groups=groups, output_padding=more * transposed, transposed=transposed, no_bias=not bias)
+                    model = made(lib.weft_module_conv, self.init, 4, 6, options)
+                    own, x = filled(model), draw(2, 4, *size)
+                    self.assertEqual(own["weight"].shape, ((4, 6 // groups) if transposed else (6, 4 // groups)) + (2,) * rank)
+                    wanted = convolved(x, own["weight"], stride, pad, dilation, groups, transposed, more * transposed)
+                    with self.subTest(rank=rank, transposed=transposed, stride=stride, dilation=dilation):
+                        self.close(forward(model, x), wanted + own.get("bias", np.zeros(6)).reshape(-1, *[1] * rank), loose=32)
 
     def test_state_goes_to_a_file_and_back(self):
         model = made(lib.weft_module_conv, self.init, 2, 3, None)
@@ -91,6 +173,17 @@ class CApiNn(Case):
         flat = made(lib.weft_module_flatten)
         self.fails("invalid_argument", "attention or a transformer block", lib.weft_module_attend, flat, DEVICE.tensor(x), None, None, None,
                    c.byref(Handle()))
+
+    def test_a_block_takes_the_epsilon_of_its_norms(self):
+        x = draw(1, 3, 8)
+
+        def result(**options):
+            self.init = made(lib.weft_init_create, DEVICE, 5)
+            return forward(made(lib.weft_module_transformer_block, self.init, 8, 2, weft.BlockModule(rms=True, **options)), x)
+
+        plain = result()
+        np.testing.assert_array_equal(result(eps=1e-5), plain)
+        self.assertGreater(abs(result(eps=10.0) - plain).max(), 0.1)
 
     def test_recurrent_layers_give_their_last_states(self):
         model = made(lib.weft_module_lstm, self.init, 3, 4, weft.RecurrentModule(layers=2))
@@ -164,6 +257,12 @@ class CApiNn(Case):
             self.assertEqual(sorted(order), list(range(10)))
             orders.append(order)
         self.assertNotEqual(*orders)
+        # The same orders as in the other languages (python/tests/test_resume.py has these numbers, too).
+        loader = made(lib.weft_loader_create, DEVICE, columns, 1, weft.LoaderOptions(batch=10, seed=7))
+        for epoch, order in enumerate(([5, 4, 2, 7, 0, 9, 3, 1, 6, 8], [3, 6, 9, 7, 5, 8, 2, 4, 0, 1])):
+            lib.weft_loader_start(loader, epoch)
+            lib.weft_loader_next(loader, batch, c.byref(more))
+            self.assertEqual(Tensor(Handle(batch[0])).numpy().tolist(), order)
 
     def test_wrong_numbers(self):
         for maker, arguments, words in [

@@ -37,8 +37,15 @@ std::vector<Call> calls(const Device& device) {
              return grad(sum(embedding(weights, i) * rows), {weights})[0];
            }},
           {"gather", [=](const Tensor& i) { return gather(table, columns(i), 0); }},
-          {"scatter_add", [=](const Tensor& i) {
+          {"scatter_add",
+           [=](const Tensor& i) {
              return scatter_add(table, columns(i), columns(i).to(DType::f32), 0);
+           }},
+          {"embedding",
+           [=](const Tensor& i) { return embedding(device.full({4, 32}, 1).to(DType::q8_0), i); }},
+          {"grouped_linear", [=](const Tensor& i) {
+             return grouped_linear(device.full({3, 1, 32}, 1), device.full({4, 2, 32}, 1),
+                                   i.reshape({3, 1}));
            }}};
 }
 
@@ -54,6 +61,57 @@ TEST(CheckIndices, AreAnErrorOfTheNextRead) {
               std::string::npos)
         << text;
     EXPECT_EQ(error_of([&] { (void)call.run(good).to_vector(); }), "");  // said once
+  }
+}
+
+TEST(CheckIndices, LabelsThatAreNoClassAreReported) {
+  const Device device({.check_indices = true});
+  const Tensor logits = device.arange(12).reshape({3, 4});
+  const Tensor good = device.tensor({3}, std::vector<std::int32_t>{0, 3, -7});  // none: negative
+  const Tensor bad = device.tensor({3}, std::vector<std::int32_t>{0, 4, 9});
+  const Tensor weights = device.full({4}, 1);
+  const auto nll = [&](const Tensor& i, std::int32_t ignored) {
+    return nll_loss(log_softmax(logits), i, {.weight = weights, .ignored = ignored});
+  };
+  const auto cross = [&](const Tensor& i, std::int32_t ignored, float smoothing) {
+    return cross_entropy(logits, i, {.ignored = ignored, .label_smoothing = smoothing});
+  };
+  const float plain = cross(good, -1, 0).item();
+  EXPECT_FLOAT_EQ(nll(good, -1).item(), plain);
+  for (const float smoothing : {0.0F, 0.25F}) {
+    EXPECT_NE(error_of([&] {
+                (void)cross(bad, -1, smoothing).item();
+              }).find("cross_entropy met 2 indices out of range, the first at position 1"),
+              std::string::npos);
+    EXPECT_NE(error_of([&] {
+                (void)cross(bad, 4, smoothing).item();
+              }).find("cross_entropy met 1 index out of range, the first at position 2"),
+              std::string::npos);
+  }
+  EXPECT_NE(error_of([&] {
+              (void)nll(bad, -1).item();
+            }).find("gather met 2 indices out of range, the first at position 1"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              (void)nll(bad, 4).item();
+            }).find("gather met 1 index out of range, the first at position 2"),
+            std::string::npos);
+  const Tensor w = variable(logits);
+  EXPECT_NE(error_of([&] {
+              (void)grad(cross_entropy(w, bad), {w})[0].to_vector();
+            }).find("cross_entropy met 2 indices"),
+            std::string::npos);
+  EXPECT_EQ(error_of([&] { (void)cross(good, -1, 0.5F).item(); }), "");
+
+  // Without the check such a label counts for nothing in nll_loss.
+  const Device plainly;
+  const Tensor x = plainly.arange(12).reshape({3, 4});
+  const auto labels = [&](std::int32_t second) {
+    return plainly.tensor({3}, std::vector<std::int32_t>{0, second, -1});
+  };
+  for (const Reduction reduction : {Reduction::sum, Reduction::mean}) {
+    EXPECT_FLOAT_EQ(nll_loss(log_softmax(x), labels(4), {.reduction = reduction}).item(),
+                    cross_entropy(x, labels(-1), {.reduction = reduction}).item());
   }
 }
 

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <utility>
 
+#include "describe/attributes/nearest.hpp"
+#include "describe/attributes/searchsorted.hpp"
+#include "describe/attributes/segment.hpp"
 #include "double_graph.hpp"
 #include "graph/kinds.hpp"
 #include "ops/nearest/nearest.hpp"
@@ -27,7 +30,7 @@ void searchsorted(const Attributes& attributes, const Hosts& in, Hosts& out) {
   }
 }
 
-/// Inputs: queries, points. Outputs: distances, indices.
+/// Inputs: queries, points. Outputs: distances and indices of the nearest, or the distances of all.
 void nearest(const Attributes& attributes, const Hosts& in, Hosts& out) {
   const auto metric =
       static_cast<ops::nearest::Metric>(as<graph::NearestAttributes>(attributes).metric);
@@ -45,13 +48,13 @@ void nearest(const Attributes& attributes, const Hosts& in, Hosts& out) {
       }
       scores.emplace_back(sum, j);
     }
-    std::ranges::sort(scores);
+    if (out.size() > 1) std::ranges::sort(scores);
     for (std::size_t r = 0; r < k; ++r) {
       const double score = scores[r].first;
       out[0].v[i * k + r] = apart                                    ? std::sqrt(score)
                             : metric == ops::nearest::Metric::cosine ? 1 + score
                                                                      : -score;
-      out[1].v[i * k + r] = static_cast<double>(scores[r].second);
+      if (out.size() > 1) out[1].v[i * k + r] = static_cast<double>(scores[r].second);
     }
   }
 }
@@ -140,12 +143,28 @@ void cholesky(const Attributes&, const Hosts& in, Hosts& out) {
   }
 }
 
+/// Inputs: starts, columns, and the rows of both matrices.
+void sampled_matmul(const Attributes&, const Hosts& in, Hosts& out) {
+  const std::size_t size = in[2].back();
+  for (std::size_t r = 0; r + 1 < in[0].v.size(); ++r) {
+    for (auto i = static_cast<std::size_t>(in[0].v[r]);
+         i < static_cast<std::size_t>(in[0].v[r + 1]); ++i) {
+      const auto column = static_cast<std::size_t>(in[1].v[i]);
+      double sum = 0;
+      for (std::size_t k = 0; k < size; ++k)
+        sum += in[2].v[r * size + k] * in[3].v[column * size + k];
+      out[0].v[i] = sum;
+    }
+  }
+}
+
 }  // namespace
 
 void add_algebra_kinds(std::map<const graph::Rule*, Compute>& table) {
   table[&kinds::searchsorted] = test::searchsorted;
   table[&kinds::nearest] = test::nearest;
   table[&kinds::segment_reduce] = test::segment_reduce;
+  table[&kinds::sampled_matmul] = test::sampled_matmul;
   table[&kinds::solve] = test::solve;
   table[&kinds::det] = test::det;
   table[&kinds::cholesky] = test::cholesky;

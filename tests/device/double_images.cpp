@@ -2,7 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "describe/attributes/resize.hpp"
+#include "describe/attributes/solve.hpp"
 #include "double_graph.hpp"
+#include "graph/attributes/products.hpp"
+#include "graph/attributes/windows.hpp"
 #include "graph/kinds.hpp"
 #include "ops/case.hpp"
 

@@ -4,6 +4,13 @@
 #include <limits>
 #include <stdexcept>
 
+#include "describe/attributes/attention.hpp"
+#include "describe/attributes/conv_ssm.hpp"
+#include "describe/attributes/hyper.hpp"
+#include "describe/attributes/recurrence.hpp"
+#include "describe/attributes/rope.hpp"
+#include "describe/attributes/router.hpp"
+#include "describe/attributes/sinusoid.hpp"
 #include "double_graph.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"

@@ -2,7 +2,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "describe/attributes/axis.hpp"
+#include "describe/attributes/band.hpp"
+#include "describe/attributes/border.hpp"
+#include "describe/attributes/dropout.hpp"
+#include "describe/attributes/pad.hpp"
+#include "describe/attributes/permute.hpp"
+#include "describe/attributes/slice.hpp"
 #include "double_graph.hpp"
+#include "graph/attributes/map.hpp"
 #include "graph/kinds.hpp"
 #include "ops/case.hpp"
 #include "ops/dropout/dropout.hpp"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "describe/attributes/recurrent_steps.hpp"
 #include "double_graph.hpp"
 #include "graph/kinds.hpp"
 #include "ops/case.hpp"

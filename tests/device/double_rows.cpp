@@ -6,7 +6,14 @@
 #include <numbers>
 #include <numeric>
 
+#include "describe/attributes/cross_entropy.hpp"
+#include "describe/attributes/cumsum.hpp"
+#include "describe/attributes/fourier.hpp"
+#include "describe/attributes/norm.hpp"
+#include "describe/attributes/softmax.hpp"
+#include "describe/attributes/sort.hpp"
 #include "double_graph.hpp"
+#include "graph/attributes/reduce.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/case.hpp"

@@ -1,6 +1,9 @@
 // Expressions that are computed again and again: their plans are found, not made.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "graph/node.hpp"
@@ -32,6 +35,29 @@ TEST(DeviceEager, TheSameExpressionOfOtherTensorsFindsItsPlan) {
   EXPECT_EQ(counts(device).made, before.made);
   EXPECT_EQ(counts(device).found, before.found + 1);
   EXPECT_EQ(counts(device).launches, before.launches + 1) << "a chain is one launch";
+}
+
+TEST(DeviceEager, PlansAreForgottenWhenThereAreTooMany) {
+  const Device device;
+  const auto compute = [&](std::uint64_t length) {
+    return sum(device.full({length}, 2) * 3).item();
+  };
+  EXPECT_EQ(compute(4), 24);
+  graph::PlanCache& plans = *Access::data(device)->plans;
+  const std::size_t each = plans.kept_launches();
+  ASSERT_GT(each, 0U);
+  plans.set_most_launches(4 * each);
+  std::size_t most = 0;
+  for (std::uint64_t length = 5; length < 25; ++length) {
+    EXPECT_EQ(compute(length), 6 * static_cast<float>(length));
+    most = std::max(most, plans.kept_launches());
+  }
+  EXPECT_LE(most, 6 * each);  // one plan more than the bound, each of about as many launches
+  const std::size_t made = counts(device).made;
+  EXPECT_EQ(compute(24), 144);
+  EXPECT_EQ(counts(device).made, made) << "the last one is still there";
+  EXPECT_EQ(compute(4), 24);
+  EXPECT_EQ(counts(device).made, made + 1) << "the first one was forgotten, and is made again";
 }
 
 TEST(DeviceEager, WhatIsDifferentHasAPlanOfItsOwn) {
@@ -146,6 +172,37 @@ TEST(DeviceEager, ALoopPlansOnceAndComputesWhatItNeeds) {
   EXPECT_EQ(silent.weights, after.weights);
   EXPECT_EQ(silent.weights, before.weights);
   EXPECT_NEAR(silent.weights[0], 2, 0.5);
+}
+
+TEST(DeviceEager, PlansRunOnWhateverBuffersThereAre) {
+  const Device device;
+  const Tensor x = device.arange(24, -1, 0.1).reshape({6, 4});
+  const Tensor w = variable(device.arange(4, 0.5, 0.25).reshape({4, 1}));
+  const auto step = [&](const Tensor& weights) { return tanh(matmul(x, weights)) * 2 + 1; };
+  std::vector<Tensor> held;  // so that results lie elsewhere each time, as do the variable's values
+  std::vector<Numbers> expected;
+  Numbers values = w.to_vector();
+  for (int i = 0; i < 12; ++i) {
+    held.push_back(step(w));
+    held.back().eval();
+    if (i % 3 == 2) held[static_cast<std::size_t>(i) - 2] = Tensor();  // and places come back
+    Numbers row;
+    for (int r = 0; r < 6; ++r) {
+      double sum = 0;
+      for (int k = 0; k < 4; ++k)
+        sum += (-1 + 0.1 * (4 * r + k)) * values[static_cast<std::size_t>(k)];
+      row.push_back(static_cast<float>(std::tanh(sum) * 2 + 1));
+    }
+    expected.push_back(row);
+    apply({{w, w * 0.9}});
+    for (float& value : values) value *= 0.9F;
+  }
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (!held[i]) continue;
+    const Numbers got = held[i].to_vector();
+    for (std::size_t r = 0; r < got.size(); ++r) EXPECT_NEAR(got[r], expected[i][r], 1e-5) << i;
+  }
+  EXPECT_LE(counts(device).made, 8U);
 }
 
 TEST(DeviceEager, HandlesKeepTheirOldValuesAndHistoryIsLetGo) {

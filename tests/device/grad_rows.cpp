@@ -20,6 +20,7 @@ const std::vector<GradRow>& grad_rows() {
     add_model_rows(made);
     add_algebra_rows(made);
     add_function_rows(made);
+    add_composed_rows(made);
     add_second_rows(made);
     return made;
   }();

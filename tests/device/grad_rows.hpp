@@ -29,13 +29,15 @@ struct GradRow {
 /// since they outlive the device.
 Tensor whole_numbers(const Shape& shape, const std::vector<std::int32_t>& values);
 
-/// Expressions that together contain every kind of operation that has derivatives.
+/// Expressions that together contain every kind of operation that has derivatives, and every
+/// function that is described with one (tests/unit/description_test.cpp looks for their names).
 const std::vector<GradRow>& grad_rows();
 void add_plain_rows(std::vector<GradRow>& rows);
 void add_image_rows(std::vector<GradRow>& rows);
 void add_model_rows(std::vector<GradRow>& rows);
 void add_algebra_rows(std::vector<GradRow>& rows);
 void add_function_rows(std::vector<GradRow>& rows);
+void add_composed_rows(std::vector<GradRow>& rows);
 void add_second_rows(std::vector<GradRow>& rows);
 
 }  // namespace weft::test

@@ -255,6 +255,22 @@ TEST(DeviceGraph, CheckpointsTradeWorkForMemory) {
   EXPECT_GT(some.report().dispatches, all.report().dispatches);
 }
 
+/// Gradients flow to what a checkpointed function uses without being given it.
+TEST(DeviceGraph, CheckpointsSeeWhatFunctionsUse) {
+  const Tensor w = variable(api_device().full({2}, 3.0));
+  const Tensor b = variable(api_device().full({2}, 0.5));
+  const Tensor scaled = w * 2.0;  // used inside, computed outside
+  const auto f = [&](const std::vector<Tensor>& in) { return in[0] * scaled * w + b * in[0]; };
+  const Tensor x = variable(api_device().arange(2, 1, 1));
+  const std::vector<Tensor> by{x, w, b};
+  const auto plain = grad(sum(f({x}) * x), by);
+  const auto again = grad(sum(checkpoint(f, {x}) * x), by);
+  for (std::size_t i = 0; i < by.size(); ++i)
+    EXPECT_EQ(plain[i].to_vector(), again[i].to_vector()) << i;
+  const auto twice = [&](const std::vector<Tensor>& in) { return in[0] * x; };
+  EXPECT_EQ(grad(sum(checkpoint(twice, {x})), {x})[0].to_vector(), (std::vector<float>{2, 4}));
+}
+
 TEST(DeviceGraph, FunctionsThatCallThemselvesAreErrors) {
   Compiled f;
   std::string seen;

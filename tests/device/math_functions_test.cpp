@@ -161,6 +161,26 @@ TEST(DeviceMath, DistancesBetweenRows) {
                                "given f32[2,5,3] and f32[4,2]. (cdist at "));
 }
 
+TEST(DeviceMath, DistancesTakeNoMemoryButTheirOwn) {
+  const std::uint64_t m = 300, n = 200, k = 64;
+  const Tensor a = variable(drawn({m, k}, 3) + 4096);  // far from the origin
+  const Tensor b = variable(drawn({n, k}, 4) + 4096);
+  const Tensor weights = drawn({m, n}, 5);
+  const Compiled f = compile([&](const std::vector<Tensor>& in) {
+    return Outputs(grad(cdist(in[0], in[1]), weights, in));
+  });
+  (void)f({a, b});
+  EXPECT_LT(f.report().arena_bytes, m * n * k * 4 / 8);
+  const std::vector<Tensor> found = grad(cdist(a, b), weights, {a, b});
+  // By what forms all differences.
+  const Tensor apart = a.reshape({m, 1, k}) - b.reshape({1, n, k});
+  const std::vector<Tensor> wanted = grad(sqrt(sum(apart * apart, {2})), weights, {a, b});
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<float> w = wanted[static_cast<std::size_t>(i)].to_vector();
+    expect_near(found[static_cast<std::size_t>(i)], {w.begin(), w.end()}, 2e-4);
+  }
+}
+
 TEST(DeviceMath, EinsumEqualsItsSums) {
   const Tensor a = drawn({3, 4}, 6);
   const Tensor b = drawn({4, 5}, 7);

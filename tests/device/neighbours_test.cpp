@@ -98,6 +98,33 @@ TEST(DeviceNeighbours, MoreNeighboursThanOneListHolds) {
   }
 }
 
+TEST(DeviceNeighbours, ManyNeighboursFarFromTheOriginAreExact) {
+  // Squares less products, in f32, would tell none of these apart: 4096² has 24 bits.
+  const std::size_t n = 700;
+  Floats p(n);
+  for (std::size_t i = 0; i < n; ++i) p[i] = 4096 + static_cast<float>(i * 11 % n) / 1024;
+  for (const std::string metric : {"euclidean", "inner"}) {
+    const Neighbours found =
+        knn(row({4096}).reshape({1, 1}), row(p).reshape({n, 1}), 650, {.metric = metric});
+    const Ints at = ints(found.indices);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const auto rank = static_cast<float>(metric == "inner" ? n - 1 - i : i);
+      EXPECT_EQ(p[static_cast<std::size_t>(at[i])], 4096 + rank / 1024) << metric << i;
+    }
+  }
+}
+
+TEST(DeviceNeighbours, SixteenBitsAreTakenAsTheyAre) {
+  const Tensor x = api_device().tensor({40, 3}, noise(120, 5));
+  for (const DType type : {DType::f16, DType::bf16}) {
+    const Tensor halves = x.to(type);
+    const Neighbours found = knn(halves, halves, 4);
+    const Neighbours exact = knn(halves.to(DType::f32), halves.to(DType::f32), 4);
+    EXPECT_EQ(ints(found.indices), ints(exact.indices));
+    EXPECT_EQ(found.distances.to_vector(), exact.distances.to_vector());
+  }
+}
+
 TEST(DeviceNeighbours, RowsOfOneIdBecomeOne) {
   const Tensor x = row({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}).reshape({5, 2});
   const Tensor ids = whole({2, 0, 2, -1, 7});

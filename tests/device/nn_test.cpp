@@ -12,7 +12,6 @@
 #include "nn/checkpoint.hpp"
 #include "nn/export.hpp"
 #include "nn/import.hpp"
-#include "nn/layers.hpp"
 #include "nn/random.hpp"
 #include "nn/trainer.hpp"
 #include "weft/weft.hpp"
@@ -118,7 +117,7 @@ TEST(NnTraining, AStepThatOverflowsChangesNothingButTheLossScale) {
   EXPECT_EQ(before, after);
   trainer.restore("scale.value", std::vector{0x1p16F});
   (void)train(trainer, 2, 3);
-  EXPECT_NE(values().at("matrices"), before.at("matrices"));
+  EXPECT_NE(values().at("model.blocks.0.up.weight"), before.at("model.blocks.0.up.weight"));
 }
 
 TEST(NnTraining, SeveralBatchesEqualALargeOne) {
@@ -164,7 +163,7 @@ TEST(NnTraining, ReplicasLearnAsOne) {
       EXPECT_EQ(loss, expected[0]);
     }
   }
-  EXPECT_EQ(next, 3U);
+  EXPECT_EQ(next, 1U);  // everything at once
 }
 
 TEST(NnTraining, DropsTheSameInEveryRun) {
@@ -313,15 +312,26 @@ TEST(NnOptimizer, AStepWithALossScaleLearnsTheSame) {
   EXPECT_LT(plain.back(), plain.front());
 }
 
+/// The elements of a matrix that is 1 where row and column are the same, for layers that shall
+/// change nothing.
+std::vector<float> identity(std::size_t size) {
+  std::vector<float> values(size * size);
+  for (std::size_t i = 0; i < size; ++i) values[i * size + i] = 1;
+  return values;
+}
+
 TEST(NnLayers, AttentionLooksAtItsWindow) {
   const Device device;
   constexpr std::uint64_t length = 6;
+  Init init(device);
   // Two heads of queries share one head of values; equal products give the mean of what is seen.
-  const Tensor q = device.full({2 * length, 4}, 0);
-  const Tensor k = device.full({2 * length, 2}, 1);
-  const Tensor v = device.arange(2 * length).reshape({2 * length, 1}).broadcast_to({2 * length, 2});
-  const HeadOptions options{.heads = 2, .kv_heads = 1, .window = 3};
-  const auto y = self_attention(q, k, v, 2, options).to_vector();
+  MultiheadAttention layer(init, 4, 2, {.kv_heads = 1, .causal = true, .window = 3, .bias = false});
+  layer.load_state({{"q_proj.weight", device.full({4, 4}, 0)},
+                    {"k_proj.weight", device.full({2, 4}, 1)},
+                    {"v_proj.weight", device.full({2, 4}, 0.25)},
+                    {"out_proj.weight", device.tensor({4, 4}, identity(4))}});
+  const Tensor x = device.arange(2 * length).reshape({2, length, 1}).broadcast_to({2, length, 4});
+  const auto y = layer(x).to_vector();
   ASSERT_EQ(y.size(), 2 * length * 4);
   for (std::size_t row = 0; row < 2 * length; ++row) {
     const std::size_t position = row % length;
@@ -330,32 +340,46 @@ TEST(NnLayers, AttentionLooksAtItsWindow) {
     for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(y[row * 4 + i], mean, 1e-5) << row;
   }
   std::vector<float> mask(length * length, -INFINITY);
-  for (std::size_t i = 0; i < length; ++i) mask[i * length + 4] = 0;  // all look at position 4
-  const auto masked = self_attention(q, k, v, 2, {.heads = 2, .kv_heads = 1, .causal = false},
-                                     device.tensor({1, 1, length, length}, mask))
-                          .to_vector();
-  for (std::size_t row = 0; row < 2 * length; ++row) {
-    EXPECT_NEAR(masked[row * 4 + 1], row < length ? 4 : length + 4, 1e-5);
+  for (std::size_t i = 0; i < length; ++i) mask[i * length] = 0;  // all look at position 0
+  const auto masked =
+      layer
+          .forward(x.slice(1, 0, 3),
+                   device.tensor({length, length}, mask).slice(0, 0, 3).slice(1, 0, 3))
+          .to_vector();
+  for (std::size_t row = 0; row < 6; ++row) {
+    EXPECT_NEAR(masked[row * 4 + 1], row < 3 ? 0 : length, 1e-5);
   }
 }
 
 TEST(NnLayers, AttentionTurnsByThePosition) {
-  // With one head of size 2, what position p gives to position s of equal vectors depends on cos(p
-  // - s) alone.
+  // With one head of size 2, products of positions p and s depend on the angle p - s between them.
   const Device device;
-  const Tensor x = device.tensor({3, 2}, std::vector<float>{2, 0, 2, 0, 2, 0});
-  const Tensor v = device.tensor({3, 2}, std::vector<float>{1, 0, 0, 1, 0, 0});
-  const auto y = self_attention(x, x, v, 1, {.causal = false, .rope_base = 100}).to_vector();
+  Init init(device);
+  MultiheadAttention layer(init, 2, 1, {.causal = false, .rope_base = 100, .bias = false});
+  std::map<std::string, Tensor> same;
+  for (const Named& each : layer.parameters()) {
+    same.emplace(each.name, device.tensor({2, 2}, identity(2)));
+  }
+  layer.load_state(same);
+  const std::vector<float> values{2, 0, 1.5F, -1, 0.5F, 1};
+  const auto y = layer(device.tensor({1, 3, 2}, values)).to_vector();
   for (std::size_t p = 0; p < 3; ++p) {
-    std::vector<double> weights;
+    const auto turned = [&](std::size_t at, std::size_t i) {
+      const double angle = static_cast<double>(at);
+      const double a = values[at * 2];
+      const double b = values[at * 2 + 1];
+      return i == 0 ? a * std::cos(angle) - b * std::sin(angle)
+                    : a * std::sin(angle) + b * std::cos(angle);
+    };
     double sum = 0;
+    std::vector<double> mixed(2);
     for (std::size_t s = 0; s < 3; ++s) {
-      const double angle = static_cast<double>(p) - static_cast<double>(s);
-      weights.push_back(std::exp(4 * std::cos(angle) / std::sqrt(2.0)));
-      sum += weights.back();
+      const double product = turned(p, 0) * turned(s, 0) + turned(p, 1) * turned(s, 1);
+      const double weight = std::exp(product / std::sqrt(2.0));
+      sum += weight;
+      for (std::size_t i = 0; i < 2; ++i) mixed[i] += weight * values[s * 2 + i];
     }
-    EXPECT_NEAR(y[p * 2], weights[0] / sum, 1e-5) << p;
-    EXPECT_NEAR(y[p * 2 + 1], weights[1] / sum, 1e-5) << p;
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(y[p * 2 + i], mixed[i] / sum, 1e-5) << p;
   }
 }
 
@@ -374,8 +398,8 @@ TEST(NnExport, QuantizesToTheNearestLevel) {
 
 TEST(NnExport, WritesEveryTensorUnderItsName) {
   const TemporaryFolder folder;
-  const Llama model(tiny().model);
-  const ModelValues values{model.matrices().initial_values(1), model.vectors().initial_values(1)};
+  const LlamaConfig model = tiny().model;
+  const ModelValues values = initial_values(model, 1);
   const auto tokenizer = Tokenizer::train("the whale the whale the whale", 260);
   ASSERT_TRUE(tokenizer);
   ASSERT_EQ(tokenizer->size(), 260U);
@@ -389,11 +413,10 @@ TEST(NnExport, WritesEveryTensorUnderItsName) {
   EXPECT_EQ(q->shape, (std::vector<std::uint64_t>{32, 32}));
   // Heads are 8 wide: row 3 of a file is the second half's row 1.
   const auto* rows = reinterpret_cast<const float*>(q->bytes.data());
-  const ParameterInfo& info =
-      *std::ranges::find(model.matrices().all(), q->name, &ParameterInfo::name);
+  const std::vector<float>& trained = values.at(q->name);
   for (std::size_t i = 0; i < 32; ++i) {
-    EXPECT_EQ(rows[3 * 32 + i], values.matrices[info.offset + 5 * 32 + i]);
-    EXPECT_EQ(rows[8 * 32 + i], values.matrices[info.offset + 8 * 32 + i]);
+    EXPECT_EQ(rows[3 * 32 + i], trained[5 * 32 + i]);
+    EXPECT_EQ(rows[8 * 32 + i], trained[8 * 32 + i]);
   }
   EXPECT_THROW(export_gguf(folder / "m.gguf", model, values, *tokenizer, "q4_0", "test"), Error);
 }
@@ -401,20 +424,23 @@ TEST(NnExport, WritesEveryTensorUnderItsName) {
 TEST(NnExport, ComesBackAsItWas) {
   const TemporaryFolder folder;
   const LlamaConfig config = tiny().model;
-  const Llama model(config);
-  const ModelValues values{model.matrices().initial_values(1), model.vectors().initial_values(1)};
+  const ModelValues values = initial_values(config, 1);
   const auto tokenizer = Tokenizer::train("the whale the whale the whale", 260);
   ASSERT_TRUE(tokenizer);
   for (const auto& [type, error] : {std::pair("f32", 0.0F), {"f16", 1e-3F}, {"q8_0", 1e-2F}}) {
-    export_gguf(folder / "m.gguf", model, values, *tokenizer, type, "test");
+    export_gguf(folder / "m.gguf", config, values, *tokenizer, type, "test");
     const Imported back = import_gguf(folder / "m.gguf");
     EXPECT_EQ(back.config, config);
     EXPECT_EQ(back.name, "test");
     EXPECT_EQ(back.tokenizer.encode("the whale"), tokenizer->encode("the whale"));
-    EXPECT_EQ(back.values.vectors, values.vectors);
-    ASSERT_EQ(back.values.matrices.size(), values.matrices.size());
-    for (std::size_t i = 0; i < values.matrices.size(); ++i) {
-      ASSERT_NEAR(back.values.matrices[i], values.matrices[i], error) << type << " " << i;
+    ASSERT_EQ(back.values.size(), values.size());
+    for (const ParameterInfo& info : parameters_of(config)) {
+      const std::vector<float>& was = values.at(info.file);
+      const std::vector<float>& is = back.values.at(info.file);
+      ASSERT_EQ(is.size(), was.size());
+      for (std::size_t i = 0; i < was.size(); ++i) {
+        ASSERT_NEAR(is[i], was[i], info.is_matrix() ? error : 0) << type << " " << info.file;
+      }
     }
   }
   gguf::Metadata other{{"general.architecture", std::string("gpt2")}};

@@ -51,6 +51,27 @@ TEST(DeviceOnnx, WrongInputsAreNamed) {
             "The input 'x' is f32[1,5]; the model takes [n,2].");
   EXPECT_EQ(message(model, {{"x", api_device().full({1, 2}, 1, DType::i32)}}),
             "The input 'x' is i32[1,2]; the model takes f32.");
+  // Extents of the same name are the same number: "n" in each of these, twice in the third.
+  const onnx::Model named =
+      loaded(b::model(b::nodes({b::node("Sum", {"x", "z", "s"}, {"y"})}) +
+                      b::input(b::port("x", 1, {-1, 1})) + b::input(b::port("z", 1, {1, -1})) +
+                      b::input(b::port("s", 1, {-1, -1})) + b::output(b::port("y", 1, {-1, -1}))));
+  const auto with = [&](const Shape& x, const Shape& z, const Shape& s) {
+    return message(named, {{"x", api_device().full(x, 1)},
+                           {"z", api_device().full(z, 1)},
+                           {"s", api_device().full(s, 1)}});
+  };
+  EXPECT_EQ(with({3, 1}, {1, 3}, {3, 3}), "");
+  EXPECT_EQ(with({3, 1}, {1, 4}, {3, 4}),
+            "The input 'z' is f32[1,4]: 'n' is 4 in it, but 3 in the input 'x'.");
+  EXPECT_EQ(with({3, 1}, {1, 3}, {3, 1}),
+            "The input 's' is f32[3,1]: 'n' is 1 in it, but 3 in the input 'x'.");
+  const onnx::Model square =
+      loaded(b::model(b::nodes({b::node("Neg", {"x"}, {"y"})}) +
+                      b::input(b::port("x", 1, {-1, -1})) + b::output(b::port("y", 1, {-1, -1}))));
+  EXPECT_EQ(message(square, {{"x", api_device().full({2, 3}, 1)}}),
+            "The input 'x' is f32[2,3]: 'n' is 3 in it, but 2 in the input 'x'.");
+  EXPECT_EQ(message(square, {{"x", api_device().full({0, 3}, 1)}}), "");  // an empty cache
 }
 
 TEST(DeviceOnnx, NodesThatCannotRunAreNamed) {
@@ -145,6 +166,69 @@ TEST(DeviceOnnx, FunctionsThatCallThemselvesEnd) {
              self);
   EXPECT_NE(message(model, {{"x", api_device().arange(1)}}).find("deep in each other"),
             std::string::npos);
+}
+
+/// The result "y" of a graph of one node and constants.
+std::vector<float> constant_result(const std::string& node, const std::string& weights) {
+  const onnx::Model model =
+      loaded(b::model(b::nodes({node}) + weights + b::output(b::port("y", 1, {}))));
+  return model.run({}).at("y").to(DType::f32).to_vector();
+}
+
+std::string row(const char* name, std::vector<std::int64_t> shape, const Floats& values) {
+  return b::weight(b::tensor(name, 1, std::move(shape), b::floats(values)));
+}
+std::string whole(const char* name, std::vector<std::int64_t> shape,
+                  const std::vector<std::int64_t>& values) {
+  return b::weight(b::tensor(name, 7, std::move(shape), b::longs(values)));
+}
+std::string text_attribute(const std::string& name, const std::string& value) {
+  return b::text(5, b::text(1, name) + b::text(4, value) + b::number(20, 3));
+}
+std::string ints_attribute(const std::string& name, std::int64_t value) {
+  return b::text(5, b::text(1, name) + b::number(8, value) + b::number(20, 7));
+}
+
+/// Found by comparing random nodes with ONNX Runtime.
+TEST(DeviceOnnx, NodesAtTheEdgesOfTheStandard) {
+  // Backwards from before the first element: the first one.
+  EXPECT_EQ(
+      constant_result(b::node("Slice", {"x", "s", "e", "a", "t"}, {"y"}),
+                      row("x", {4}, {5, 6, 7, 8}) + whole("s", {1}, {-9}) + whole("e", {1}, {-99}) +
+                          whole("a", {1}, {0}) + whole("t", {1}, {-2})),
+      (Floats{5}));
+  // Of types that index_copy's kernel does not move. The input keeps it on the device.
+  const onnx::Model scattered =
+      loaded(b::model(b::nodes({b::node("ScatterND", {"x", "i", "u"}, {"y"})}) +
+                      whole("i", {2, 1}, {1, 2}) + whole("u", {2}, {9, std::int64_t{1} << 40}) +
+                      b::input(b::port("x", 7, {-1})) + b::output(b::port("y", 7, {-1}))));
+  EXPECT_EQ(scattered.run({{"x", api_device().arange(5000, 0, 1, DType::i64)}})
+                .at("y")
+                .slice(0, 0, 4)
+                .to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{0, 9, std::int64_t{1} << 40, 3}));
+  // What is too much goes at the start, but for SAME_UPPER.
+  for (const bool upper : {false, true}) {
+    const std::string how = upper ? text_attribute("auto_pad", "SAME_UPPER") : "";
+    EXPECT_EQ(constant_result(b::node("ConvTranspose", {"x", "w"}, {"y"},
+                                      ints_attribute("output_shape", 2) + how),
+                              row("x", {1, 1, 2}, {1, 2}) + row("w", {1, 1, 2}, {1, 10})),
+              upper ? (Floats{1, 12}) : (Floats{12, 20}));
+  }
+  // Functions without parameters take none from the lists.
+  const auto list = [](const std::string& name, float value) {
+    return b::text(5, b::text(1, name) + b::text(7, b::floats({value})) + b::number(20, 6));
+  };
+  const std::string functions = b::text(5, b::text(1, "activations") + b::text(9, "Relu") +
+                                               b::text(9, "HardSigmoid") + b::number(20, 8));
+  EXPECT_EQ(
+      constant_result(
+          b::node("RNN", {"x", "w", "r"}, {"y"},
+                  text_attribute("direction", "bidirectional") +
+                      b::int_attribute("hidden_size", 1) + functions +
+                      list("activation_alpha", 0.5) + list("activation_beta", 0.25)),
+          row("x", {1, 1, 1}, {1}) + row("w", {2, 1, 1}, {1, 1}) + row("r", {2, 1, 1}, {0, 0})),
+      (Floats{1, 0.75}));
 }
 
 /// A recurrent node in both directions, with everything that it can be given.

@@ -17,6 +17,7 @@
 #include "device_fixture.hpp"
 #include "graph/executor.hpp"
 #include "ops/case.hpp"
+#include "ops/tile_families.hpp"
 
 namespace weft::test {
 namespace {
@@ -101,6 +102,11 @@ class OpTest : public testing::Test {
       if (same_for(*all)) GTEST_SKIP() << "The plan is the same without the mask.";
       if (!sampled(case_.name)) GTEST_SKIP() << "Left to other seeds and to WEFT_FULL=1.";
     }
+    run(device().caps());
+  }
+
+  /// Runs the case with the kernels that are chosen for these capabilities.
+  void run(const Caps& caps) {
     ops::Random random(seed() ^ hash_of(case_.name));
     std::vector<ops::HostTensor> host;
     std::vector<Placed> placed;
@@ -120,7 +126,7 @@ class OpTest : public testing::Test {
       slots.push_back(placed.back().buffer);
     }
 
-    const auto plan = case_.plan(views, device().caps());
+    const auto plan = case_.plan(views, caps);
     ASSERT_TRUE(plan) << plan.error().message;
     case_.epsilons = ops::allowed_epsilons(case_, *plan);
     gpu::Stream stream = device().stream();
@@ -134,17 +140,31 @@ class OpTest : public testing::Test {
     for (std::size_t i = 0; i < placed.size(); ++i) check(i, host, before, placed[i]);
   }
 
- private:
   /// Whether the plan for these capabilities is that for the device's own.
   [[nodiscard]] bool same_for(const Caps& caps) const {
+    const auto here = plan_for(device().caps());
+    const auto there = plan_for(caps);
+    return here && there && same(*here, *there);
+  }
+
+  /// Whether the plan for these capabilities takes subgroup matrices, which a device without units
+  /// for them writes out: compiling a large tile of them takes many seconds there.
+  [[nodiscard]] bool writes_matrices_out(const Caps& caps) const {
+    const auto plan = plan_for(caps);
+    return plan && !caps.traits.matrix_units &&
+           std::ranges::any_of(plan->dispatches, [](const ops::Dispatch& dispatch) {
+             return dispatch.kernel.features.subgroup_matrix;
+           });
+  }
+
+ private:
+  [[nodiscard]] Result<ops::Plan> plan_for(const Caps& caps) const {
     std::vector<ops::View> views;
     for (const ops::TensorSpec& spec : case_.tensors) {
       views.push_back(spec.same_as >= 0 ? views[static_cast<std::size_t>(spec.same_as)]
                                         : spec.view(ops::Slot(views.size()), guard_bytes));
     }
-    const auto here = case_.plan(views, device().caps());
-    const auto there = case_.plan(views, caps);
-    return here && there && same(*here, *there);
+    return case_.plan(views, caps);
   }
 
   void place(const ops::TensorSpec& spec, const ops::HostTensor& host, ops::Slot slot,
@@ -209,8 +229,63 @@ class OpTest : public testing::Test {
   ops::Case case_;
 };
 
-/// Registers one test per case before main() runs the tests.
+/// A tile that a device may be tuned to: cases whose plans it changes, in an order that the seed
+/// gives. One of them runs, and all with WEFT_FULL; so do the tiles, of which each seed has some.
+class TileTest : public testing::Test {
+ public:
+  TileTest(ops::TileFamily family, std::uint32_t number)
+      : family_(std::move(family)), number_(number) {}
+
+  void TestBody() override {
+    const bool all = std::getenv("WEFT_FULL") != nullptr;
+    if (!all && unmasked()) GTEST_SKIP() << "The device's own capabilities are enough.";
+    constexpr std::uint64_t parts = 6;
+    const std::uint64_t place = hash_of(formatted("{} {} {}", family_.name, number_, seed()));
+    if (!all && place % parts != 0) {
+      GTEST_SKIP() << "Left to other seeds and to WEFT_FULL=1.";
+    }
+    SCOPED_TRACE(family_.tiles[number_ - 1]);
+    Caps tuned = device().caps();
+    tuned.traits.*family_.trait = number_;
+    std::size_t ran = 0;
+    for (const ops::Case& test : cases_in_order()) {
+      OpTest run(test);
+      if (!test.test || run.same_for(tuned)) continue;
+      if (!all && run.writes_matrices_out(tuned)) continue;
+      SCOPED_TRACE(formatted("{}/{}, replay with WEFT_SEED={}", family_.op, test.name, seed()));
+      run.run(tuned);
+      ++ran;
+      if (!all) break;
+    }
+    if (ran == 0) GTEST_SKIP() << "This device has the same plans for all cases.";
+  }
+
+ private:
+  [[nodiscard]] std::vector<ops::Case> cases_in_order() const {
+    const auto op = std::ranges::find(ops::all_ops(), family_.op, &ops::Op::name);
+    std::vector<ops::Case> cases = op->cases(seed());
+    const auto place = [&](const ops::Case& test) {
+      return hash_of(formatted("{} {} {} {}", test.name, family_.name, number_, seed()));
+    };
+    std::ranges::sort(cases, {}, place);
+    return cases;
+  }
+
+  ops::TileFamily family_;
+  std::uint32_t number_;
+};
+
+/// Registers one test per case, and one per tile, before main() runs the tests.
 const bool registered = [] {
+  for (const ops::TileFamily& family : ops::tile_families()) {
+    for (std::uint32_t number = 1; number <= family.count; ++number) {
+      std::string name = formatted("{}_{}", family.name, number);
+      std::ranges::replace(name, ' ', '_');
+      testing::RegisterTest(
+          "Tiles", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+          [family, number]() -> testing::Test* { return new TileTest(family, number); });
+    }
+  }
   for (const ops::Op& op : ops::all_ops()) {
     const std::string suite = formatted("Op_{}", op.name);
     for (const ops::Case& test : op.cases(seed())) {

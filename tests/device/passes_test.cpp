@@ -146,6 +146,29 @@ TEST(DevicePasses, ResultsStayTheSameAndWorkGetsLess) {
   }
 }
 
+/// Only what is equal in everything is computed once: these have the same inputs and shapes, and
+/// differ in one option each.
+TEST(DevicePasses, OperationsThatDifferInOneOptionAreTwo) {
+  using In = const std::vector<Tensor>&;
+  const auto differ = [](const Tensor& input, const Function& both) {
+    const std::vector<Tensor> in{input};
+    const Compiled compiled = compile(both);
+    const auto got = compiled(in);
+    const auto want = compile(both, {.without = "all"})(in);
+    EXPECT_EQ(largest_difference(got, want), 0) << compiled.text();
+    EXPECT_NE(got[0].to_vector<float>(), got[1].to_vector<float>()) << compiled.text();
+  };
+  differ(wave({1, 1, 5, 6}, 0), [](In x) -> Outputs {
+    return {resize(x[0], 9, 7, {.mode = Interpolation::linear}),
+            resize(x[0], 9, 7, {.mode = Interpolation::linear, .align_corners = true})};
+  });
+  differ(wave({4, 5}, 0), [](In x) -> Outputs {
+    return {pad(x[0], {2, 2}, {2, 2}, Edge::reflect), pad(x[0], {2, 2}, {2, 2}, Edge::circular)};
+  });
+  differ(wave({1, 6, 2, 8}, 0),
+         [](In x) -> Outputs { return {rope(x[0]), rope(x[0], {.scale = 0.5F})}; });
+}
+
 /// What comes before a reduction, a softmax or a norm is computed inside of its kernel, unless
 /// somebody else reads it.
 TEST(DevicePasses, ChainsEndInReductionsAndNorms) {
@@ -165,10 +188,10 @@ TEST(DevicePasses, ChainsEndInReductionsAndNorms) {
                      "fused sub[0,1], square[2], then reduce mean over [0,1] %0 %1"),
             1U);
   EXPECT_EQ(launches([](In x) -> Outputs { return softmax(x[0] * x[1]); },
-                     "fused mul[0,1], then softmax scale 1 %0 %1"),
+                     "fused mul[0,1], then softmax scale 1 max_bias 0 %0 %1"),
             1U);
   EXPECT_EQ(launches([](In x) -> Outputs { return rms_norm(x[0] + gelu(x[0]), x[1]); },
-                     "fused gelu[0], add[0,1], then norm rms eps 1e-05 %0 %1 none"),
+                     "fused gelu[0], add[0,1], then norm rms eps 1e-05 groups 1 %0 %1 none"),
             1U);
   EXPECT_EQ(launches(
                 [](In x) -> Outputs {

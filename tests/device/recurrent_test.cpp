@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -362,6 +363,54 @@ TEST(DeviceRecurrent, AModuleLearns) {
   }
   net.eval();
   EXPECT_LT(loss().item(), 0.9F * before);
+}
+
+TEST(DeviceRecurrent, AStepIsOneLaunchWithAnOddNumberOfUnitsIn16Bits) {
+  const std::uint64_t tokens = 24;
+  for (const std::string cell : {"lstm", "gru", "rnn"}) {
+    const std::uint64_t gates = cell == "lstm" ? 4 : (cell == "gru" ? 3 : 1);
+    const std::vector<Tensor> inputs{some({tokens, 4, 6}, 0.1, DType::bf16).tensor,
+                                     some({1, gates * 7, 6}, 0.2, DType::bf16).tensor,
+                                     some({1, gates * 7, 7}, 0.3, DType::bf16).tensor};
+    const auto layer = [&](const std::vector<Tensor>& in) {
+      return cell == "lstm"  ? lstm(in[0], in[1], in[2]).y
+             : cell == "gru" ? gru(in[0], in[1], in[2]).y
+                             : rnn(in[0], in[1], in[2]).y;
+    };
+    const Compiled plain = compile([&](const std::vector<Tensor>& in) { return layer(in); });
+    (void)plain(inputs);
+    EXPECT_LE(plain.report().dispatches, tokens + 16) << cell;
+    const Compiled both =
+        compile([&](const std::vector<Tensor>& in) { return grad(mean(layer(in)), in); });
+    const std::vector<Tensor> found = both(inputs);
+    EXPECT_LE(both.report().dispatches, 2 * tokens + 50) << cell;
+    // The same as by what takes several launches for each token: a clip that nothing reaches.
+    const auto slow = [&](const std::vector<Tensor>& in) {
+      return cell == "lstm"  ? lstm(in[0], in[1], in[2], {.clip = 1e6}).y
+             : cell == "gru" ? gru(in[0], in[1], in[2], {.clip = 1e6}).y
+                             : rnn(in[0], in[1], in[2], {.clip = 1e6}).y;
+    };
+    std::vector<Tensor> leaves;
+    for (const Tensor& x : inputs) leaves.push_back(variable(x));
+    const std::vector<Tensor> wanted = grad(mean(slow(leaves)), leaves);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const std::vector<float> a = found[i].to_vector();
+      const std::vector<float> b = wanted[i].to_vector();
+      const float most =
+          std::abs(*std::ranges::max_element(b, {}, [](float v) { return std::abs(v); }));
+      for (std::size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], 0.03 * most) << cell << i;
+    }
+  }
+}
+
+TEST(DeviceRecurrent, InfiniteInputsSaturateAnOddNumberOfUnits) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor x = api_device().tensor({2, 1, 1}, std::vector<float>{infinity, 0.5F});
+  const Tensor w = api_device().full({1, 12, 1}, 1, DType::f16);
+  const Tensor r = api_device().full({1, 12, 3}, 0.5, DType::f16);
+  const std::vector<float> y = lstm(x.to(DType::f16), w, r).y.to_vector();
+  EXPECT_TRUE(std::ranges::all_of(y, [](float v) { return std::isfinite(v); }));
+  EXPECT_NEAR(y[0], std::tanh(1.0F), 1e-3);
 }
 
 TEST(DeviceRecurrent, AStepIsOneLaunch) {

@@ -1,7 +1,9 @@
 // Sparse matrices of blocks, and places that come more than once.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 #include <weft/weft.hpp>
@@ -48,6 +50,73 @@ TEST(DeviceSparse, BlocksGoThereAndBack) {
     EXPECT_EQ(bsr_to_dense(turned.values, turned.starts, turned.indices, rows).to_vector(),
               (dense.transpose() + 0).to_vector());
   }
+}
+
+TEST(DeviceSparse, BlocksOfSixteenAndThirtyTwoMultiply) {
+  for (const std::size_t block : {16U, 32U}) {
+    const std::size_t rows = 3 * block, columns = 5 * block, n = 21;
+    const Floats values = blocks_of(rows, columns, block);
+    const Bsr a = bsr_from_dense(matrix(rows, columns, values), block);
+    Floats right(columns * n);
+    for (std::size_t i = 0; i < right.size(); ++i)
+      right[i] = static_cast<float>(static_cast<int>(i * 5 % 17) - 8);
+    Floats wanted(rows * n);  // whole numbers: every order of sums gives the same
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t k = 0; k < columns; ++k) {
+        for (std::size_t j = 0; j < n; ++j)
+          wanted[i * n + j] += values[i * columns + k] * right[k * n + j];
+      }
+    }
+    for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+      SCOPED_TRACE(std::to_string(block) + " " + std::string(name(type)));
+      const Tensor got =
+          bsr_matmul(a.values.to(type), a.starts, a.indices, matrix(columns, n, right).to(type));
+      EXPECT_EQ(got.dtype(), type);
+      EXPECT_EQ(got.to_vector(), matrix(rows, n, wanted).to(type).to_vector());
+    }
+  }
+}
+
+TEST(DeviceSparse, EveryRunHasTheSameBits) {
+  // Values whose sums depend on the order; places that come more than once; a long row.
+  const std::size_t rows = 50, columns = 70, count = 4000;
+  const auto noise = [](std::size_t n, std::uint32_t seed) {
+    Floats out(n);
+    for (float& v : out) {
+      seed = seed * 1664525U + 1013904223U;
+      v = std::ldexp(static_cast<float>(seed >> 8U) / 8388608.0F - 1,
+                     static_cast<int>(seed % 24) - 12);
+    }
+    return out;
+  };
+  Ints at_row(count), at_column(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    at_row[i] = i % 4 == 0 ? 7 : static_cast<std::int32_t>(i * 31 % rows);
+    at_column[i] = static_cast<std::int32_t>(i * 17 % columns);
+  }
+  const auto run = [&] {
+    const Tensor values = variable(api_device().tensor({count}, noise(count, 3)));
+    const Tensor x = variable(matrix(columns, 6, noise(columns * 6, 5)));
+    const Csr a = csr_from_coo(values, api_device().tensor({count}, at_row),
+                               api_device().tensor({count}, at_column), rows);
+    const Tensor y = csr_matmul(a.values, a.starts, a.indices, x);
+    std::vector<Tensor> results = grad(y, y, {values, x});
+    results.insert(results.end(),
+                   {y, csr_to_dense(a.values, a.starts, a.indices, columns),
+                    csr_coalesce(a.values, a.starts, a.indices).values,
+                    csr_row_sums(a.values, a.starts), csr_softmax(a.values, a.starts)});
+    const Bsr blocks = bsr_from_dense(matrix(64, 96, noise(64 * 96, 9)), 32);
+    results.push_back(
+        bsr_matmul(blocks.values, blocks.starts, blocks.indices, matrix(96, 5, noise(96 * 5, 11))));
+    std::vector<std::vector<std::uint32_t>> bits;
+    for (const Tensor& result : results) {
+      std::vector<std::uint32_t>& words = bits.emplace_back();
+      for (const float v : result.to_vector()) words.push_back(std::bit_cast<std::uint32_t>(v));
+    }
+    return bits;
+  };
+  const auto first = run();
+  for (int again = 0; again < 3; ++again) EXPECT_EQ(run(), first);
 }
 
 TEST(DeviceSparse, BlocksMultiply) {

@@ -3,11 +3,14 @@
 
 #include <cmath>
 #include <complex>
+#include <functional>
 #include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 #include <weft/weft.hpp>
 
+#include "base/format.hpp"
 #include "shared.hpp"
 
 namespace weft::test {
@@ -80,7 +83,7 @@ TEST(DeviceTransforms, SeveralAxesWithEveryNorm) {
   EXPECT_THROW((void)fftn(x, {3}), Error);
   EXPECT_THROW((void)fftn(x, {}, "none"), Error);
   EXPECT_THROW((void)fft2(x, {0}), Error);
-  EXPECT_THROW((void)fftn(x.to(DType::f16)), Error);
+  EXPECT_THROW((void)fftn(x.to(DType::u8)), Error);
 }
 
 TEST(DeviceTransforms, RealNumbersHaveHalf) {
@@ -97,6 +100,42 @@ TEST(DeviceTransforms, RealNumbersHaveHalf) {
     near(irfft2(rfft2(x, {}, norm), 5, {}, norm), values);
     near(irfftn(rfftn(x, {2, 1}, norm), 3, {2, 1}, norm), values);
   }
+}
+
+TEST(DeviceTransforms, SixteenBitsAreComputedInF32) {
+  const Tensor x = api_device().tensor({3, 10, 2}, waves(60));
+  const Tensor real = api_device().tensor({2, 40}, waves(80));
+  const Tensor window = api_device().tensor({8}, waves(8, 1));
+  using Function = std::function<Tensor(const Tensor&)>;
+  const std::vector<std::pair<std::string, std::pair<Tensor, Function>>> functions{
+      {"fft", {x, [](In v) { return fft(v); }}},
+      {"ifft", {x, [](In v) { return ifft(v, 0); }}},
+      {"rfft", {real, [](In v) { return rfft(v); }}},
+      {"irfft", {x, [](In v) { return irfft(v, 18); }}},
+      {"fft2", {x, [](In v) { return fft2(v); }}},
+      {"ifftn", {x, [](In v) { return ifftn(v, {}, "ortho"); }}},
+      {"rfftn", {real, [](In v) { return rfftn(v); }}},
+      {"irfftn", {x, [](In v) { return irfftn(v, 18, {0, 1}); }}},
+      {"stft", {real, [&](In v) { return stft(v, 8, {.window = window.to(v.tensor.dtype())}); }}},
+      {"istft", {x.reshape({5, 6, 2}), [](In v) { return istft(v, 8, 16); }}},
+      {"dct", {real, [](In v) { return dct(v); }}},
+      {"idct", {real, [](In v) { return idct(v, 0); }}}};
+  for (const DType type : {DType::f16, DType::bf16}) {
+    for (const auto& [name, made] : functions) {
+      SCOPED_TRACE(formatted("{} {}", name, weft::name(type)));
+      const Tensor given = made.first.to(type);
+      const Tensor got = made.second(given);
+      EXPECT_EQ(got.dtype(), type);
+      // A window of 16 bits is the same in both.
+      const Tensor wide = name == "stft"
+                              ? stft(given.to(DType::f32), 8, {.window = window.to(type)})
+                              : made.second(given.to(DType::f32));
+      EXPECT_EQ(got.to_vector(), wide.to(type).to_vector());
+    }
+  }
+  EXPECT_THROW((void)fftn(x.to(DType::i32)), Error);
+  const Tensor leaf = variable(real.to(DType::f16));
+  EXPECT_EQ(grad(sum(rfft(leaf)), {leaf})[0].dtype(), DType::f16);
 }
 
 TEST(DeviceTransforms, FramesAndBack) {

@@ -43,6 +43,10 @@ TEST(DeviceWrongResults, ReductionsOfOuterDimensionsEndWhereRowsFillABinding) {
     }
   }
   const Tensor wide = device.full({3, 1}, 2).broadcast_to({3, 3000});
+  // What a gradient does with a broadcast.
+  const Tensor few = device.full({1, 1500}, 2);
+  const Tensor many = few.broadcast_to({2, 1500}) * device.full({2, 1500}, 3);
+  EXPECT_EQ(grad(sum(many), {few}).front().to_vector(), Floats(1500, 6));
   EXPECT_EQ(sum(wide, {0}).to_vector(), Floats(3000, 6));
   EXPECT_EQ(sum(wide, {1}).to_vector(), Floats(3, 6000));
 }
@@ -58,6 +62,30 @@ TEST(DeviceWrongResults, RunningSumsRollsAndPadsPassOneBinding) {
   const Floats rolled = roll(x, {1, 700}).to_vector();
   const Floats edge = pad(x, {1, 0}, {2, 0}, Edge::replicate).to_vector();
   const Floats mirrored = pad(x, {2, 0}, {1, 0}, Edge::reflect).to_vector();
+  const Floats turned = flip(x).to_vector();
+  const Floats turned_down = flip(x, {0}).to_vector();
+  const Floats turned_right = flip(x, {1}).to_vector();
+  const Tensor line = x.reshape({3 * columns});
+  const Floats backwards = flip(line).to_vector();
+  const Floats both_ends = pad(line, {4000}, {4400}, Edge::reflect).to_vector();
+  const Floats around = pad(line, {3}, {4500}, Edge::circular).to_vector();
+  const Floats transposed = flip(x.transpose()).to_vector();
+  const Bytes bytes = flip(line.to(DType::i32).to(DType::u8)).to_vector<std::uint8_t>();
+  for (std::uint64_t i = 0; i < 3 * columns; ++i) {
+    ASSERT_EQ(turned[i], static_cast<float>(3 * columns - 1 - i));
+    ASSERT_EQ(backwards[i], static_cast<float>(3 * columns - 1 - i));
+    ASSERT_EQ(turned_down[i], f(2 - i / columns, i % columns));
+    ASSERT_EQ(turned_right[i], f(i / columns, columns - 1 - i % columns));
+    ASSERT_EQ(transposed[i], f(2 - i % 3, columns - 1 - i / 3));
+    ASSERT_EQ(bytes[i], static_cast<std::uint8_t>(3 * columns - 1 - i));
+    ASSERT_EQ(both_ends[4000 + i], static_cast<float>(i));
+    ASSERT_EQ(around[3 + i], static_cast<float>(i));
+  }
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    ASSERT_EQ(both_ends[i], static_cast<float>(4000 - i));
+    ASSERT_EQ(both_ends[8500 + i], static_cast<float>(4498 - i));
+  }
+  for (std::uint64_t i = 0; i < 4500; ++i) ASSERT_EQ(around[4503 + i], static_cast<float>(i));
   for (std::uint64_t j = 0; j < columns; ++j) {
     ASSERT_EQ(sums[2 * columns + j], f(0, j) + f(1, j) + f(2, j));
     for (std::uint64_t i = 0; i < 3; ++i) {
@@ -73,14 +101,29 @@ TEST(DeviceWrongResults, RunningSumsRollsAndPadsPassOneBinding) {
   }
 }
 
+TEST(DeviceWrongResults, ChainsFitTheBindingsOfTheDevice) {
+  const Device device = with_binding("128M,bindings=4");
+  std::vector<Tensor> x;
+  for (int i = 0; i < 6; ++i) x.push_back(device.tensor({2, 3}, Floats(6, static_cast<float>(i))));
+  const Tensor all = ((x[0] + x[1]) * x[2] - x[3]) * x[4] + x[5];
+  EXPECT_EQ(all.to_vector(), Floats(6, 1));
+  EXPECT_EQ(sum((x[1] + x[2]) * x[3] - x[4] * x[5]).item(), -66);
+  const Tensor normed = layer_norm((x[0] + x[1]) * x[2] + x[4], x[5].at(0), x[3].at(0));
+  EXPECT_EQ(normed.to_vector(), Floats(6, 3));
+}
+
 TEST(DeviceWrongResults, SortsAreRightOrRefusedInSmallBindings) {
   std::vector<std::int32_t> values(9001);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<std::int32_t>(i * 7919 % 9001);
   }
-  for (const char* bytes : {"4096", "8192", "16384", "32768"}) {
+  // Not everything is refused.
+  const std::pair<const char*, int> least_right[] = {
+      {"4096", 2}, {"8192", 4}, {"16384", 7}, {"32768", 8}};
+  for (const auto& [bytes, least] : least_right) {
     const Device device = with_binding(bytes);
-    for (const std::uint64_t count : {9001U, 3000U, 1200U}) {
+    int right = 0;
+    for (const std::uint64_t count : {9001U, 3000U, 1200U, 400U}) {
       const Ints part(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
       Ints sorted = part;
       std::ranges::sort(sorted, std::greater<>());
@@ -89,12 +132,40 @@ TEST(DeviceWrongResults, SortsAreRightOrRefusedInSmallBindings) {
         try {
           const Ints got = top_k(x, keep).values.to_vector<std::int32_t>();
           EXPECT_TRUE(std::equal(got.begin(), got.end(), sorted.begin())) << bytes << " " << count;
+          ++right;
         } catch (const Error& error) {
           EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
         }
       }
     }
+    EXPECT_GE(right, least) << bytes;
   }
+}
+
+TEST(DeviceWrongResults, WhatWouldTakeTooManyLaunchesIsRefused) {
+  const Device device = with_binding("4096");
+  const Tensor x = device.arange(1000);
+  const std::function<Tensor()> large[] = {
+      [&] { return pad(x, {0}, {101'000'000}); },
+      [&] { return pad(x, {33'000'000}, {36'000'000}, Edge::replicate); },
+      [&] { return device.full({101'000'000}, 1) + 1; },
+      [&] { return x.broadcast_to({101'000, 1000}) * 2; },
+  };
+  for (const auto& make : large) {
+    try {
+      make().eval();
+      ADD_FAILURE() << "more than 65,536 launches in one go";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+      EXPECT_TRUE(std::string_view(error.what()).contains("this device binds 4096 bytes at once"))
+          << error.what();
+    }
+  }
+  // A few hundred are not too many.
+  const Floats some = pad(x, {100'000}, {100'000}).to_vector();
+  EXPECT_EQ(some.size(), 201'000U);
+  EXPECT_EQ(some[100'999], 999);
+  EXPECT_EQ(some[101'000], 0);
 }
 
 TEST(DeviceWrongResults, IntegersGoRoundTheirRange) {

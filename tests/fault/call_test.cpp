@@ -150,6 +150,33 @@ TEST(FaultDevice, OneStagingBufferThatFailsPoisonsNothing) {
   }
 }
 
+TEST(FaultDevice, CallsThatFailAtRandom) {
+  const TemporaryFolder folder;
+  for (const Scenario& scenario : {inference(), training(), models(), loading(folder.path())}) {
+    const std::vector<float> expected = scenario.run();
+    std::uint64_t bytes = 0;
+    int errors = 0;
+    for (int round = 0; round < (full() ? 100 : 12); ++round) {
+      SCOPED_TRACE(testing::Message() << scenario.name << ", round " << round);
+      gpu::set_faults({.one_of = 4});
+      try {
+        EXPECT_EQ(scenario.run(), expected) << "a run that hides failures must be right";
+      } catch (const Error& error) {
+        EXPECT_GT(std::string_view(error.what()).size(), 20U) << "a sentence";
+        ++errors;
+      }
+      gpu::set_faults({});
+      ASSERT_EQ(scenario.run(), expected);
+      const std::uint64_t now = bytes_in_use(scenario.device);
+      if (errors > 1) {
+        EXPECT_EQ(now, bytes) << "bytes on the device";
+      }
+      bytes = now;
+    }
+    EXPECT_GT(errors, 0) << scenario.name;
+  }
+}
+
 TEST(FaultDevice, NothingIsLeftAfterMany) {
   const Scenario scenario = inference();
   const std::vector<float> expected = scenario.run();

@@ -81,6 +81,24 @@ TEST(FaultLoss, HandlesStayValidAndWhatIsKeptComesBack) {
   EXPECT_EQ(asked, 2);
 }
 
+TEST(FaultLoss, TheBestAdapterTakesThePlaceOfOneThatDoesNotOpen) {
+  for (const bool named : {false, true}) {
+    const Device device(named ? DeviceChoice{.adapter = "0"} : DeviceChoice{});
+    const Tensor kept = device.tensor({2}, {1.0F, 2.0F});
+    keep(kept);
+    lose(device);
+    gpu::set_faults({.kind = "device", .number = 1});
+    if (named) {  // Whoever names one gets no other.
+      EXPECT_THROW(recover(device), Error);
+      EXPECT_TRUE(is_lost(device));
+      gpu::set_faults({});
+    }
+    recover(device);
+    gpu::set_faults({});
+    EXPECT_EQ((kept * 2).to_vector(), (std::vector<float>{2, 4}));
+  }
+}
+
 TEST(FaultLoss, KernelsOfOnesOwnGoOn) {
   const Device device;
   const Tensor x = device.tensor({4}, {1.0F, 2.0F, 3.0F, 4.0F});
@@ -90,7 +108,8 @@ TEST(FaultLoss, KernelsOfOnesOwnGoOn) {
   const Kernel kernel = device.kernel({.wgsl = R"(
 @group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
-@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) { y[i] += x[i] * x[i]; })",
+@compute @workgroup_size(4)
+fn main(@builtin(local_invocation_index) i: u32) { y[i] += x[i] * x[i]; })",
                                        .label = "squares",
                                        .writes = {false, true}});
   for (int i = 0; i < 2; ++i) {
@@ -275,8 +294,20 @@ TEST(FaultLoss, TheProgramTrainsOnWithTheSameBits) {
     std::ifstream file(folder / name, std::ios::binary);
     return std::string((std::istreambuf_iterator<char>(file)), {});
   };
-  for (const char* fault : {"lose:submit:40", "lose:buffer:20", "lose:map:15"}) {
-    if (!full() && fault != std::string_view("lose:submit:40")) continue;
+  // Calls that fail as the variable says, of one kind and at random: an error with a sentence, or
+  // right.
+  for (const char* fault : {"buffer:9", "random:150", "random:40"}) {
+    std::filesystem::remove_all(folder / "failed");
+    const int status = train(fault, "failed");
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2) << fault << bytes_of("failed.log");
+    if (status == 0) {
+      EXPECT_EQ(bytes_of("failed/model.gguf"), bytes_of("quiet/model.gguf")) << fault;
+    } else {
+      EXPECT_TRUE(bytes_of("failed.log").contains("weft: ")) << bytes_of("failed.log");
+    }
+  }
+  for (const char* fault : {"lose:submit:200", "lose:buffer:90", "lose:map:100"}) {
+    if (!full() && fault != std::string_view("lose:submit:200")) continue;
     std::filesystem::remove_all(folder / "lost");
     ASSERT_EQ(train(fault, "lost"), 0) << bytes_of("lost.log");
     EXPECT_NE(bytes_of("lost.log").find("Going on after step"), std::string::npos)

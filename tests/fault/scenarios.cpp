@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <future>
+#include <utility>
 #include <weft/onnx.hpp>
 
 #include "../onnx/bytes.hpp"
+#include "graph/node.hpp"
 
 namespace weft::test {
 namespace {
@@ -155,6 +157,22 @@ Scenario threads() {
   return one;
 }
 
+Scenario recovering() {
+  Scenario one = inference();
+  one.keep();
+  // Lost again once it came back whole.
+  const auto lost = std::make_shared<bool>(false);
+  return {"recovering", one.device, [device = one.device, run = one.run, lost] {
+            if (!std::exchange(*lost, true)) {
+              (void)Access::data(device)->device.lose_for_test("a test took it away");
+            }
+            recover(device);
+            std::vector<float> all = run();
+            *lost = false;
+            return all;
+          }};
+}
+
 Scenario models() {
   Device device;
   const std::string bytes = onnx_bytes::small_model();
@@ -171,16 +189,19 @@ Scenario models() {
 
 Scenario loading(const std::filesystem::path& folder) {
   Device device;
-  const std::filesystem::path path = folder / "weights.safetensors";
-  save(path, {.tensors = {{"a", device.tensor({7, 5}, ramp(35, 0.1F))},
-                          {"b", device.tensor({64}, ramp(64, 0.2F))}},
-              .texts = {}});
-  return {"loading", device, [device, path] {
-            const NamedTensors file = load(device, path);
-            device.synchronize();
+  for (const char* name : {"weights.safetensors", "weights.gguf"}) {
+    save(folder / name, {.tensors = {{"a", device.tensor({7, 5}, ramp(35, 0.1F))},
+                                     {"b", device.tensor({64}, ramp(64, 0.2F))}},
+                         .texts = {{"made.by", "a test"}}});
+  }
+  return {"loading", device, [device, folder] {
             std::vector<float> all;
-            append(all, file.tensors.at("a"));
-            append(all, sum(file.tensors.at("b")) + sum(file.tensors.at("a")));
+            for (const char* name : {"weights.safetensors", "weights.gguf"}) {
+              const NamedTensors file = load(device, folder / name);
+              device.synchronize();
+              append(all, file.tensors.at("a"));
+              append(all, sum(file.tensors.at("b")) + sum(file.tensors.at("a")));
+            }
             return all;
           }};
 }

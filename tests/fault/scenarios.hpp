@@ -41,8 +41,15 @@ Scenario threads();
 /// A model in ONNX's format, which is kept (its weights come back by themselves), and one that is
 /// read anew in every run.
 Scenario models();
-/// Tensors of a file, as they come and added up.
+/// A device that was lost, and a function on it.
+Scenario recovering();
+/// Tensors of files of both kinds, as they come and added up.
 Scenario loading(const std::filesystem::path& folder);
+
+/// From now on the allocations of this thread are counted, and one of them fails (0: none).
+void count_allocations(std::uint64_t number);
+/// Ends that, and gives their number.
+std::uint64_t counted_allocations();
 
 /// What a process holds: open descriptors and threads.
 struct Held {

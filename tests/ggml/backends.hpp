@@ -16,7 +16,7 @@ void load_backends();
 ggml_backend_dev_t weft_device(std::size_t number);
 
 /// What a device has done so far; `nodes` counts those of one op, `bytes` is the memory of its
-/// buffers.
+/// buffers, and the seconds are the host's for graphs that were recorded.
 struct DeviceStats {
   std::uint64_t recorded = 0;
   std::uint64_t replayed = 0;
@@ -24,6 +24,11 @@ struct DeviceStats {
   std::uint64_t bytes = 0;
   std::uint64_t fused = 0;
   std::uint64_t launches = 0;
+  std::uint64_t compiled = 0;
+  std::uint64_t planned = 0;
+  std::uint64_t reused = 0;
+  double plan_seconds = 0;
+  double record_seconds = 0;
 };
 DeviceStats device_stats(ggml_backend_dev_t device, ggml_op op = GGML_OP_NONE);
 

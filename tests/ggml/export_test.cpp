@@ -57,11 +57,13 @@ nn::TrainerConfig some_config(const Tokenizer& tokenizer, bool tied) {
 }
 
 /// Weights that are large enough for every part of the model to matter.
-nn::ModelValues some_values(const nn::Llama& model) {
-  nn::ModelValues values{model.matrices().initial_values(5), model.vectors().initial_values(5)};
-  for (float& value : values.matrices) value *= 6;
-  for (std::size_t i = 0; i < values.vectors.size(); ++i) {
-    values.vectors[i] += 0.3F * std::sin(static_cast<float>(i));
+nn::ModelValues some_values(const nn::LlamaConfig& config) {
+  nn::ModelValues values = nn::initial_values(config, 5);
+  for (const nn::ParameterInfo& info : nn::parameters_of(config)) {
+    std::vector<float>& all = values.at(info.file);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = info.is_matrix() ? all[i] * 6 : all[i] + 0.3F * std::sin(static_cast<float>(i));
+    }
   }
   return values;
 }
@@ -109,7 +111,7 @@ TEST(GgmlTokenizer, TokensAreTheSame) {
   load_backends();
   const TemporaryFolder folder;
   const Tokenizer tokenizer = some_tokenizer();
-  const nn::Llama model(some_config(tokenizer, true).model);
+  const nn::LlamaConfig model = some_config(tokenizer, true).model;
   nn::export_gguf(folder / "m.gguf", model, some_values(model), tokenizer, "f32", "test");
   const Model loaded = load(folder / "m.gguf");
   ASSERT_TRUE(loaded);
@@ -171,7 +173,7 @@ TEST(GgmlTokenizer, CharactersHaveTheSameKinds) {
   const auto tokenizer = Tokenizer::train(text, 400);
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
   const TemporaryFolder folder;
-  const nn::Llama model(some_config(*tokenizer, true).model);
+  const nn::LlamaConfig model = some_config(*tokenizer, true).model;
   nn::export_gguf(folder / "m.gguf", model, some_values(model), *tokenizer, "f32", "test");
   const Model loaded = load(folder / "m.gguf");
   ASSERT_TRUE(loaded);
@@ -193,10 +195,9 @@ TEST_P(GgmlExport, LogitsAreTheSame) {
   const bool tied = GetParam() != "f16";
   const nn::TrainerConfig config = some_config(tokenizer, tied);
   nn::Trainer trainer(Device(), config);
-  const nn::ModelValues values = some_values(trainer.model());
-  trainer.restore("matrices", values.matrices);
-  trainer.restore("vectors", values.vectors);
-  nn::export_gguf(folder / "m.gguf", trainer.model(), values, tokenizer, GetParam(), "test");
+  const nn::ModelValues values = some_values(config.model);
+  trainer.set_values(values);
+  nn::export_gguf(folder / "m.gguf", config.model, values, tokenizer, GetParam(), "test");
   const Model loaded = load(folder / "m.gguf");
   ASSERT_TRUE(loaded);
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/format.hpp"
+#include "card_memory.hpp"
 #include "layout.hpp"
 #include "op_names.hpp"
 #include "pci.hpp"
@@ -51,6 +52,45 @@ TEST(GgmlHost, TellsCardsApartByTheirPlaceOnTheBus) {
   EXPECT_EQ(plugin::pci_address(bus, 0, 0, 0), "");
   EXPECT_EQ(plugin::pci_address(bus / "none", 0x10de, 0x2335, 0), "");
   fs::remove_all(bus);
+}
+
+TEST(GgmlHost, TwoEqualCardsHaveMemoryOfTheirOwn) {
+  namespace fs = std::filesystem;
+  const fs::path bus = fs::path(testing::TempDir()) / "weft-pci-memory";
+  fs::remove_all(bus);
+  const auto card = [&](const char* address, const char* total, const char* used) {
+    fs::create_directories(bus / address);
+    std::ofstream(bus / address / "mem_info_vram_total") << total << '\n';
+    std::ofstream(bus / address / "mem_info_vram_used") << used << '\n';
+  };
+  card("0000:01:00.0", "1000", "900");
+  card("0000:c1:00.0", "1000", "300");
+  card("0000:c2:00.0", "1000", "1001");
+  fs::create_directories(bus / "0000:c3:00.0");
+  const auto free_of = [&](const char* address) {
+    const auto figures = plugin::amd_memory(bus, address);
+    return figures && figures->total == 1000 ? static_cast<int>(figures->free) : -1;
+  };
+  EXPECT_EQ(free_of("0000:01:00.0"), 100);
+  EXPECT_EQ(free_of("0000:c1:00.0"), 700);
+  EXPECT_EQ(free_of("0000:c2:00.0"), 0);   // More in use than there is: none is free.
+  EXPECT_EQ(free_of("0000:c3:00.0"), -1);  // Not one of AMD's.
+  EXPECT_EQ(free_of("0000:c4:00.0"), -1);
+  EXPECT_EQ(free_of(""), -1);
+  fs::remove_all(bus);
+}
+
+TEST(GgmlHost, AsksTheDriverForTheCardAtItsPlace) {
+  const auto free_of = [](const char* address, const char* name) {
+    const auto figures = plugin::nvidia_memory(WEFT_FAKE_NVML, address, name);
+    return figures ? static_cast<int>(figures->free) : -1;
+  };
+  EXPECT_EQ(free_of("0000:01:00.0", "NVIDIA Model A"), 100);
+  EXPECT_EQ(free_of("0000:c1:00.0", "NVIDIA Model A"), 700);
+  EXPECT_EQ(free_of("0000:c5:00.0", "NVIDIA Model A"), -1);
+  EXPECT_EQ(free_of("", "NVIDIA Model A"), -1);  // Which of the two is not known.
+  EXPECT_EQ(free_of("", "NVIDIA Model B (driver 1.2)"), 50);
+  EXPECT_FALSE(plugin::nvidia_memory("libweft-none.so.1", "0000:01:00.0", "NVIDIA Model A"));
 }
 
 /// What a program with another ggml is told; the first word is the API number of the plug-in, or

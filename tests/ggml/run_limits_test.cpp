@@ -73,6 +73,14 @@ TEST_F(GgmlRun, FindsItsLibrariesUnderAnotherLoader) {
   fs::remove_all(folder);
 }
 
+TEST_F(GgmlRun, SaysWhatTakesLong) {
+  const Outcome outcome = run_command(formatted(
+      "WEFT_NOTICE=0 {} run -m {} -p Hello -n 2 --temp 0 2>&1", WEFT_PROGRAM, model.string()));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_TRUE(outcome.text.contains("weft: loading the model")) << outcome.text;
+  EXPECT_TRUE(outcome.text.contains("weft: compiling kernels")) << outcome.text;
+}
+
 TEST_F(GgmlRun, FailsWhereItsOutputTakesNothing) {
   const std::string run =
       formatted("{} run -m {} -p x -n 2 --device cpu -t 1", WEFT_PROGRAM, model.string());
@@ -109,8 +117,8 @@ TEST_F(GgmlRun, RefusesOptionsOutOfRange) {
 /// Views of one tensor that lie in one another are read while a result goes elsewhere into the same
 /// buffer.
 TEST_F(GgmlRun, GeneratesTheSameInSafeMode) {
-  for (const char* architecture : {"qwen3moe", "mamba"}) {
-    ASSERT_TRUE(write_random_model(model, {.architecture = architecture}));
+  for (const char* architecture : {"qwen3moe", "mamba", "lfm2"}) {
+    ASSERT_TRUE(write_random_model(model, {.architecture = architecture, .layers = 3}));
     const std::string options = "-p Hello -n 6 --temp 0";
     EXPECT_EQ(text_of(options, "WEFT_MODE=safe"), on_cpu(options)) << architecture;
   }

@@ -75,6 +75,8 @@ TEST(CapsMask, NumbersWithUnits) {
   EXPECT_EQ(apply_caps_mask(full_caps(), "binding=64K")->max_binding, 65536U);
   EXPECT_EQ(apply_caps_mask(full_caps(), "workgroup-memory=16k")->workgroup_bytes, 16384U);
   EXPECT_EQ(apply_caps_mask(full_caps(), "invocations=256")->workgroup_invocations, 256U);
+  EXPECT_EQ(apply_caps_mask(full_caps(), "invocations=64")->workgroup_invocations, 64U);
+  EXPECT_FALSE(apply_caps_mask(full_caps(), "invocations=63"));
   EXPECT_EQ(apply_caps_mask(full_caps(), "workgroups=1024")->max_workgroups, 1024U);
 }
 

@@ -1,16 +1,24 @@
 // description/*.toml, the kinds of the graph, the elementwise functions and the folders of src/ops
 // say the same.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "base/format.hpp"
+#include "describe/attributes/slice.hpp"
 #include "describe/table.hpp"
 #include "formats/ggml_type.hpp"
+#include "graph/attributes.hpp"
 #include "graph/kinds.hpp"
 #include "ops/case.hpp"
 #include "ops/map/functions.hpp"
@@ -51,6 +59,83 @@ TEST(Description, EveryDescribedKindExistsAndHasTheGradientThatIsPromised) {
         << "`" << function.name << "` is described with a gradient, but the kind `" << function.kind
         << "` has none; write it, or say gradient = false.";
   }
+}
+
+/// The words of a C++ file.
+void add_words(const std::filesystem::path& path, std::set<std::string>& words) {
+  std::ifstream file(path);
+  std::string word;
+  const auto end = std::istreambuf_iterator<char>();
+  for (auto at = std::istreambuf_iterator<char>(file); at != end; ++at) {
+    if (std::isalnum(static_cast<unsigned char>(*at)) != 0 || *at == '_') {
+      word += *at;
+    } else if (!word.empty()) {
+      words.insert(std::exchange(word, {}));
+    }
+  }
+}
+
+/// Elementwise functions are all differentiated by DeviceGradMap, the kinds of the graph by
+/// DeviceGrad.EveryKindHasARow. Functions made of others are found by their names here.
+TEST(Description, EveryGradientThatIsPromisedHasARow) {
+  // The gradient of fake_quantize goes straight through and is no derivative: DeviceQuantize. The
+  // host has no random numbers in double: DeviceGrad.
+  const std::set<std::string_view> elsewhere{"fake_quantize", "random_shuffle"};
+  std::set<std::string> words;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::filesystem::path(WEFT_SOURCE_DIR) / "tests/device")) {
+    if (entry.path().filename().string().starts_with("grad_rows")) add_words(entry.path(), words);
+  }
+  ASSERT_TRUE(words.contains("matmul"));
+  EXPECT_FALSE(words.contains("argmax"));  // The test can fail.
+  for (const Described& function : described_functions) {
+    const bool by_map = function.kind == "map" && !function.map.empty();
+    if (!function.gradient || by_map || elsewhere.contains(function.name)) continue;
+    EXPECT_TRUE(words.contains(std::string(function.name)))
+        << "description/*.toml: `" << function.name << "` promises a gradient that no row of "
+        << "tests/device/grad_rows*.cpp checks; add one of its name, or say gradient = false.";
+  }
+}
+
+struct WithoutText {
+  bool operator==(const WithoutText&) const = default;
+};
+static_assert(graph::HasText<graph::SliceAttributes> && !graph::HasText<WithoutText>);
+
+/// Who forgets the text of attributes gets one error, which says what is missing.
+TEST(Description, AttributesWithoutATextAreOneReadableError) {
+  if (std::system("c++ --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no compiler";
+  const auto dir = std::filesystem::temp_directory_path() / formatted("weft_text_{}", ::getpid());
+  std::filesystem::create_directories(dir);
+  const auto compile = [&](std::string_view name, std::string_view text_of) {
+    std::ofstream(dir / "own.cpp") << "#include \"graph/attributes.hpp\"\n"
+                                      "namespace weft::graph {\n"
+                                      "struct OwnAttributes {\n"
+                                      "  bool operator==(const OwnAttributes&) const = default;\n"
+                                      "};\n"
+                                   << text_of
+                                   << "Attributes made() { return OwnAttributes{}; }\n"
+                                      "}\n";
+    const auto log = dir / formatted("{}.log", name);
+    const int code =
+        std::system(formatted("c++ -std=c++23 -fsyntax-only -I {}/src {} 2> {}", WEFT_SOURCE_DIR,
+                              (dir / "own.cpp").string(), log.string())
+                        .c_str());
+    std::ifstream file(log);
+    return std::pair(code, std::string(std::istreambuf_iterator<char>(file), {}));
+  };
+  const auto [good, nothing] = compile("good", "std::string text_of(const OwnAttributes&);\n");
+  EXPECT_EQ(good, 0) << nothing;
+  const auto [bad, said] = compile("bad", "");
+  EXPECT_NE(bad, 0);
+  EXPECT_NE(said.find("have no text"), std::string::npos) << said;
+  std::size_t errors = 0;
+  for (std::size_t at = said.find("error:"); at != std::string::npos;
+       at = said.find("error:", at + 1)) {
+    ++errors;
+  }
+  EXPECT_EQ(errors, 1U) << said;
+  std::filesystem::remove_all(dir);
 }
 
 /// Forms that are chosen by options of other functions, and what only gradients and plans use.

@@ -166,6 +166,45 @@ TEST(Gemm, AddsInF16OnlyWhereTheErrorIsBounded) {
   EXPECT_EQ(launches(product(DType::f32, DType::f32), *caps), Labels{"gemm tile 64x64x16"});
 }
 
+/// Devices that compile slowly take large tiles where these gain more than that.
+TEST(Gemm, TakesLargeTilesOnSlowCompilersForLargeProductsAlone) {
+  const auto label = [](std::string_view profile, std::uint64_t m, std::uint64_t n,
+                        std::uint64_t k) {
+    const Labels all = launches(
+        {.a = tensor({m, k}, 0), .b = tensor({k, n}, 1), .c = tensor({m, n}, 2), .kernel = "tile"},
+        of(profile));
+    return all.empty() ? "nothing" : all.back();
+  };
+  EXPECT_EQ(label("software", 1024, 1024, 1024), "gemm tile 64x64x16");
+  EXPECT_EQ(label("software", 256, 256, 256), "gemm tile 32x32x16");
+  EXPECT_EQ(label("software", 24, 4096, 4096), "gemm tile 32x32x16");         // most of it outside
+  EXPECT_EQ(label("compatibility", 1024, 1024, 1024), "gemm tile 32x32x16");  // few registers
+}
+
+/// The same in plain instructions, where these are twice as fast in f16.
+TEST(Gemm, MultipliesInF16WherePlainInstructionsAreFaster) {
+  const auto last = [](std::string_view profile, const Args& args) {
+    const Labels all = launches(args, of(profile));
+    return all.empty() ? "nothing" : all.back();
+  };
+  const auto product = [](DType in, DType out) {
+    return Args{.a = tensor({1024, 1024}, 0, in),
+                .b = tensor({1024, 1024}, 1, in),
+                .c = tensor({1024, 1024}, 2, out)};
+  };
+  const Args halves = product(DType::f16, DType::f16);
+  EXPECT_EQ(last("amd", halves), "gemm tile f16 64x64x16");
+  EXPECT_EQ(last("intel", halves), "gemm tile f16 32x64x16");  // whose registers are fewer
+  EXPECT_EQ(last("adreno", halves), "gemm tile f16 32x32x16");
+  EXPECT_EQ(last("old", halves), "gemm tile 64x64x16");
+  EXPECT_EQ(last("adreno", product(DType::f16, DType::f32)), "gemm tile 32x32x16");
+  Args rounded = product(DType::f32, DType::f32);
+  EXPECT_EQ(last("adreno", rounded), "gemm tile 32x32x16");
+  rounded.allow_f16 = true;
+  EXPECT_EQ(last("adreno", rounded), "gemm tile f16 32x32x16");
+  EXPECT_EQ(launches(halves, of("adreno")).size(), 5U);  // both operands are scaled first
+}
+
 TEST(Gemm, SideBySideColumnsOfOneBufferDoNotOverlap) {
   // a is columns 0 … 3 and c columns 4 … 7 of the same rows.
   View a = tensor({4, 4}, 0);

@@ -84,6 +84,32 @@ TEST(NnData, CurveIsAPicture) {
   EXPECT_EQ(svg.find("<circle", svg.rfind("<circle") + 1), std::string::npos);
   EXPECT_LT(svg.size(), 200000U);
   EXPECT_TRUE(draw_curve("nothing", {}, {}).ends_with("</svg>\n"));
+  // What the axes are, and a line of means in front of all losses.
+  EXPECT_NE(svg.find(">step</text>"), std::string::npos);
+  EXPECT_NE(svg.find(">loss</text>"), std::string::npos);
+  const auto lines = [](const std::string& text, std::string_view style) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(style); at != std::string::npos; at = text.find(style, at + 1))
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(lines(svg, "stroke=\"#9cc3e6\""), 1U);
+  EXPECT_EQ(lines(svg, "stroke=\"#1f6fb2\""), 1U);
+  // In a short run it would hide the losses themselves, which are all there.
+  const std::string brief = draw_curve("brief", std::span(training).first(100), {});
+  EXPECT_EQ(lines(brief, "stroke=\"#9cc3e6\""), 0U);
+  const std::size_t path = brief.rfind("<path", brief.find("stroke=\"#1f6fb2\""));
+  EXPECT_EQ(lines(brief.substr(path, brief.find("/>", path) - path), "L"), 99U);
+  // Numbers that no training has, but a file may.
+  const std::vector<Point> odd[] = {{{1, 3e38F}},
+                                    {{1, -2}, {2, -3e38F}, {3, 3e38F}},
+                                    {{std::numeric_limits<std::uint64_t>::max(), 1}},
+                                    {{7, 0}, {3, 1e-30F}}};
+  for (const std::vector<Point>& points : odd) {
+    const std::string picture = draw_curve("odd", points, points);
+    EXPECT_LT(picture.size(), 20000U);
+    EXPECT_EQ(picture.find("nan"), std::string::npos) << picture;
+  }
 }
 
 }  // namespace

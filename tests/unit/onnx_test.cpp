@@ -45,6 +45,19 @@ TEST(Onnx, FilesThatEndAnywhereAreReadOrRefusedWithAByte) {
   }
 }
 
+TEST(Onnx, FilesOfOtherFormatsAreNamed) {
+  for (const auto& [text, what] :
+       {std::pair{"version https://git-lfs.github.com/spec/v1\n", "Git LFS"},
+        {"<!DOCTYPE html>", "web"},
+        {"{\"a\": 1}", "JSON"},
+        {"PK\x03\x04 and so on", "ZIP"},
+        {"GGUF\x03", "GGUF"},
+        {"\x89HDF\r\n", "HDF5"}}) {
+    const std::string said = error_of(text);
+    EXPECT_TRUE(said.contains(what) && said.contains("not an ONNX model")) << said;
+  }
+}
+
 TEST(Onnx, LengthsAndTypesThatAreWrongAreNamed) {
   EXPECT_NE(error_of(b::varint(7 << 3 | 2) + b::varint(1000) + "xy")
                 .find("says it has 1000 bytes; 2 are left"),

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "device/profile_text.hpp"
 #include "device/profiles.hpp"
 
 namespace weft {
@@ -22,7 +23,8 @@ std::string_view found(const AdapterFacts& facts) {
 TEST(Profiles, AdaptersFindTheirRows) {
   EXPECT_EQ(found({"software", "mesa", "software", "llvmpipe (LLVM 21.1.8, 256 bits)"}),
             "software");
-  EXPECT_EQ(found({"software", "google", "swiftshader", "SwiftShader Device"}), "software");
+  EXPECT_EQ(found({"software", "google", "swiftshader", "SwiftShader Device"}), "swiftshader");
+  EXPECT_EQ(found({"software", "google", "", ""}), "software");
   EXPECT_EQ(found({"discrete", "nvidia", "hopper", "NVIDIA H200"}), "h200");
   EXPECT_EQ(found({"discrete", "nvidia", "hopper", "NVIDIA H100 PCIe"}), "hopper");
   EXPECT_EQ(found({"discrete", "nvidia", "ampere", "NVIDIA GeForce RTX 3070"}), "geforce");
@@ -39,12 +41,34 @@ TEST(Profiles, AdaptersFindTheirRows) {
   EXPECT_EQ(found({"discrete", "imagination", "", "some card"}), "none");
 }
 
+TEST(Profiles, DevicesThatNobodyMeasuredAreProbed) {
+  EXPECT_FALSE(needs_probe({"discrete", "nvidia", "hopper", "NVIDIA H200"}));
+  EXPECT_FALSE(needs_probe({"software", "mesa", "software", "llvmpipe (LLVM 21.1.8, 256 bits)"}));
+  EXPECT_TRUE(needs_probe({"discrete", "nvidia", "hopper", "NVIDIA H100 PCIe"}));
+  EXPECT_TRUE(needs_probe({"discrete", "nvidia", "ampere", "NVIDIA GeForce RTX 3070"}));
+  EXPECT_TRUE(needs_probe({"integrated", "apple", "metal-3", "Apple M2"}));
+  EXPECT_TRUE(needs_probe({"discrete", "imagination", "", "some card"}));
+  for (const Profile& profile : profiles()) {
+    EXPECT_EQ(profile.measured, profile.why.starts_with("measured")) << profile.name;
+  }
+}
+
 TEST(Profiles, UnknownDevicesAreEstimatedByTheirKind) {
-  const Traits card = traits_for({"discrete", "nobody", "", "card"});
-  const Traits chip = traits_for({"integrated", "nobody", "", "chip"});
+  const Caps caps;
+  const Traits card = traits_for({"discrete", "nobody", "", "card"}, caps);
+  const Traits chip = traits_for({"integrated", "nobody", "", "chip"}, caps);
   EXPECT_GT(card.processors, chip.processors);
   EXPECT_FALSE(card.slow_barriers);
-  EXPECT_EQ(traits_for({"discrete", "nvidia", "hopper", "NVIDIA H200"}), row("h200").caps.traits);
+  EXPECT_EQ(traits_for({"discrete", "nvidia", "hopper", "NVIDIA H200"}, caps),
+            row("h200").caps.traits);
+  Caps small;
+  small.workgroup_invocations = 128;
+  const Traits phone = traits_for({"integrated", "nobody", "", "chip"}, small);
+  EXPECT_TRUE(phone.slow_compile);
+  EXPECT_EQ(phone.registers, 64U);
+  Caps units;
+  units.subgroup_matrix = true;
+  EXPECT_NE(traits_for({"integrated", "nobody", "", "chip"}, units).matrix_rate, chip.matrix_rate);
 }
 
 TEST(Profiles, NumbersOfWorkgroupsFollowTheProcessors) {
@@ -83,6 +107,11 @@ TEST(Profiles, MatricesNameTheSubgroupsThatTheyWorkWith) {
   EXPECT_EQ(matrix_subgroup(radeon, caps, square), 32U);
   EXPECT_EQ(matrix_subgroup(arc, caps, flat), 16U);
   EXPECT_EQ(matrix_subgroup(other, caps, flat), 32U);
+  // Alchemist, which is in no row with matrices.
+  const AdapterFacts alchemist{"discrete", "intel", "gen-12hp", "Intel(R) Arc(tm) A770 Graphics"};
+  caps.subgroup_min = 8;
+  EXPECT_EQ(matrix_subgroup(alchemist, caps, {MatrixType::f16, MatrixType::f32, 8, 8, 16}), 8U);
+  caps.subgroup_min = 16;
   caps.subgroup_control = false;
   EXPECT_EQ(matrix_subgroup(radeon, caps, square), 0U);  // nobody could ask for them
   caps.subgroup_min = caps.subgroup_max = 8;
@@ -95,6 +124,27 @@ TEST(Profiles, MatricesNameTheSubgroupsThatTheyWorkWith) {
       EXPECT_EQ(subgroup_of(profile.caps, config), config.subgroup) << profile.name;
     }
   }
+}
+
+TEST(Profiles, RowsAreWrittenAsCpp) {
+  Caps caps = row("rdna3").caps;
+  caps.traits = Traits{};
+  caps.traits.processors = 60;
+  caps.traits.slow_scatter = true;
+  caps.traits.f16_rate = 2;
+  caps.matrix_configs.resize(2);
+  Profile card{"radeon", "discrete", "amd", "rdna-3", "a \"card\"", "measured", caps};
+  EXPECT_EQ(
+      row_text(card),
+      "{\"radeon\", \"discrete\", \"amd\", \"rdna-3\", \"a \\\"card\\\"\", \"measured\",\n"
+      " with_matrices(caps_of(Traits{.processors = 60, .slow_scatter = 1, .f16_rate = 2}, 32, "
+      "64, 2147483648, 32768, 1024), {{f16, f32, 16, 16, 16, 32}, {f16, f16, 16, 16, 16, "
+      "32}})},\n");
+  card.caps = row("old").caps;
+  card.caps.traits = Traits{};
+  EXPECT_TRUE(row_text(card).ends_with("\n plain(Traits{})},\n")) << row_text(card);
+  card.measured = true;
+  EXPECT_TRUE(row_text(card).ends_with("\n plain(Traits{}), true},\n")) << row_text(card);
 }
 
 TEST(Profiles, AProfileOnlyTakesAway) {

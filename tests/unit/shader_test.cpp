@@ -1,9 +1,10 @@
 // Renders kernels that the cases of the ops reach on each known device and has Tint check them,
-// without any device: six of every source and profile (WEFT_SEED chooses others; device tests
-// compile what the software adapter runs), or all of them with `./weft test --full`.
+// without any device: six of every source, set of features and profile (WEFT_SEED chooses others;
+// device tests compile what the software adapter runs), or all of them with `./weft test --full`.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -16,34 +17,35 @@
 #include <vector>
 
 #include "base/format.hpp"
+#include "case_views.hpp"
 #include "device/profiles.hpp"
 #include "ops/case.hpp"
 #include "ops/plan.hpp"
+#include "ops/tile_families.hpp"
 
 namespace weft {
 namespace {
-
-std::vector<ops::View> views_of(const ops::Case& test) {
-  std::vector<ops::View> views;
-  for (std::size_t i = 0; i < test.tensors.size(); ++i) {
-    const ops::TensorSpec& spec = test.tensors[i];
-    views.push_back(spec.same_as >= 0 ? views[static_cast<std::size_t>(spec.same_as)]
-                                      : spec.view(ops::Slot(i), 256));
-  }
-  return views;
-}
 
 struct Shader {
   std::string label;
   std::string text;
 };
 
-/// How many kernels of one source and profile every test run takes; `./weft test --full` takes all.
+/// How many kernels of one source, set of features and profile every test run takes; `./weft test
+/// --full` takes all.
 constexpr std::size_t sample = 6;
 
-/// The kernels that the cases reach on the profiles, by source, profile and a number that WEFT_SEED
-/// mixes.
+/// The kernels that the cases reach on the profiles, by source with features, profile and a number
+/// that WEFT_SEED mixes.
 using Kernels = std::map<std::pair<std::string, std::string>, std::map<std::size_t, Shader>>;
+
+/// Its source, and the features that it enables.
+std::string kind_of(const ops::KernelSpec& kernel) {
+  const ops::Features& features = kernel.features;
+  return formatted("{} {}{}{}{}", kernel.source, features.f16 ? "h" : "",
+                   features.subgroups ? "s" : "", features.subgroup_matrix ? "m" : "",
+                   features.subgroup_size);
+}
 
 std::size_t mixed(const std::string& key) {
   const char* seed = std::getenv("WEFT_SEED");
@@ -61,7 +63,7 @@ void add_kernels(const Profile& profile, bool all, std::set<std::string>& known,
         std::string key = dispatch.kernel.key();
         const std::size_t number = mixed(key);
         if (!known.insert(std::move(key)).second) continue;
-        auto& group = kernels[{dispatch.kernel.source, std::string(profile.name)}];
+        auto& group = kernels[{kind_of(dispatch.kernel), std::string(profile.name)}];
         if (!all && group.size() == sample && std::prev(group.end())->first < number) continue;
         const auto expanded = ops::render(dispatch.kernel);
         ASSERT_TRUE(expanded) << op.name << " " << test.name << ": " << expanded.error().message;
@@ -73,11 +75,68 @@ void add_kernels(const Profile& profile, bool all, std::set<std::string>& known,
   }
 }
 
+/// Adds kernels of a case with a tile that `tuned` names, if that changes them; whether it did.
+bool add_tile(const Profile& profile, const Caps& tuned, const ops::Op& op, const ops::Case& test,
+              std::set<std::string>& known, Kernels& kernels) {
+  const auto views = views_of(test);
+  const auto plain = test.plan(views, profile.caps);
+  const auto plan = test.plan(views, tuned);
+  if (!plain) return false;
+  EXPECT_TRUE(plan) << op.name << " " << test.name << " on " << profile.name << ": "
+                    << plan.error().message;
+  if (!plan) return false;
+  bool changed = plan->scratch != plain->scratch ||
+                 !std::ranges::equal(plan->dispatches, plain->dispatches, {}, &ops::Dispatch::grid,
+                                     &ops::Dispatch::grid);
+  for (std::size_t i = 0; i < plan->dispatches.size(); ++i) {
+    const ops::KernelSpec& kernel = plan->dispatches[i].kernel;
+    std::string key = kernel.key();
+    const bool same = std::ranges::any_of(
+        plain->dispatches, [&](const ops::Dispatch& other) { return other.kernel.key() == key; });
+    if (same) continue;
+    changed = true;
+    const std::size_t number = mixed(key);
+    if (!known.insert(std::move(key)).second) continue;
+    const auto expanded = ops::render(kernel);
+    EXPECT_TRUE(expanded) << op.name << " " << test.name << ": " << expanded.error().message;
+    if (!expanded) continue;
+    kernels[{kind_of(kernel) + " tiles", std::string(profile.name)}][number] = {
+        formatted("{} {} on {} with a tile", op.name, test.name, profile.name), expanded->text};
+  }
+  return changed;
+}
+
+/// Adds kernels with the tiles that devices may be tuned to: of each tile one case on one profile
+/// where it makes a difference, or all cases on all profiles.
+void add_tiles(bool all, std::set<std::string>& known, Kernels& kernels) {
+  const auto rows = profiles();
+  for (const ops::TileFamily& family : ops::tile_families()) {
+    const auto op = std::ranges::find(ops::all_ops(), family.op, &ops::Op::name);
+    const std::vector<ops::Case> cases = op->cases(1);
+    for (std::uint32_t number = 1; number <= family.count; ++number) {
+      const std::size_t start = mixed(formatted("{} {}", family.name, number));
+      bool found = false;
+      for (std::size_t i = 0; i < rows.size() && (all || !found); ++i) {
+        const Profile& profile = rows[(start + i) % rows.size()];
+        Caps tuned = profile.caps;
+        tuned.traits.*family.trait = number;
+        for (std::size_t k = 0; k < cases.size() && (all || !found); ++k) {
+          const ops::Case& test = cases[(start + k) % cases.size()];
+          found = add_tile(profile, tuned, *op, test, known, kernels) || found;
+        }
+      }
+      EXPECT_TRUE(found) << family.name << ", tile " << number << " (" << family.tiles[number - 1]
+                         << ") changes nothing for any case on any known device";
+    }
+  }
+}
+
 TEST(Shaders, KernelsOfTheCasesAreValidWgslOnEveryProfile) {
   const bool all = std::getenv("WEFT_FULL") != nullptr;
   std::set<std::string> known;
   Kernels kernels;
   for (const Profile& profile : profiles()) add_kernels(profile, all, known, kernels);
+  add_tiles(all, known, kernels);
   std::vector<const Shader*> todo;
   for (const auto& [group, shaders] : kernels) {
     for (const auto& [number, shader] : shaders) todo.push_back(&shader);

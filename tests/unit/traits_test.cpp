@@ -5,10 +5,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <string>
 
 #include "base/format.hpp"
+#include "device/tile_lists.hpp"
 #include "device/traits_text.hpp"
 #include "gpu/tuned.hpp"
+#include "ops/tile_families.hpp"
 
 namespace weft {
 namespace {
@@ -45,6 +49,16 @@ TEST(Traits, TextAndBack) {
   EXPECT_EQ(some->processors, 132U);
 }
 
+TEST(Traits, TheHashOfAllTilesIsThatOfTheLists) {
+  EXPECT_EQ(tile_lists, ops::tile_lists_hash()) << formatted(
+      "The lists of tiles changed: src/device/tile_lists.hpp must say {:#018x}, so "
+      "that numbers which mean other tiles now are not taken from files.",
+      ops::tile_lists_hash());
+  for (const ops::TileFamily& family : ops::tile_families()) {
+    EXPECT_EQ(family.tiles.size(), family.count) << family.name;
+  }
+}
+
 TEST(Traits, WrongTextsAreErrorsWithTheWord) {
   for (const std::string_view text :
        {"speed=9", "items", "items=", "items=x", "items=-1", "items=0", "items=1.5", "processors=0",
@@ -76,6 +90,13 @@ TEST_F(TunedFiles, AreFoundForTheirDeviceAlone) {
   EXPECT_EQ(found(updated, ""), 0U);
   EXPECT_EQ(found(other, file.string()), 7U);  // a file that is named counts anywhere
   EXPECT_TRUE(gpu::tuned_file(mine, {}).empty());
+  // Numbers that were found out with other lists of tiles mean other tiles.
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  std::string other_lists = text.str();
+  other_lists.replace(other_lists.find(formatted("{:016x}", tile_lists)), 16, 16, '0');
+  std::ofstream(file) << other_lists;
+  EXPECT_EQ(found(mine, ""), 0U);
 }
 
 TEST_F(TunedFiles, WhatAProbeFoundCountsWhereNothingWasTuned) {

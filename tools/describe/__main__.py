@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes what follows from description/*.toml: python3 tools/describe FOLDER.
 
-FOLDER gets include/weft/{options,elementwise,nodes}.hpp, include/weft/c/{ops,dtype}.h, describe/*.hpp, sources of
+FOLDER gets include/weft/{options,elementwise,nodes}.hpp, include/weft/c/{ops,dtype}.h, describe/**/*.hpp, sources of
 the layers graph, api and capi, and description.json. A file that would not change is left alone, so that nothing is
 built again.
 """
@@ -42,7 +42,8 @@ def main() -> int:
     write(out / "include/weft/nodes.hpp", graph_side.nodes_header(described))
     write(out / "describe/table.hpp", cpp_side.table_header(described))
     write(out / "describe/kinds.hpp", graph_side.kinds_header(described))
-    write(out / "describe/attributes.hpp", graph_side.attributes_header(described))
+    for path, text in graph_side.attributes_headers(described).items():
+        write(out / path, text)
     write(out / "graph/kinds.cpp", graph_side.kinds_source(described))
     write(out / "graph/attributes.cpp", graph_side.attributes_source(described))
     write(out / "api/elementwise.cpp", cpp_side.elementwise_source(described))

@@ -1,7 +1,8 @@
 """The C door: include/weft/c/ops.h, and what its functions do (src/capi has the helpers)."""
+import math
 from textwrap import wrap
 
-from model import ARRAYS, C, LISTS, MAYBE, Description, Enum, Function, Parameter
+from model import ARRAYS, C, LISTS, MAYBE, Description, Enum, Function, Parameter, Range
 
 HEAD = """// Written by tools/describe from description/*.toml.
 #ifndef WEFT_C_OPS_H
@@ -124,8 +125,22 @@ def header(described: Description) -> str:
     return "".join([*parts, TAIL])
 
 
+def range_value(bounds: Range) -> str:
+    """A range as C++ has it."""
+    def end(value: float) -> str:
+        return f"{'-' if value < 0 else ''}infinite" if math.isinf(value) else f"{value:.17g}"
+    return f'{{{end(bounds.low)}, {end(bounds.high)}, {str(bounds.above).lower()}, {str(bounds.below).lower()}, "{bounds.text}"}}'
+
+
 def value_of(p: Parameter, source: str, enums: dict[str, Enum]) -> str:
-    """The C++ value of what C gave, which stands at `source` (a name, or a member of options)."""
+    """The C++ value of what C gave, which stands at `source` (a name, or a member of options); an error where it is out of its range."""
+    value = converted(p, source, enums)
+    if p.range and p.range.words:
+        return f'one_of({value}, "{p.name}", {{{", ".join(f"{chr(34)}{word}{chr(34)}" for word in p.range.words)}}})'
+    return f'in_range({value}, "{p.name}", {range_value(p.range)})' if p.range else value
+
+
+def converted(p: Parameter, source: str, enums: dict[str, Enum]) -> str:
     at, what = source, f'"{p.name}"'
     count = f"{source}_count"
     match p.type:
@@ -146,7 +161,7 @@ def value_of(p: Parameter, source: str, enums: dict[str, Enum]) -> str:
             has = source.rsplit(".", 1)
             flag = f"{has[0]}.has_{p.name}" if len(has) == 2 else f"has_{p.name}"
             kind = {"dtype": "DType", "u64": "std::uint64_t", "f64": "double", "int": "int"}[p.type[:-1]]
-            return f"{flag} ? std::optional<{kind}>({value_of(inner, source, enums)}) : std::nullopt"
+            return f"{flag} ? std::optional<{kind}>({converted(inner, source, enums)}) : std::nullopt"
     return f"choice<{p.type}>({at}, {len(enums[p.type].values) - 1}, {what})"
 
 

@@ -72,7 +72,7 @@ def options_header(described: Description) -> str:
             continue
         parts += [comment(structure.about), f"struct {structure.name} {{\n"]
         for p in structure.fields:
-            parts += [comment(p.about, "  ") if p.about else "", f"  {member_type(p)} {p.name}{initial(p)};\n"]
+            parts += [comment(p.about, "  ") if p.about and not p.common else "", f"  {member_type(p)} {p.name}{initial(p)};\n"]
         parts.append("};\n\n")
     return "".join([*parts, "}  // namespace weft\n"])
 

@@ -1,7 +1,9 @@
 """The graph: the list of kinds, attributes with their equality and text, and C++ functions that only make a node."""
+import re
+
 from c_side import comment
 from cpp_side import NOTE, initial, member_type, signature
-from model import Description, Function, Parameter, Structure
+from model import Description, Function, Parameter, Structure, op_enum
 
 
 def kinds(described: Description) -> dict[str, str]:
@@ -51,33 +53,30 @@ def text_of(p: Parameter) -> str:
     value = f"a.{p.name}"
     if p.type == "bool":
         return f'({value} ? " {p.name}" : "")'
-    if p.type in ("shape", "axes", "i64s", "u64s", "u32s"):
+    if p.type in ("shape", "axes", "i64s", "u64s", "u32s", "u32x4"):
         return f'" {p.name} " + list({value})'
-    if p.type == "dtype":
+    if p.type == "dtype" or op_enum(p.type):
         return f'" " + std::string(name({value}))'
     return f'formatted(" {p.name} {{}}", {value})'
 
 
 ATTRIBUTES_HEADER = NOTE + """#pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "weft/tensor.hpp"
+%s#include "weft/tensor.hpp"
 
 namespace weft::graph {
 
-%s%s
-/// A list of types with those above behind its own.
-template <template <class...> class List, class... Own>
-using WithDescribed = List<Own..., %s>;
+%sstd::string text_of(const %s& a);
 
 }  // namespace weft::graph
 """
 ATTRIBUTES_SOURCE = NOTE + """#include "base/format.hpp"
-#include "describe/attributes.hpp"
-
+%s
 namespace weft::graph {
 namespace {
 
@@ -106,10 +105,19 @@ def attributes_struct(structure: Structure) -> str:
     return "".join(lines)
 
 
-def attributes_header(described: Description) -> str:
-    names = [f"{name}Attributes" for name in described.attributes]
-    return ATTRIBUTES_HEADER % ("".join(attributes_struct(s) for s in described.attributes.values()),
-                                "".join(f"std::string text_of(const {name}& a);\n" for name in names), ", ".join(names))
+def attributes_path(name: str) -> str:
+    """The header of one struct: who uses others is not compiled again for it. cmake/describe.cmake has the same rule."""
+    return f"describe/attributes/{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.hpp"
+
+
+def attributes_headers(described: Description) -> dict[str, str]:
+    """A header for each struct, by its path."""
+    texts = {}
+    for name, structure in described.attributes.items():
+        ops = sorted({p.type.split("::")[1] for p in structure.fields if op_enum(p.type)})
+        texts[attributes_path(name)] = ATTRIBUTES_HEADER % ("".join(f'#include "ops/{op}/{op}.hpp"\n' for op in ops), attributes_struct(structure),
+                                                            f"{name}Attributes")
+    return texts
 
 
 def attributes_source(described: Description) -> str:
@@ -117,7 +125,8 @@ def attributes_source(described: Description) -> str:
     for name, row in described.attributes.items():
         terms = " + ".join(text_of(p) for p in row.fields)
         texts.append(f"std::string text_of(const {name}Attributes& a) {{\n  return trimmed(std::string() + {terms});\n}}\n\n")
-    return ATTRIBUTES_SOURCE % "".join(texts)
+    includes = "".join(f'#include "{path}"\n' for path in sorted(map(attributes_path, described.attributes)))
+    return ATTRIBUTES_SOURCE % (includes, "".join(texts))
 
 
 def nodes(described: Description) -> list[Function]:
@@ -131,7 +140,9 @@ def nodes_header(described: Description) -> str:
 
 
 def nodes_source(described: Description) -> str:
-    parts = [NOTE, "#include \"weft/nodes.hpp\"\n\n#include \"graph/kinds.hpp\"\n#include \"graph/node.hpp\"\n\nnamespace weft {\n\n"]
+    used = sorted({attributes_path(f.attributes) for f in nodes(described) if f.attributes != "none"})
+    includes = "".join(f'#include "{path}"\n' for path in used)
+    parts = [NOTE, f'#include "weft/nodes.hpp"\n\n{includes}#include "graph/kinds.hpp"\n#include "graph/node.hpp"\n\nnamespace weft {{\n\n']
     for f in nodes(described):
         tensors = [a.name for a in f.args if a.type in ("tensor", "tensor?")]
         given = [a.name for a in f.args if a.type not in ("tensor", "tensor?")]

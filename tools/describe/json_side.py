@@ -1,4 +1,6 @@
 """The description as JSON, for whoever makes bindings: everything resolved, nothing to be parsed."""
+import math
+
 import c_side
 from model import ARRAYS, LISTS, MAYBE, Description, Function, Parameter
 
@@ -18,14 +20,27 @@ def kind_of(p: Parameter, enums) -> dict:
 
 
 def described_parameter(p: Parameter, enums, by_place: bool) -> dict:
-    """`optional` means that it may be missing (C: NULL, or has_NAME is false); `default` is its usual value."""
+    """`optional` means that it may be missing (C: NULL, or has_NAME is false); `default` is its usual value. Of a number, `at_least` or `above`
+    and `at_most` or `below` are the ends of its range, which `range` has as a text; of a text, `words` are all that it may be."""
     found = {"name": p.name} | kind_of(p, enums) | {"about": p.about, "optional": p.type == "tensor?" or p.type in MAYBE,
                                                     "required": p.required, "by_place": by_place}
-    if p.type in ("u64", "u64s", "shape", "u64?"):
+    if p.range and p.range.words:
+        found["words"] = list(p.range.words)
+    elif p.range:
+        found["range"] = p.range.text
+        if p.range.low > -math.inf:
+            found["above" if p.range.above else "at_least"] = number(p.range.low)
+        if p.range.high < math.inf:
+            found["below" if p.range.below else "at_most"] = number(p.range.high)
+    elif p.type in ("u64", "u64s", "shape", "u64?"):
         found["at_least"] = 0
     if p.default is not None and p.default != "{}":
         found["default"] = value(p)
     return found
+
+
+def number(value: float) -> float:
+    return int(value) if value.is_integer() else value
 
 
 def value(p: Parameter):

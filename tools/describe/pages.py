@@ -37,15 +37,22 @@ def result_words(f: Function) -> str:
     return "Gives " + ", ".join(f"`{r.name}`" + (" (where there is one)" if r.optional else "") for r in f.results) + "."
 
 
+def range_words(p: Parameter) -> str:
+    if not p.range:
+        return ""
+    return ", ".join(f"`{word}`" for word in p.range.words) or f"`{p.range.text}`"
+
+
 def section(f: Function) -> str:
     rows = []
     for p in [*(a for a in f.args if a.name != "*"), *(f.options.fields if f.options else [])]:
         kind = WORDS.get(p.type) or f"one of {p.type}"
         usual = "" if p.default is None else f"`{python_value(p)}`"
-        rows.append(f"| `{p.name}` | {kind} | {usual} | {p.about} |\n")
+        rows.append(f"| `{p.name}` | {kind} | {range_words(p)} | {usual} | {p.about} |\n")
     gradient = "Gradients flow through it." if f.gradient else "No gradient flows through it."
     return (f"## {f.name}\n{f.about} {result_words(f)} {gradient}\n\n```cpp\n{folded(cpp_side.signature(f))}\n```\n```c\n"
-            f"{folded(c_side.declaration(f))}\n```\n```python\n{folded(python_side.signature(f))}\n```\n\n| | is | usually | |\n|---|---|---|---|\n" + "".join(rows) + "\n")
+            f"{folded(c_side.declaration(f))}\n```\n```python\n{folded(python_side.signature(f))}\n```\n\n"
+            "| | is | range | usually | |\n|---|---|---|---|---|\n" + "".join(rows) + "\n")
 
 
 def page(described: Description, group: str) -> str:

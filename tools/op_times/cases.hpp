@@ -1,5 +1,6 @@
-// The ops that ggml-op-times times: every op that llama.cpp's own WebGPU backend supports, in its types, as a token and
-// as a prompt has them. Sizes are those of test-backend-ops perf where a software adapter is done with them in milliseconds.
+// The ops that ggml-op-times times: every op that llama.cpp's own WebGPU backend supports, in its
+// types, as a token and as a prompt has them. Sizes are those of test-backend-ops perf where a
+// software adapter is done with them in milliseconds.
 #pragma once
 
 #include <ggml.h>
@@ -15,7 +16,8 @@ namespace op_times {
 using Tensors = std::vector<ggml_tensor*>;
 using Shape = std::vector<std::int64_t>;  // As ggml lists it: innermost first.
 
-/// One operand; integers count through the numbers below `limit`, all other types get random numbers.
+/// One operand; integers count through the numbers below `limit`, all other types get random
+/// numbers.
 struct Input {
   ggml_type type;
   Shape shape;

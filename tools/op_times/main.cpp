@@ -1,15 +1,18 @@
-// ggml-op-times LIBRARY=DEVICE [LIBRARY=DEVICE] [--list]: times of single ggml ops on one or two devices, each with the
-// library of its backend. Reads the names of ops from the input, one a line, and writes for each of them the name and, for
-// every device, the best time on the clock and of the processor in microseconds ("-" where the device does not support
-// the op), with tabs between. --list writes the names of all ops. tools/compare_webgpu.py runs it.
+// ggml-op-times LIBRARY=DEVICE [LIBRARY=DEVICE] [--list]: times of single ggml ops on one or two
+// devices, each with the library of its backend. Reads the names of ops from the input, one a line,
+// and writes for each of them the name and, for every device, the best time on the clock and of the
+// processor in microseconds ("-" where the device does not support the op), with tabs between.
+// --list writes the names of all ops. tools/compare_webgpu.py runs it.
 //
-// The devices take turns, so that other work on the machine meets both alike, and the best turn of each counts. A turn is
-// as many runs as fill some milliseconds: what a thread used since it was last put to sleep may be missing when the clock
-// is read, so that of single runs the luckiest would count. On a software adapter all work is the processor's, and its time
-// is hardly disturbed by what else the machine does.
+// The devices take turns, so that other work on the machine meets both alike, and the best turn of
+// each counts. A turn is as many runs as fill some milliseconds: what a thread used since it was
+// last put to sleep may be missing when the clock is read, so that of single runs the luckiest
+// would count. On a software adapter all work is the processor's, and its time is hardly disturbed
+// by what else the machine does.
 //
-// test-backend-ops perf puts 32 GB or 100 GFLOP of work into one graph, which a software adapter does not finish in time;
-// here a graph is one op, or a few copies of it with operands of their own, so that nothing is shared among them.
+// test-backend-ops perf puts 32 GB or 100 GFLOP of work into one graph, which a software adapter
+// does not finish in time; here a graph is one op, or a few copies of it with operands of their
+// own, so that nothing is shared among them.
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
 #include <ggml.h>
@@ -38,8 +41,9 @@
 namespace op_times {
 namespace {
 
-// Small ops come several times in a graph, so that starting it does not count for much. One copy of a large op is enough,
-// and stays in the caches, where other work on the machine disturbs it less than in memory.
+// Small ops come several times in a graph, so that starting it does not count for much. One copy of
+// a large op is enough, and stays in the caches, where other work on the machine disturbs it less
+// than in memory.
 constexpr int small_copies = 4;
 constexpr std::size_t small_bytes = 1 << 18;
 constexpr double turn = 5e-3;    // Seconds of a turn, or one run.

@@ -89,8 +89,7 @@ EMSCRIPTEN_KEEPALIVE const char* weft_teach_open(const char* request) {
     now.tokens = now.model.tokenizer.encode(asked.at("text").get<std::string>(), true);
     now.windows.emplace(now.tokens, context, 1);
     now.trainer.emplace(now.device, now.config);
-    now.trainer->restore("matrices", now.model.values.matrices);
-    now.trainer->restore("vectors", now.model.values.vectors);
+    now.trainer->set_values(now.model.values);
     keep(now);
     return answered({{"parameters", now.trainer->model().parameter_count()},
                      {"tokens", now.tokens.size()},
@@ -133,13 +132,8 @@ EMSCRIPTEN_KEEPALIVE const char* weft_teach_save(const char* request) {
     std::string name = now.model.name + ", taught";
     take(asked, "type", type);
     take(asked, "name", name);
-    weft::nn::ModelValues values;
-    for (const auto& [key, tensor] : now.trainer->state()) {
-      if (key == "matrices") values.matrices = tensor.to_vector();
-      if (key == "vectors") values.vectors = tensor.to_vector();
-    }
-    weft::nn::export_gguf(asked.at("path").get<std::string>(), weft::nn::Llama(now.model.config),
-                          values, now.model.tokenizer, type, name);
+    weft::nn::export_gguf(asked.at("path").get<std::string>(), now.model.config,
+                          now.trainer->values(), now.model.tokenizer, type, name);
     return answered(json::object());
   });
 }

@@ -1,5 +1,5 @@
 // Chat: the built-in model at once, or any GGUF file that is dropped on the page. The model runs in a worker.
-import { LanguageModel } from './weft/llm/index.js';
+import { cachedModels, deleteCachedModels, LanguageModel } from './weft/llm/index.js';
 
 const byId = id => document.getElementById(id);
 const builtin = new URL('./english.gguf', import.meta.url).href;
@@ -44,7 +44,7 @@ async function load(source, label) {
       onProgress: part => { byId('model').textContent = `Loading ${label}: ${Math.round(100 * part)} %`; },
     });
     opened.addEventListener('lost', ({ detail }) => say(`The GPU was taken away (${detail}); the model is being loaded again …`));
-    opened.addEventListener('recovered', () => say('The GPU was taken away and is back; the answer goes on.'));
+    opened.addEventListener('recovered', () => say(`The GPU was taken away and is back; ${answering ? 'the answer goes on' : 'the model is loaded again'}.`));
     model = opened;
     byId('model').textContent = `${label}: ${opened.description}. Loaded in ${((performance.now() - begin) / 1000).toFixed(1)} s.`;
     byId('chat-hint').textContent = opened.chats ? 'Ask it something.' : 'This model has not learned to answer: it goes on with what you write.';
@@ -107,14 +107,39 @@ async function answer(text) {
 }
 
 /** What the other tabs use. */
-export const current = () => ({ source: chosen, name });
+export const current = () => ({ source: chosen, name, cache: chosen !== builtin });
 let chosen = builtin;
 
-/** Takes a file as the model. */
-export function choose(file) {
-  if (!file) return;
-  chosen = file;
-  load(file, file.name).catch(() => undefined);
+/** Takes a file or a URL as the model. */
+export function choose(source, label = source?.name) {
+  if (!source) return Promise.resolve();
+  chosen = source;
+  return load(source, label).catch(() => undefined);
+}
+
+const labelOf = url => decodeURIComponent(new URL(url).pathname.split('/').pop()) || url;
+
+/** The models that the browser keeps: each can be loaded and deleted. */
+async function listKept() {
+  const kept = await cachedModels();
+  byId('kept-none').hidden = kept.length > 0;
+  byId('kept').replaceChildren(...kept.map(({ name: file, bytes, url, complete }) => {
+    const entry = document.createElement('li'), text = document.createElement('span');
+    const label = url ? labelOf(url) : file;
+    text.textContent = `${label}, ${(bytes / 2 ** 20).toFixed(1)} MB${complete ? '' : ' so far'} `;
+    const button = (words, what, work) => {
+      const made = document.createElement('button');
+      made.type = 'button';
+      made.textContent = words;
+      made.setAttribute('aria-label', `${what} ${label}`);
+      made.addEventListener('click', work);
+      return made;
+    };
+    entry.append(text);
+    if (url) entry.append(button(complete ? 'Load' : 'Go on', complete ? 'Load' : 'Go on with', () => choose(url, label).then(listKept)));
+    entry.append(button('Delete', 'Delete', () => deleteCachedModels(file).catch(error => say(error.message)).then(listKept)));
+    return entry;
+  }));
 }
 
 export function startChat() {
@@ -138,9 +163,15 @@ export function startChat() {
     byId('messages').replaceChildren();
   });
   byId('chat-file').addEventListener('change', event => choose(event.target.files[0]));
+  byId('url-form').addEventListener('submit', event => {
+    event.preventDefault();
+    const url = byId('chat-url').value.trim();
+    choose(url, labelOf(url)).then(listKept);
+  });
   document.addEventListener('keydown', event => {
     if (event.key === 'Escape') answering?.abort();
   });
+  listKept();
   globalThis.weftChat = { get model() { return model; } };  // for the curious, in the browser's console
   load(builtin, 'the built-in model').catch(() => undefined);
 }

@@ -3,14 +3,29 @@ import { benchmark } from './bench.js';
 
 const byId = id => document.getElementById(id);
 
+/** How often in a row the browser may take the GPU away. */
+const mostLosses = 3;
+
+/** What a run ends with whose GPU was taken away. */
+class Lost extends Error {}
+
 /** Runs the test program with GoogleTest options in a worker; `onLine` gets what it prints. */
 function program(options, onLine) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./tests/device_tests_worker.mjs', import.meta.url), { type: 'module' });
+    globalThis.weftCheck = { loseForTest: () => worker.postMessage({ lose: true }) };  // for the curious, in the browser's console
     worker.onmessage = ({ data }) => {
       if (data.line !== undefined) return onLine(data.line);
-      worker.terminate();
-      return data.error ? reject(new Error(data.error)) : resolve(data.code);
+      if (data.lost !== undefined) {
+        worker.terminate();
+        return reject(new Lost(data.lost));
+      }
+      // Browsers tell of a lost GPU a moment after the calls that failed.
+      return setTimeout(() => {
+        worker.terminate();
+        if (data.error) reject(new Error(data.error));
+        else resolve(data.code);
+      }, 300);
     };
     worker.onerror = event => reject(new Error(event.message ?? 'the worker could not be started'));
     worker.postMessage({ args: options, env: {} });
@@ -37,26 +52,40 @@ function sample(cases, count) {
   return names;
 }
 
-async function verdicts(count, onProgress) {
-  const names = sample(await listCases(), count);
-  const found = new Map(), failures = [];
-  let done = 0, text = [];
-  await program([`--gtest_filter=${names.join(':')}`, '--gtest_color=no'], line => {
-    text.push(line);
-    if (line.startsWith('[ RUN')) text = [];
-    const end = /^\[ {2}(?: {5}OK|FAILED {2})\] (\S+) \(\d+ ms\)/.exec(line);
-    if (!end) return;
-    const [suite] = end[1].split('.');
-    const row = found.get(suite) ?? { passed: 0, failed: 0 };
+async function verdicts(count, onProgress, onLost) {
+  let names = sample(await listCases(), count);
+  const found = new Map(), failures = [], all = names.length;
+  let done = 0, text = [], held = [];  // A lost GPU makes cases fail: failures count once a later case has passed, or at the end.
+  const settle = () => held.splice(0).forEach(count => count());
+  const take = (name, passed, said) => {
+    const [suite] = name.split('.'), row = found.get(suite) ?? { passed: 0, failed: 0 };
     found.set(suite, row);
-    if (line.includes('OK')) row.passed += 1;
-    else {
-      row.failed += 1;
-      failures.push({ case: end[1], text: text.join('\n') });
+    row[passed ? 'passed' : 'failed'] += 1;
+    if (!passed) failures.push({ case: name, text: said });
+    names = names.filter(one => one !== name);
+    onProgress(++done / all, name);
+  };
+  for (let losses = 0; names.length > 0;) {
+    const before = names.length;
+    try {
+      await program([`--gtest_filter=${names.join(':')}`, '--gtest_color=no'], line => {
+        if (line.startsWith('[ RUN')) text = [];
+        text.push(line);
+        const end = /^\[ +(OK|FAILED|SKIPPED) +\] (\S+) \(\d+ ms\)/.exec(line);
+        if (!end || !names.includes(end[2])) return;
+        const [name, passed, said] = [end[2], end[1] !== 'FAILED', text.join('\n')];
+        held.push(() => take(name, passed, said));
+        if (passed) settle();
+      });
+      settle();
+      if (names.length === before) throw new Error(`the test program ended without a word about ${names.length} cases`);
+    } catch (error) {
+      if (!(error instanceof Lost) || ++losses > mostLosses) throw error;
+      held = [];
+      onLost(error.message);
     }
-    onProgress(++done / names.length, end[1]);
-  });
-  return { operations: Object.fromEntries(found), failures, cases: names.length };
+  }
+  return { operations: Object.fromEntries(found), failures, cases: all };
 }
 
 function fill(table, rows) {
@@ -74,7 +103,11 @@ function fill(table, rows) {
   table.hidden = false;
 }
 
+const again = lost => (lost ? ` The GPU was taken away ${lost === 1 ? 'once' : `${lost} times`} meanwhile.` : '');
+
 export function startCheck(device) {
+  let taken = 0;
+  device.addEventListener('lost', () => { ++taken; });
   const [check, bench, copy, status, progress] = ['check-start', 'bench-start', 'copy', 'check-status', 'check-progress'].map(byId);
   const results = { date: new Date().toISOString(), browser: navigator.userAgent, device: device.info };
   globalThis.weftResults = results;
@@ -95,22 +128,39 @@ export function startCheck(device) {
     status.textContent = 'Loading the test program …';
     const count = Number(new URLSearchParams(location.search).get('cases') ?? 2);
     const begin = performance.now();
+    let lost = 0;
     const found = await verdicts(count, (share, name) => {
       progress.value = share;
       status.textContent = `${name.replace('Op_', '').replace('.', ': ')}`;
+    }, reason => {
+      ++lost;
+      status.textContent = `The GPU was taken away (${reason}); what is left is checked on a new one …`;
     });
     results.verdicts = found;
     fill(byId('verdicts'), Object.entries(found.operations).map(([name, { passed, failed }]) => [name.slice(3), String(passed), { text: String(failed), bad: failed > 0 }]));
     const bad = found.failures.length;
     byId('failures').hidden = bad === 0;
     byId('failures').textContent = found.failures.map(failure => `${failure.case}\n${failure.text}`).join('\n\n');
-    status.textContent = `${found.cases - bad} of ${found.cases} cases came out right, in ${((performance.now() - begin) / 1000).toFixed(0)} s.`;
+    status.textContent = `${found.cases - bad} of ${found.cases} cases came out right, in ${((performance.now() - begin) / 1000).toFixed(0)} s.${again(lost)}`;
     document.documentElement.dataset.checked = `${found.cases - bad}/${found.cases}`;
   }, 'The check could not run'));
   bench.addEventListener('click', () => busy(async () => {
-    results.benchmark = await benchmark(device, name => { status.textContent = `Measuring ${name} …`; });
+    let lost = 0;
+    for (;;) {
+      const before = taken;
+      try {
+        results.benchmark = await benchmark(device, name => { status.textContent = `Measuring ${name} …`; });
+        break;
+      } catch (error) {
+        // The page may hear of a lost GPU a moment after the call that failed.
+        for (let i = 0; i < 100 && taken === before; ++i) await new Promise(resolve => setTimeout(resolve, 10));
+        if (taken === before || ++lost > mostLosses) throw error;
+        status.textContent = 'The GPU was taken away; it is measured again from the beginning …';
+        if (device.lost) await new Promise(resolve => device.addEventListener('recovered', resolve, { once: true }));
+      }
+    }
     fill(byId('times'), results.benchmark.map(({ name, milliseconds, rate }) => [name, `${milliseconds.toPrecision(3)} ms`, rate]));
-    status.textContent = 'Measured: the best of several runs of each.';
+    status.textContent = `Measured: the best of several runs of each.${again(lost)}`;
     document.documentElement.dataset.measured = String(results.benchmark.length);
   }, 'The benchmark could not run'));
   copy.addEventListener('click', async () => {

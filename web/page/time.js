@@ -11,8 +11,8 @@ export function startTimes() {
     button.disabled = true;
     status.textContent = 'Loading the model once more, to measure it …';
     try {
-      const { source, name } = current();
-      const model = await LanguageModel.load(source, { profile: true, cache: false });
+      const { source, name, cache } = current();
+      const model = await LanguageModel.load(source, { profile: true, cache });
       status.textContent = 'Measuring …';
       const { usage } = await model.completions.create({ prompt: 'The captain', max_tokens: 16, temperature: 0 });
       const profile = await model.profile();

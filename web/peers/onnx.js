@@ -21,3 +21,12 @@ export function model(type, shapes, output, attributes = {}) {
   const graph = [...part(1, node), ...text(2, 'g'), ...shapes.flatMap((shape, i) => part(11, floats(names[i], shape))), ...part(12, floats('y', output))];
   return Uint8Array.from([...number(1, 8), ...part(7, graph), ...part(8, [...text(1, ''), ...number(2, 17)])]);
 }
+
+/** A model that adds weights, which lie in a file of their own, to an input of their shape. */
+export function modelWithWeights(shape, location) {
+  const weights = [...shape.flatMap(extent => number(1, extent)), ...number(2, 1), ...text(8, 'w'),
+    ...part(13, [...text(1, 'location'), ...text(2, location)]), ...number(14, 1)];
+  const node = [...text(1, 'x'), ...text(1, 'w'), ...text(2, 'y'), ...text(4, 'Add')];
+  const graph = [...part(1, node), ...text(2, 'g'), ...part(5, weights), ...part(11, floats('x', shape)), ...part(12, floats('y', shape))];
+  return Uint8Array.from([...number(1, 8), ...part(7, graph), ...part(8, [...text(1, ''), ...number(2, 17)])]);
+}

@@ -86,6 +86,7 @@ typedef struct weft_module_block_options {
   bool gated;       ///< silu(x · gate) * (x · up) instead of gelu(x · up).
   bool rms;         ///< RMS norms instead of layer norms.
   float dropout;    ///< While training.
+  float eps;        ///< Of the norms; 0: 1e-5.
 } weft_module_block_options;
 
 /// x + attention(norm(x)), then that + mlp(norm(that)). With `options` NULL it is causal.
@@ -153,6 +154,8 @@ WEFT_API weft_status weft_module_load_state(weft_module module, const char* cons
 /// The state to and from a file whose name ends with ".safetensors" or ".gguf".
 WEFT_API weft_status weft_module_save(weft_module module, const char* path);
 WEFT_API weft_status weft_module_load(weft_module module, const char* path);
+/// Keeps a copy of the state as it is now in the host's memory, for weft_device_recover().
+WEFT_API weft_status weft_module_keep(weft_module module);
 /// Whether dropout drops and batch norms measure; a new module does.
 WEFT_API weft_status weft_module_train(weft_module module, bool on);
 /// What dropout follows from in the next forward pass: u32[2].

@@ -55,6 +55,8 @@ WEFT_API weft_status weft_optimizer_state(weft_optimizer optimizer, weft_receive
                                           void* context);
 WEFT_API weft_status weft_optimizer_load_state(weft_optimizer optimizer, const char* const* names,
                                                const weft_tensor* tensors, uint32_t count);
+/// Keeps a copy of that as it is now in the host's memory, for weft_device_recover().
+WEFT_API weft_status weft_optimizer_keep(weft_optimizer optimizer);
 
 /// How a learning rate goes down after the warm-up.
 typedef enum weft_decay {

@@ -55,16 +55,13 @@ WEFT_API weft_status weft_tensor_to_text(weft_tensor tensor, char* text, size_t 
 WEFT_API weft_status weft_tensor_get_buffer(weft_tensor tensor, weft_buffer* buffer,
                                             uint64_t* offset, int64_t* strides);
 
-/// Writes `count` tensors with their names to a file that ends with ".safetensors" or ".gguf". The
-/// file appears when it is whole; one that was there before stays until then.
+/// Writes `count` tensors with their names to a file that ends with ".safetensors" or ".gguf", and
+/// `text_count` free texts with theirs (NULL, NULL and 0: none). The file appears when it is whole;
+/// one that was there before stays until then.
 WEFT_API weft_status weft_save(const char* path, const char* const* names,
-                               const weft_tensor* tensors, uint32_t count);
-
-/// The same with `text_count` free texts and their names beside the tensors.
-WEFT_API weft_status weft_save_with_texts(const char* path, const char* const* names,
-                                          const weft_tensor* tensors, uint32_t count,
-                                          const char* const* text_names, const char* const* texts,
-                                          uint32_t text_count);
+                               const weft_tensor* tensors, uint32_t count,
+                               const char* const* text_names, const char* const* texts,
+                               uint32_t text_count);
 
 /// Gets each tensor of a file; the handle is the receiver's to free, the name is valid during the
 /// call.
@@ -74,14 +71,10 @@ typedef void (*weft_receiver)(void* context, const char* name, weft_tensor tenso
 typedef void (*weft_text_receiver)(void* context, const char* name, const char* text);
 
 /// Reads all tensors of a file that ends with ".safetensors" or ".gguf", in the order of their
-/// names. Files are not trusted: what is wrong in one is an error, and then no tensor is given.
+/// names, and before them all texts, up to their first 0 (`text_receiver` may be NULL). Files are
+/// not trusted: what is wrong in one is an error, and then no tensor is given.
 WEFT_API weft_status weft_load(weft_device device, const char* path, weft_receiver receiver,
-                               void* context);
-
-/// The same, and before the tensors all texts, up to their first 0.
-WEFT_API weft_status weft_load_with_texts(weft_device device, const char* path,
-                                          weft_receiver receiver, weft_text_receiver text_receiver,
-                                          void* context);
+                               weft_text_receiver text_receiver, void* context);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,8 @@ class Linear : public Layer {
  public:
   Linear(Init& init, std::uint64_t in, std::uint64_t out, bool bias = true);
   [[nodiscard]] Tensor forward(const Tensor& x) override;
+  /// The same in another type, which the sums (of f32) are rounded to.
+  [[nodiscard]] Tensor forward(const Tensor& x, DType dtype) const;
 
  private:
   Tensor weight_;

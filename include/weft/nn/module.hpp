@@ -70,9 +70,13 @@ class Module {
   /// Gives state() new values. Every name must be there and nothing else, and shapes must be the
   /// same; throws weft::Error with the names otherwise, and changes nothing.
   void load_state(const std::map<std::string, Tensor>& values);
-  /// state() to and from a file whose name ends with ".safetensors" or ".gguf".
+  /// state() to and from a file whose name ends with ".safetensors" or ".gguf". What was loaded
+  /// comes back from the file after a loss of the device (recover.hpp), until it changes.
   void save(const std::filesystem::path& path) const;
   void load(const std::filesystem::path& path);
+  /// Keeps a copy of state() as it is now in the host's memory, for recover(); after steps of an
+  /// optimizer, keep it again.
+  void keep() const;
 
   /// Whether dropout drops and batch norms measure; a new module does.
   [[nodiscard]] bool training() const { return training_; }
@@ -95,10 +99,14 @@ class Module {
   /// Notes a new value of a buffer, for take_updates().
   void update(const Tensor& which, const Tensor& value) { updates_.push_back({which, value}); }
   [[nodiscard]] const Tensor& key() const { return key_; }
+  /// What a parameter of this module is computed with: itself, or what takes its place for the
+  /// moment (a copy of 16 bits, say).
+  [[nodiscard]] Tensor now(const Tensor& parameter) const;
   /// Tells layers that draw random numbers apart; set_key() numbers them.
   [[nodiscard]] std::uint32_t stream() const { return stream_; }
 
  private:
+  friend class Substitution;  // internal
   void visit(const std::function<void(const std::string&, const Tensor&, bool)>& see,
              const std::string& prefix) const;
   void set_key(const Tensor& key, std::uint32_t& stream);
@@ -111,6 +119,7 @@ class Module {
     std::string name;
     Tensor tensor;
     bool trained;
+    Tensor instead{};  ///< See now().
   };
   std::vector<Part> parts_;
   std::vector<Entry> entries_;

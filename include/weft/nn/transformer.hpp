@@ -53,6 +53,7 @@ struct BlockChoices {
   bool gated = false;        ///< silu(x · gate) * (x · up) instead of gelu(x · up).
   bool rms = false;          ///< RMS norms instead of layer norms.
   float dropout = 0;
+  float eps = 1e-5F;  ///< Of the norms.
 };
 
 /// x + attention(norm(x)), then that + mlp(norm(that)).

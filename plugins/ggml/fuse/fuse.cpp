@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <string_view>
 
+#include "base/hash.hpp"
 #include "fuse/patterns.hpp"
 #include "ops/overlap.hpp"
 #include "rows/matmul.hpp"
@@ -141,6 +143,19 @@ bool Uses::only_as(const ggml_tensor& tensor, const ggml_tensor& view) const {
   return count != nullptr && std::ranges::all_of(count->readers, [&](const ggml_tensor* seen) {
            return seen->data == view.data && seen->ne[0] == view.ne[0] && seen->nb[1] == view.nb[1];
          });
+}
+
+std::uint64_t Uses::summary(const ggml_tensor& tensor) const {
+  const Count* count = private_count(tensor);
+  if (count == nullptr) return 0;
+  std::vector<std::uint64_t> seen{count->readers.size()};
+  for (const ggml_tensor* reader : count->readers) {
+    seen.push_back(std::bit_cast<std::uintptr_t>(reader->data) -
+                   std::bit_cast<std::uintptr_t>(tensor.data));
+    seen.push_back(static_cast<std::uint64_t>(reader->ne[0]));
+    seen.push_back(reader->nb[1]);
+  }
+  return hash_bytes(std::as_bytes(std::span(seen)), 1);
 }
 
 std::optional<Fusion> fuse(std::span<const ggml_tensor* const> nodes, const Uses& uses,

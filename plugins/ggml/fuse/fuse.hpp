@@ -35,6 +35,9 @@ class Uses {
                                 std::span<const ggml_tensor* const> nodes) const;
   /// Whether the result is only ever seen as what `view` shows of it.
   [[nodiscard]] bool only_as(const ggml_tensor& tensor, const ggml_tensor& view) const;
+  /// A number that is equal for tensors about which all of these questions have the same answers,
+  /// where the nodes around them are alike.
+  [[nodiscard]] std::uint64_t summary(const ggml_tensor& tensor) const;
 
  private:
   struct Count {
@@ -61,6 +64,7 @@ struct Fusion {
 /// The longest known sequence at the start of `nodes` (those that compute something) that one op
 /// can do. Empty when there is none, or when its tensors overlap so that only one node after the
 /// other is right.
+/// (It looks at nothing else of the nodes than step_key.cpp says.)
 std::optional<Fusion> fuse(std::span<const ggml_tensor* const> nodes, const Uses& uses,
                            const PlaceFn& place, const PackedInput& packed, const Caps& caps);
 

@@ -247,6 +247,7 @@ weft_status weft_module_transformer_block(weft_init init, uint64_t width, uint64
                  .gated = options->gated,
                  .rms = options->rms,
                  .dropout = options->dropout};
+      if (options->eps != 0) choices.eps = options->eps;
     }
     return std::make_shared<nn::TransformerBlock>(from, extent(width, "width"),
                                                   extent(heads, "heads"), choices);

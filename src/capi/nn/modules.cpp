@@ -131,6 +131,10 @@ weft_status weft_module_load(weft_module module, const char* path) {
               [&] { get<ModuleObject>(module, "module")->layer->load(required(path, "path")); });
 }
 
+weft_status weft_module_keep(weft_module module) {
+  return call(__func__, [&] { get<ModuleObject>(module, "module")->layer->keep(); });
+}
+
 weft_status weft_module_train(weft_module module, bool on) {
   return call(__func__, [&] { get<ModuleObject>(module, "module")->layer->train(on); });
 }

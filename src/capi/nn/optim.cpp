@@ -181,6 +181,10 @@ weft_status weft_optimizer_load_state(weft_optimizer optimizer, const char* cons
   });
 }
 
+weft_status weft_optimizer_keep(weft_optimizer optimizer) {
+  return call(__func__, [&] { get<OptimizerObject>(optimizer, "optimizer")->optimizer->keep(); });
+}
+
 weft_status weft_schedule_rate(const weft_schedule* schedule, uint64_t step, double* rate) {
   return call(__func__, [&] {
     const weft_schedule& given = *required(schedule, "schedule");

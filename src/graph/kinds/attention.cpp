@@ -2,6 +2,9 @@
 
 #include <limits>
 
+#include "describe/attributes/attention.hpp"
+#include "describe/attributes/band.hpp"
+#include "describe/attributes/shape.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 

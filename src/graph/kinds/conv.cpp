@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/attributes/windows.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "graph/kinds/windows.hpp"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/format.hpp"
 #include "graph/autodiff.hpp"
@@ -208,12 +210,17 @@ constexpr Row table[] = {
 namespace {
 
 Parts expressions(std::string_view function, const At& at) {
-  const auto* row = std::ranges::find(table, function, &Row::function);
-  if (row == std::end(table)) {
+  static const auto rows = [] {
+    std::unordered_map<std::string_view, const Row*> out;
+    for (const Row& row : table) out.emplace(row.function, &row);
+    return out;
+  }();
+  const auto row = rows.find(function);
+  if (row == rows.end()) {
     throw Error(ErrorCode::unsupported,
                 formatted("No derivative of the function `{}` is known.", function));
   }
-  return row->parts(at);
+  return row->second->parts(at);
 }
 
 /// Derivatives that one kernel computes: NAME_back(x, dy), and NAME_back(a, b, dy) for the gate of

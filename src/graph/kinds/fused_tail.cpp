@@ -1,3 +1,7 @@
+#include "describe/attributes/norm.hpp"
+#include "describe/attributes/softmax.hpp"
+#include "graph/attributes/fused.hpp"
+#include "graph/attributes/reduce.hpp"
 #include "graph/kinds.hpp"
 #include "ops/norm/norm.hpp"
 #include "ops/reduce/reduce.hpp"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "describe/attributes/hyper.hpp"
+#include "describe/attributes/shape.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/indexer/indexer.hpp"

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "describe/attributes/band.hpp"
+#include "describe/attributes/border.hpp"
+#include "describe/attributes/resize.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/border/border.hpp"

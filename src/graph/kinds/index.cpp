@@ -1,5 +1,7 @@
+#include "describe/attributes/axis.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
+#include "graph/kinds/checked.hpp"
 #include "ops/gather/gather.hpp"
 #include "ops/quant/quant.hpp"
 #include "ops/report.hpp"
@@ -29,8 +31,13 @@ Result<std::vector<Type>> infer_embedding(const Signature& s) {
 
 Result<ops::Plan> lower_embedding(const LowerArgs& l) {
   if (is_quantized(l.inputs[0].dtype)) {
-    return ops::quant::plan(
-        ops::quant::DecodeArgs{.table = l.inputs[0], .y = l.outputs[0], .indices = l.inputs[1]},
+    return after_check(
+        ops::quant::plan(
+            ops::quant::DecodeArgs{.table = l.inputs[0], .y = l.outputs[0], .indices = l.inputs[1]},
+            l.caps),
+        {.indices = l.inputs[1],
+         .count = l.inputs[0].shape[0],
+         .status = report_view(ops::Checked::embedding, l.caps)},
         l.caps);
   }
   return ops::rows::plan(ops::rows::GetArgs{.table = l.inputs[0],

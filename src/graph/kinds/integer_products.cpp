@@ -1,5 +1,7 @@
 #include "ops/integer_gemm/integer_gemm.hpp"
 
+#include "describe/attributes/cast.hpp"
+#include "graph/attributes/windows.hpp"
 #include "graph/kinds.hpp"
 #include "graph/kinds/windows.hpp"
 #include "ops/integer_conv/integer_conv.hpp"

@@ -1,6 +1,11 @@
+#include <utility>
+
+#include "describe/attributes/cross_entropy.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
+#include "graph/kinds/checked.hpp"
 #include "ops/cross_entropy/cross_entropy.hpp"
+#include "ops/report.hpp"
 
 namespace weft::graph::kinds {
 namespace {
@@ -41,10 +46,20 @@ ops::cross_entropy::Problem problem_of(const LowerArgs& l) {
 }
 
 Result<ops::Plan> lower_cross_entropy(const LowerArgs& l) {
-  return ops::cross_entropy::plan(
+  Result<ops::Plan> plan = ops::cross_entropy::plan(
       ops::cross_entropy::Args{
           .problem = problem_of(l), .loss = l.outputs[0], .log_sum_exp = l.outputs[1]},
       l.caps);
+  const ops::View& labels = l.inputs[1];
+  if (!labels.given()) return plan;
+  // The gradient has the labels of a loss, which has looked at them.
+  return after_check(std::move(plan),
+                     {.indices = labels,
+                      .count = l.inputs[0].shape[l.inputs[0].rank - 1],
+                      .negative = true,
+                      .ignored = as<CrossEntropyAttributes>(l.attributes).ignored,
+                      .status = report_view(ops::Checked::cross_entropy, l.caps)},
+                     l.caps);
 }
 
 /// A loss per row, or one for all, with a last dimension of 1 that broadcasts against the logits.

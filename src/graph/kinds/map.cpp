@@ -5,6 +5,9 @@
 #include <cmath>
 
 #include "base/nearby.hpp"
+#include "describe/attributes/cast.hpp"
+#include "graph/attributes/fused.hpp"
+#include "graph/attributes/map.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "graph/kinds/derivatives.hpp"
@@ -103,6 +106,7 @@ Result<std::vector<Type>> infer_map(const Signature& s) {
                   "`{}` takes no quantized tensors; {} is converted with to().", a.function,
                   describe(input));
     }
+    if (shape == input.shape) continue;
     auto both = graph::broadcast(shape, input.shape);
     if (!both) return std::unexpected(both.error());
     shape = std::move(*both);

@@ -1,3 +1,5 @@
+#include "describe/attributes/permute.hpp"
+#include "graph/attributes/products.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/gemm/gemm.hpp"
@@ -54,6 +56,7 @@ Result<ops::Plan> lower_matmul(const LowerArgs& l) {
 
 /// [..., K, N] → [product of all others, N].
 Tensor as_rows(const Tensor& x) {
+  if (x.shape().size() == 2) return x;
   const std::uint64_t columns = x.shape().back();
   return x.reshape({columns == 0 ? 0 : x.size() / columns, columns});
 }

@@ -1,3 +1,5 @@
+#include "describe/attributes/axis.hpp"
+#include "describe/attributes/pad.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/shape/shape.hpp"

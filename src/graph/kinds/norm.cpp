@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "describe/attributes/norm.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/norm_back/norm_back.hpp"

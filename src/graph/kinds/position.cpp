@@ -1,6 +1,8 @@
 #include <cmath>
 #include <vector>
 
+#include "describe/attributes/rope.hpp"
+#include "describe/attributes/sinusoid.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/rope/rope.hpp"

@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "describe/attributes/norm.hpp"
+#include "graph/attributes/products.hpp"
 #include "graph/kinds.hpp"
 #include "ops/map/map.hpp"
 #include "ops/norm/norm.hpp"

@@ -1,5 +1,6 @@
 #include "ops/random/random.hpp"
 
+#include "graph/attributes/random.hpp"
 #include "graph/kinds.hpp"
 
 namespace weft::graph::kinds {

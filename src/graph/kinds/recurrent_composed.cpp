@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "describe/attributes/recurrent_steps.hpp"
 #include "graph/autodiff.hpp"
 #include "ops/recurrent_steps/recurrent_steps.hpp"
 #include "weft/shape.hpp"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "graph/attributes.hpp"
+#include "describe/attributes/recurrent_steps.hpp"
 #include "weft/tensor.hpp"
 
 // The steps of recurrent layers, forward and back, written with operations that have derivatives of

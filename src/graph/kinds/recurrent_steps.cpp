@@ -1,5 +1,6 @@
 #include "ops/recurrent_steps/recurrent_steps.hpp"
 
+#include "describe/attributes/recurrent_steps.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "graph/kinds/recurrent_composed.hpp"

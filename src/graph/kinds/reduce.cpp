@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <format>
 
+#include "graph/attributes/reduce.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 

@@ -1,5 +1,6 @@
 #include "ops/router/router.hpp"
 
+#include "describe/attributes/router.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 

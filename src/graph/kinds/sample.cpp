@@ -1,5 +1,6 @@
 #include "ops/sample/sample.hpp"
 
+#include "describe/attributes/sample.hpp"
 #include "graph/kinds.hpp"
 
 namespace weft::graph::kinds {

@@ -1,3 +1,5 @@
+#include "describe/attributes/cumsum.hpp"
+#include "describe/attributes/fourier.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/cumsum/cumsum.hpp"

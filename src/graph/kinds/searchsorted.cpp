@@ -1,5 +1,6 @@
 #include "ops/searchsorted/searchsorted.hpp"
 
+#include "describe/attributes/searchsorted.hpp"
 #include "graph/kinds.hpp"
 
 namespace weft::graph::kinds {

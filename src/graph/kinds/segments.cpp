@@ -1,4 +1,5 @@
 #include "ops/segments/segments.hpp"
+#include "describe/attributes/segment.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "weft/nodes.hpp"

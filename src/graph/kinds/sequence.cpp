@@ -1,5 +1,7 @@
 #include <optional>
 
+#include "describe/attributes/conv_ssm.hpp"
+#include "describe/attributes/recurrence.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/recurrence/recurrence.hpp"

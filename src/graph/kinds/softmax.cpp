@@ -1,5 +1,6 @@
 #include "ops/softmax/softmax.hpp"
 
+#include "describe/attributes/softmax.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/softmax_back/softmax_back.hpp"

@@ -1,3 +1,4 @@
+#include "describe/attributes/solve.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/triangle/triangle.hpp"

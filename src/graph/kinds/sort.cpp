@@ -1,5 +1,6 @@
 #include "ops/sort/sort.hpp"
 
+#include "describe/attributes/sort.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 

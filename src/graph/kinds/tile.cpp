@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "describe/attributes/shape.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/repeat_back/repeat_back.hpp"

@@ -1,3 +1,6 @@
+#include "describe/attributes/adam.hpp"
+#include "describe/attributes/clip.hpp"
+#include "describe/attributes/dropout.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/dropout/dropout.hpp"

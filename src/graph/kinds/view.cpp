@@ -1,6 +1,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "describe/attributes/permute.hpp"
+#include "describe/attributes/shape.hpp"
+#include "describe/attributes/slice.hpp"
+#include "graph/attributes/checkpoint.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 
@@ -177,15 +181,24 @@ Result<std::vector<Type>> infer_same(const Signature& s) {
   return one(s.inputs[0].dtype, s.inputs[0].shape);
 }
 
-/// Computes the function again, once `dy` is there, and goes back through that.
+/// Computes the function again, once `dy` is there, and goes back through that: to what it is
+/// given, and to what it uses besides.
 std::vector<Tensor> gradient_checkpoint(const GradientArgs& g) {
+  const std::size_t count = g.inputs.size() - 1;
   std::vector<Tensor> inputs;
-  for (std::size_t i = 1; i < g.inputs.size(); ++i) {
+  for (std::size_t i = 1; i <= count; ++i) {
     inputs.push_back(make(after, {}, {g.inputs[i], g.dy[0]}, Where::current()));
   }
   const Tensor again = (*as<CheckpointAttributes>(g.attributes).function)(inputs);
-  std::vector<Tensor> out = partial_derivatives(again, g.dy[0], inputs);
-  out.insert(out.begin(), Tensor());
+  std::vector<Tensor> by = inputs;
+  by.insert(by.end(), g.inputs.begin() + 1, g.inputs.end());
+  const std::vector<Tensor> parts = partial_derivatives(again, g.dy[0], by);
+  std::vector<Tensor> out(1);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Tensor& given = parts[i];
+    const Tensor& used = parts[count + i];
+    out.push_back(given && used ? given + used : given ? given : used);
+  }
   return out;
 }
 

@@ -1,6 +1,9 @@
+#include "describe/attributes/linear.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
+#include "graph/kinds/checked.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
+#include "ops/report.hpp"
 
 namespace weft::graph::kinds {
 namespace {
@@ -76,13 +79,18 @@ Result<std::vector<Type>> infer_grouped_linear(const Signature& s) {
 }
 
 Result<ops::Plan> lower_grouped_linear(const LowerArgs& l) {
-  return ops::mul_mat::plan(
-      ops::mul_mat::IdArgs{.weights = l.inputs[1],
-                           .x = l.inputs[0],
-                           .ids = l.inputs[2],
-                           .y = l.outputs[0],
-                           .allow_q8 = as<LinearAttributes>(l.attributes).allow_q8,
-                           .exact = as<LinearAttributes>(l.attributes).exact},
+  return after_check(
+      ops::mul_mat::plan(
+          ops::mul_mat::IdArgs{.weights = l.inputs[1],
+                               .x = l.inputs[0],
+                               .ids = l.inputs[2],
+                               .y = l.outputs[0],
+                               .allow_q8 = as<LinearAttributes>(l.attributes).allow_q8,
+                               .exact = as<LinearAttributes>(l.attributes).exact},
+          l.caps),
+      {.indices = l.inputs[2],
+       .count = l.inputs[1].shape[0],
+       .status = report_view(ops::Checked::grouped_linear, l.caps)},
       l.caps);
 }
 

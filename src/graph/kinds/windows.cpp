@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "graph/attributes/windows.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
 #include "ops/pool/pool.hpp"

@@ -2,6 +2,12 @@
 #include <numeric>
 #include <optional>
 
+#include "describe/attributes/attention.hpp"
+#include "describe/attributes/permute.hpp"
+#include "describe/attributes/shape.hpp"
+#include "describe/attributes/softmax.hpp"
+#include "graph/attributes/map.hpp"
+#include "graph/attributes/products.hpp"
 #include "graph/kinds.hpp"
 #include "graph/passes.hpp"
 

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "describe/attributes/linear.hpp"
+#include "graph/attributes/map.hpp"
+#include "graph/attributes/products.hpp"
 #include "graph/kinds.hpp"
 #include "graph/passes.hpp"
 #include "ops/map/functions.hpp"
@@ -47,12 +50,13 @@ bool take_activation(Graph& graph, const std::vector<int>& readers, int number) 
     return false;
   }
   Operation fused = *product;
-  auto& attributes = std::get<MatmulAttributes>(fused.attributes);
+  auto attributes = as<MatmulAttributes>(fused.attributes);
   // The function may read a 16-bit product and give f32 (see `retype`).
   fused.types = operation.types;
   attributes.dtype = operation.types.front().dtype;
   attributes.activation = map.function;
   attributes.scalars = map.scalars;
+  fused.attributes = std::move(attributes);
   fused.where = operation.where;
   operation = std::move(fused);
   return true;
@@ -115,9 +119,10 @@ bool activate_weighted(Graph& graph, const std::vector<int>& readers, int number
       map.function == "copy" || product->types != operation.types) {
     return false;
   }
-  auto& attributes = std::get<ProductsAttributes>(product->attributes);
+  auto attributes = as<ProductsAttributes>(product->attributes);
   attributes.function = map.function;
   attributes.scalars = map.scalars;
+  product->attributes = std::move(attributes);
   product->where = operation.where;
   operation = std::move(*product);
   return true;

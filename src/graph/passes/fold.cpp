@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/attributes/map.hpp"
 #include "graph/kinds.hpp"
 #include "graph/passes.hpp"
 #include "graph/program.hpp"
@@ -11,7 +12,7 @@ namespace {
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 
 bool is_source(const Operation& operation) {
-  const auto* map = std::get_if<MapAttributes>(&operation.attributes);
+  const auto* map = operation.attributes.get_if<MapAttributes>();
   return operation.rule == &kinds::map && operation.inputs.empty() && map != nullptr;
 }
 

@@ -1,6 +1,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "describe/attributes/norm.hpp"
+#include "describe/attributes/softmax.hpp"
+#include "graph/attributes/fused.hpp"
+#include "graph/attributes/map.hpp"
+#include "graph/attributes/reduce.hpp"
 #include "graph/kinds.hpp"
 #include "graph/passes.hpp"
 #include "ops/fused/fused.hpp"
@@ -21,13 +26,13 @@ bool all_float(const Graph& graph, const Operation& operation) {
 
 /// Sums of booleans would not be booleans in a chain.
 bool is_arithmetic_of_booleans(const Operation& operation) {
-  const auto* map = std::get_if<MapAttributes>(&operation.attributes);
+  const auto* map = operation.attributes.get_if<MapAttributes>();
   return operation.types.front().dtype == DType::boolean && map != nullptr &&
          !ops::map::gives_boolean(map->function) && map->function != "where";
 }
 
 bool is_fill(const Operation& operation) {
-  const auto* map = std::get_if<MapAttributes>(&operation.attributes);
+  const auto* map = operation.attributes.get_if<MapAttributes>();
   return map != nullptr && operation.rule == &kinds::map && map->function == "fill";
 }
 
@@ -47,8 +52,7 @@ bool can_join(const Graph& graph, const std::vector<int>& readers, Edge edge, co
 /// A chain that grows from its last operation towards its inputs.
 class Chain {
  public:
-  Chain(const Graph& graph, const std::vector<int>& readers, int last,
-        std::size_t most_inputs = fused::max_inputs)
+  Chain(const Graph& graph, const std::vector<int>& readers, int last, std::size_t most_inputs)
       : graph_(graph),
         readers_(readers),
         shape_(graph.at(last).types.front().shape),
@@ -85,9 +89,9 @@ class Chain {
     attributes.steps = steps();
     attributes.inputs = static_cast<std::uint32_t>(inputs_.size());
     attributes.shape = shape_;
-    if (const auto* reduce = std::get_if<ReduceAttributes>(&tail.attributes)) {
+    if (const auto* reduce = tail.attributes.get_if<ReduceAttributes>()) {
       attributes.tail = *reduce;
-    } else if (const auto* softmax = std::get_if<SoftmaxAttributes>(&tail.attributes)) {
+    } else if (const auto* softmax = tail.attributes.get_if<SoftmaxAttributes>()) {
       attributes.tail = *softmax;
     } else {
       attributes.tail = as<NormAttributes>(tail.attributes);
@@ -174,7 +178,7 @@ class Chain {
 /// Whether an operation reads its first input once, row by row or as a whole, and can compute it
 /// while it reads.
 bool is_tail(const Operation& operation) {
-  if (const auto* norm = std::get_if<NormAttributes>(&operation.attributes)) {
+  if (const auto* norm = operation.attributes.get_if<NormAttributes>()) {
     return operation.rule == &kinds::norm && norm->kind != ops::norm::Kind::group;
   }
   return operation.rule == &kinds::reduce ||
@@ -183,8 +187,11 @@ bool is_tail(const Operation& operation) {
 
 }  // namespace
 
-Status fuse(Graph& graph, DeviceData&) {
+Status fuse(Graph& graph, DeviceData& device) {
   const std::vector<int> readers = count_readers(graph);
+  // Each input is a binding, and so is the result.
+  const std::size_t most_inputs =
+      std::min<std::size_t>(fused::max_inputs, device.device.caps().max_bindings - 1);
   // From the end, so that chains are as long as can be; what became a step of one is not looked at
   // again.
   std::vector<bool> gone(graph.operations.size(), false);
@@ -197,7 +204,8 @@ Status fuse(Graph& graph, DeviceData&) {
       const auto more = static_cast<std::size_t>(
           std::count_if(operation.inputs.begin() + 1, operation.inputs.end(),
                         [](const Edge& input) { return input.given(); }));
-      const Chain chain(graph, readers, x.node, fused::max_inputs - more);
+      if (more >= most_inputs) continue;
+      const Chain chain(graph, readers, x.node, most_inputs - more);
       std::optional<Operation> whole = chain.fuse_tail(operation);
       if (!whole) continue;
       // The kernels of rows read floats alone, and reductions of booleans count.
@@ -212,7 +220,7 @@ Status fuse(Graph& graph, DeviceData&) {
     if (gone[i] || !elementwise || operation.inputs.empty() || !all_float(graph, operation) ||
         !is_float(operation.types.front().dtype))
       continue;
-    const Chain chain(graph, readers, static_cast<int>(i));
+    const Chain chain(graph, readers, static_cast<int>(i), most_inputs);
     std::optional<Operation> whole = chain.fuse(operation);
     if (!whole) continue;
     for (const int node : chain.members()) gone[static_cast<std::size_t>(node)] = true;

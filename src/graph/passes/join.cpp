@@ -5,6 +5,10 @@
 #include <set>
 #include <span>
 
+#include "describe/attributes/linear.hpp"
+#include "describe/attributes/slice.hpp"
+#include "graph/attributes/map.hpp"
+#include "graph/attributes/products.hpp"
 #include "graph/kinds.hpp"
 #include "graph/passes.hpp"
 #include "ops/map/functions.hpp"

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <map>
 
+#include "describe/attributes/linear.hpp"
+#include "describe/attributes/norm.hpp"
+#include "graph/attributes/products.hpp"
 #include "graph/kinds.hpp"
 #include "graph/kinds/products.hpp"
 #include "graph/passes.hpp"
@@ -57,17 +60,19 @@ Edge packed_by_maker(Graph& graph, const std::vector<int>& readers, Edge x) {
   const Type type = graph.type(x);
   if (x.output != 0 || type.dtype != DType::f32) return {};
   if (maker.rule == &kinds::products) {
-    auto& a = std::get<ProductsAttributes>(maker.attributes);
+    auto a = as<ProductsAttributes>(maker.attributes);
     if (!a.gated || a.packs) return {};
     a.packs = true;
+    maker.attributes = std::move(a);
   } else if (maker.rule == &kinds::norm || maker.rule == &kinds::residual_norm) {
-    auto& a = std::get<NormAttributes>(maker.attributes);
+    auto a = as<NormAttributes>(maker.attributes);
     // A norm of what `fuse` can compute on the way reads less than one that packs.
     const int below = maker.inputs.front().node;
     const bool chained = maker.rule == &kinds::norm && graph.at(below).rule == &kinds::map &&
                          readers[static_cast<std::size_t>(below)] == 1;
     if (a.kind == ops::norm::Kind::group || a.packs || chained) return {};
     a.packs = true;
+    maker.attributes = a;
     if (maker.rule == &kinds::norm) maker.inputs.push_back({});
     maker.rule = &kinds::residual_norm;
   } else {

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "describe/attributes/norm.hpp"
+#include "graph/attributes/map.hpp"
 #include "graph/kinds.hpp"
 #include "graph/passes.hpp"
 

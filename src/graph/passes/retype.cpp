@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/attributes/products.hpp"
 #include "graph/kinds.hpp"
 #include "graph/passes.hpp"
 
@@ -25,7 +26,9 @@ bool take_producer(Graph& graph, const std::vector<int>& readers, Operation& cas
   Operation typed = below;
   typed.types = cast.types;
   if (typed.rule == &kinds::matmul) {
-    std::get<MatmulAttributes>(typed.attributes).dtype = cast.types.front().dtype;
+    auto attributes = as<MatmulAttributes>(typed.attributes);
+    attributes.dtype = cast.types.front().dtype;
+    typed.attributes = std::move(attributes);
   }
   cast = std::move(typed);
   return true;

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include "base/format.hpp"
 #include "graph/kinds.hpp"
@@ -7,9 +9,10 @@
 namespace weft::graph::passes {
 namespace {
 
-/// A text that is equal for operations with equal results.
+/// A text that is equal for operations with equal results; of attributes it has what is shown, not
+/// all.
 std::string key_of(const Operation& operation) {
-  std::string key = formatted("{}|{}", operation.rule->name, describe(operation.attributes));
+  std::string key = formatted("{}|{}", operation.rule->name, operation.attributes.text());
   for (const Edge& input : operation.inputs) key += formatted("|{}.{}", input.node, input.output);
   for (const Type& type : operation.types) key += "|" + describe(type);
   for (const Storage& storage : operation.storage) {
@@ -21,7 +24,7 @@ std::string key_of(const Operation& operation) {
 }  // namespace
 
 Status share(Graph& graph, DeviceData&) {
-  std::map<std::string, int> seen;
+  std::map<std::string, std::vector<int>> seen;
   std::vector<int> first(graph.operations.size());
   const auto follow = [&](Edge& edge) {
     if (edge.given()) edge.node = first[static_cast<std::size_t>(edge.node)];
@@ -32,7 +35,15 @@ Status share(Graph& graph, DeviceData&) {
     first[i] = number;
     for (Edge& input : operation.inputs) follow(input);
     if (operation.rule == &kinds::variable || operation.rule == &kinds::input) continue;
-    first[i] = seen.try_emplace(key_of(operation), number).first->second;
+    std::vector<int>& alike = seen[key_of(operation)];
+    const auto same = std::ranges::find_if(alike, [&](int other) {
+      return graph.operations[static_cast<std::size_t>(other)].attributes == operation.attributes;
+    });
+    if (same == alike.end()) {
+      alike.push_back(number);
+    } else {
+      first[i] = *same;
+    }
   }
   for (Edge& output : graph.outputs) follow(output);
   for (GraphUpdate& update : graph.updates) follow(update.value);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "describe/attributes/permute.hpp"
 #include "graph/kinds.hpp"
 #include "graph/passes.hpp"
 
@@ -10,9 +11,10 @@ namespace {
 bool join(Operation& operation, const Operation& below) {
   if (operation.rule != below.rule) return false;
   if (operation.rule == &kinds::permute) {
-    auto& order = std::get<PermuteAttributes>(operation.attributes).order;
+    auto joined = as<PermuteAttributes>(operation.attributes);
     const auto& inner = as<PermuteAttributes>(below.attributes).order;
-    for (std::uint32_t& dim : order) dim = inner[dim];
+    for (std::uint32_t& dim : joined.order) dim = inner[dim];
+    operation.attributes = std::move(joined);
   } else if (operation.rule != &kinds::reshape && operation.rule != &kinds::detach) {
     return false;
   }

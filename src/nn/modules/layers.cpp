@@ -1,6 +1,7 @@
 #include "weft/nn/layers.hpp"
 
 #include <numeric>
+#include <optional>
 
 #include "base/format.hpp"
 #include "weft/ops.hpp"
@@ -12,22 +13,38 @@ Linear::Linear(Init& init, std::uint64_t in, std::uint64_t out, bool bias)
   if (bias) bias_ = parameter("bias", init.fan_in_uniform({out}, in));
 }
 
+namespace {
+
+/// x · weightᵀ. A weight of 16 bits stands for one of f32 where a model computes in 16 bits: x is
+/// rounded to its type then.
+Tensor product(const Tensor& x, const Tensor& weight, std::optional<DType> dtype = {}) {
+  const bool rounded = weight.dtype() != DType::f32 && x.dtype() == DType::f32;
+  return matmul(rounded ? x.to(weight.dtype()) : x, weight.transpose(), {.dtype = dtype});
+}
+
+}  // namespace
+
 Tensor Linear::forward(const Tensor& x) {
-  const Tensor y = matmul(x, weight_.transpose());
-  return bias_ ? y + bias_ : y;
+  const Tensor y = product(x, now(weight_));
+  return bias_ ? y + now(bias_) : y;
+}
+
+Tensor Linear::forward(const Tensor& x, DType dtype) const {
+  const Tensor y = product(x, now(weight_), dtype);
+  return bias_ ? (y + now(bias_)).to(dtype) : y;
 }
 
 Embedding::Embedding(Init& init, std::uint64_t count, std::uint64_t width)
     : weight_(parameter("weight", init.normal({count, width}, 0, 1))) {}
 
 Tensor Embedding::forward(const Tensor& indices) {
-  const Tensor rows = embedding(weight_, indices.reshape({indices.size()}));
+  const Tensor rows = embedding(now(weight_), indices.reshape({indices.size()}));
   Shape shape = indices.shape();
   shape.push_back(weight_.shape()[1]);
   return rows.reshape(shape);
 }
 
-Tensor Embedding::as_linear(const Tensor& x) const { return matmul(x, weight_.transpose()); }
+Tensor Embedding::as_linear(const Tensor& x) const { return product(x, now(weight_)); }
 
 Conv::Conv(Init& init, std::uint64_t in, std::uint64_t out,
            const std::vector<std::uint64_t>& kernel, const ConvShape& shape, bool transposed)
@@ -52,8 +69,8 @@ Conv::Conv(Init& init, std::uint64_t in, std::uint64_t out,
 }
 
 Tensor Conv::forward(const Tensor& x) {
-  return transposed_ ? conv_transpose(x, weight_, options_, bias_)
-                     : conv(x, weight_, options_, bias_);
+  return transposed_ ? conv_transpose(x, now(weight_), options_, now(bias_))
+                     : conv(x, now(weight_), options_, now(bias_));
 }
 
 Tensor Dropout::forward(const Tensor& x) {

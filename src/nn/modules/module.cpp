@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "base/format.hpp"
+#include "nn/modules/substitution.hpp"
 #include "weft/io.hpp"
 #include "weft/ops.hpp"
+#include "weft/recover.hpp"
 
 namespace weft::nn {
 
@@ -111,6 +115,10 @@ void Module::load(const std::filesystem::path& path) {
   load_state(weft::load(all.front().tensor.device(), path).tensors);
 }
 
+void Module::keep() const {
+  for (const Named& each : state()) weft::keep(each.tensor);
+}
+
 void Module::train(bool on) {
   training_ = on;
   for (const Part& part : parts_) part.module->train(on);
@@ -135,6 +143,42 @@ std::vector<Update> Module::take_updates() {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;
+}
+
+Tensor Module::now(const Tensor& parameter) const {
+  for (const Entry& entry : entries_) {
+    if (entry.instead && entry.tensor.is(parameter)) return entry.instead;
+  }
+  return parameter;
+}
+
+void Substitution::take(Module& model, std::span<const Tensor>& values) {
+  for (Module::Entry& entry : model.entries_) {
+    if (!entry.trained) continue;
+    if (values.empty()) {
+      throw Error(ErrorCode::internal, "There are fewer tensors than parameters to stand for.");
+    }
+    before_.emplace_back(&entry.instead, std::exchange(entry.instead, values.front()));
+    values = values.subspan(1);
+  }
+  for (const Module::Part& part : model.parts_) take(*part.module, values);
+}
+
+std::vector<Tensor> Substitution::current(const Module& model) {
+  std::vector<Tensor> all;
+  for (const Module::Entry& entry : model.entries_) {
+    if (entry.trained) all.push_back(entry.instead ? entry.instead : entry.tensor);
+  }
+  for (const Module::Part& part : model.parts_) {
+    std::ranges::copy(current(*part.module), std::back_inserter(all));
+  }
+  return all;
+}
+
+Substitution::Substitution(Module& model, std::span<const Tensor> values) { take(model, values); }
+
+Substitution::~Substitution() {
+  for (auto& [place, before] : before_) *place = std::move(before);
 }
 
 void Module::add(const std::string& name, Module& part) { parts_.push_back({name, &part}); }

@@ -14,7 +14,7 @@ BatchNorm::BatchNorm(Init& init, std::uint64_t channels, double momentum, double
 
 Tensor BatchNorm::forward(const Tensor& x) {
   const weft::BatchNorm normed =
-      batch_norm(x, mean_, variance_, weight_, bias_,
+      batch_norm(x, mean_, variance_, now(weight_), now(bias_),
                  {.training = training(), .momentum = momentum_, .eps = eps_});
   if (training()) {
     update(mean_, normed.running_mean);
@@ -28,12 +28,12 @@ LayerNorm::LayerNorm(Init& init, std::uint64_t width, float eps, bool bias)
   if (bias) bias_ = parameter("bias", init.zeros({width}));
 }
 
-Tensor LayerNorm::forward(const Tensor& x) { return layer_norm(x, weight_, bias_, eps_); }
+Tensor LayerNorm::forward(const Tensor& x) { return layer_norm(x, now(weight_), now(bias_), eps_); }
 
 RMSNorm::RMSNorm(Init& init, std::uint64_t width, float eps)
     : eps_(eps), weight_(parameter("weight", init.ones({width}))) {}
 
-Tensor RMSNorm::forward(const Tensor& x) { return rms_norm(x, weight_, eps_); }
+Tensor RMSNorm::forward(const Tensor& x) { return rms_norm(x, now(weight_), eps_); }
 
 GroupNorm::GroupNorm(Init& init, std::uint64_t groups, std::uint64_t channels, float eps)
     : groups_(groups),
@@ -41,6 +41,8 @@ GroupNorm::GroupNorm(Init& init, std::uint64_t groups, std::uint64_t channels, f
       weight_(parameter("weight", init.ones({channels}))),
       bias_(parameter("bias", init.zeros({channels}))) {}
 
-Tensor GroupNorm::forward(const Tensor& x) { return group_norm(x, groups_, weight_, bias_, eps_); }
+Tensor GroupNorm::forward(const Tensor& x) {
+  return group_norm(x, groups_, now(weight_), now(bias_), eps_);
+}
 
 }  // namespace weft::nn

@@ -44,7 +44,8 @@ RecurrentLayers::RecurrentLayers(Init& init, Kind kind, std::uint64_t in, std::u
 Recurrent RecurrentLayers::layer(std::uint64_t number, const Tensor& x,
                                  const RecurrentStart& start) const {
   const Weights& w = weights_[number];
-  const auto joined = [](const std::vector<Tensor>& parts) {
+  const auto joined = [this](std::vector<Tensor> parts) {
+    for (Tensor& part : parts) part = now(part);
     return parts.empty() ? Tensor() : stack(parts);
   };
   const std::uint64_t directions = choices_.bidirectional ? 2 : 1;

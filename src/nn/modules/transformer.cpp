@@ -17,9 +17,9 @@ std::uint64_t size_of_head(std::uint64_t width, std::uint64_t heads, std::uint64
   return width / heads;
 }
 
-std::unique_ptr<Layer> make_norm(Init& init, std::uint64_t width, bool rms) {
-  if (rms) return std::make_unique<RMSNorm>(init, width);
-  return std::make_unique<LayerNorm>(init, width);
+std::unique_ptr<Layer> make_norm(Init& init, std::uint64_t width, const BlockChoices& choices) {
+  if (choices.rms) return std::make_unique<RMSNorm>(init, width, choices.eps);
+  return std::make_unique<LayerNorm>(init, width, choices.eps);
 }
 
 }  // namespace
@@ -70,14 +70,14 @@ Tensor MultiheadAttention::forward(const Tensor& x, const Tensor& mask, Attentio
   }
   const Tensor mixed =
       attention(q, k, v, {.causal = choices_.causal, .window = choices_.window}, mask);
-  return out_(mixed.permute({0, 2, 1, 3}).reshape(shape));
+  return out_.forward(mixed.permute({0, 2, 1, 3}).reshape(shape), DType::f32);
 }
 
 TransformerBlock::TransformerBlock(Init& init, std::uint64_t width, std::uint64_t heads,
                                    const BlockChoices& choices)
-    : attention_norm_(make_norm(init, width, choices.rms)),
+    : attention_norm_(make_norm(init, width, choices)),
       attention_(init, width, heads, choices.attention),
-      mlp_norm_(make_norm(init, width, choices.rms)),
+      mlp_norm_(make_norm(init, width, choices)),
       up_(init, width, choices.hidden == 0 ? 4 * width : choices.hidden, choices.attention.bias),
       down_(init, choices.hidden == 0 ? 4 * width : choices.hidden, width, choices.attention.bias),
       attention_drop_(choices.dropout),
@@ -101,7 +101,7 @@ Tensor TransformerBlock::forward(const Tensor& x, const Tensor& mask, AttentionC
   const Tensor sum = x + attention_drop_(seen);
   const Tensor normed = (*mlp_norm_)(sum);
   const Tensor inner = gate_ ? swiglu((*gate_)(normed), up_(normed)) : gelu(up_(normed));
-  return sum + mlp_drop_(down_(inner));
+  return sum + mlp_drop_(down_.forward(inner, DType::f32));
 }
 
 }  // namespace weft::nn

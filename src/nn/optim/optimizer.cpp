@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "weft/ops.hpp"
 #include "weft/optim.hpp"
+#include "weft/recover.hpp"
 
 namespace weft::optim {
 namespace {
@@ -121,6 +122,10 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& values) const {
     updates.push_back({each.tensor, found->second});
   }
   weft::apply(updates);
+}
+
+void Optimizer::keep() const {
+  for (const nn::Named& each : state()) weft::keep(each.tensor);
 }
 
 SGD::SGD(const nn::Module& model, const SGDOptions& options) : SGD(all_of(model), options) {}

@@ -134,7 +134,6 @@ Values conv_transpose_op(Call& c) {
     if (extent != 0) {
       const I total = whole + static_cast<I>(added[d]) - extent;
       before = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
-      if (automatic != "SAME_UPPER" && automatic != "SAME_LOWER") before = total / 2;
       before = std::max<I>(before, 0);
       after = whole - extent - before;
     }

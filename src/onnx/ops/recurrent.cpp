@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "onnx/ops/common.hpp"
 #include "onnx/ops/families.hpp"
@@ -18,22 +20,64 @@ namespace {
 using I = std::int64_t;
 using U = std::uint64_t;
 
-Tensor activated(const Call& c, const std::string& name, const Tensor& x, double alpha,
-                 double beta) {
-  std::string low = name;
-  std::ranges::transform(low, low.begin(), [](char letter) {
+/// A function between gates, with its parameters.
+struct Activation {
+  std::string name;
+  double alpha = 0;
+  double beta = 0;
+};
+
+std::string lowered(std::string name) {
+  std::ranges::transform(name, name.begin(), [](char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
   });
+  return name;
+}
+
+/// Functions with their parameters: those that have some take the next ones of the lists, and their
+/// defaults where these end.
+std::vector<Activation> with_parameters(const std::vector<std::string>& names,
+                                        const std::vector<double>& alphas,
+                                        const std::vector<double>& betas) {
+  struct Defaults {
+    std::string_view name;
+    double alpha;
+    std::optional<double> beta;
+  };
+  static constexpr std::array<Defaults, 6> known{{{"affine", 1, 0},
+                                                  {"leakyrelu", 0.01, {}},
+                                                  {"thresholdedrelu", 1, {}},
+                                                  {"scaledtanh", 1, 1},
+                                                  {"hardsigmoid", 0.2, 0.5},
+                                                  {"elu", 1, {}}}};
+  std::vector<Activation> out;
+  std::size_t alpha = 0;
+  std::size_t beta = 0;
+  for (const std::string& name : names) {
+    Activation& made = out.emplace_back(name);
+    const auto found = std::ranges::find(known, lowered(name), &Defaults::name);
+    if (found == known.end()) continue;
+    made.alpha = alpha < alphas.size() ? alphas[alpha] : found->alpha;
+    ++alpha;
+    if (!found->beta) continue;
+    made.beta = beta < betas.size() ? betas[beta] : *found->beta;
+    ++beta;
+  }
+  return out;
+}
+
+Tensor activated(const Call& c, const Activation& function, const Tensor& x) {
+  const auto& [name, alpha, beta] = function;
+  const std::string low = lowered(name);
   if (low == "sigmoid") return sigmoid(x);
   if (low == "tanh") return tanh(x);
   if (low == "relu") return relu(x);
   if (low == "affine") return x * alpha + beta;
-  if (low == "leakyrelu") return leaky_relu(x, alpha == 0 ? 0.01 : alpha);
+  if (low == "leakyrelu") return leaky_relu(x, alpha);
   if (low == "thresholdedrelu") return where(greater(x, full_like(x, alpha)), x, zeros_like(x));
   if (low == "scaledtanh") return tanh(x * beta) * alpha;
-  if (low == "hardsigmoid")
-    return clamp(x * (alpha == 0 ? 0.2 : alpha) + (beta == 0 ? 0.5 : beta), 0, 1);
-  if (low == "elu") return elu(x, alpha == 0 ? 1 : alpha);
+  if (low == "hardsigmoid") return clamp(x * alpha + beta, 0, 1);
+  if (low == "elu") return elu(x, alpha);
   if (low == "softsign") return x / (abs(x) + 1);
   if (low == "softplus") return softplus(x);
   c.refuse(formatted("The activation '{}' is not known.", name));
@@ -46,15 +90,13 @@ struct Layer {
   U steps = 0;
   U batch = 0;
   double clip = 0;
-  std::vector<std::string> names;
-  std::vector<double> alphas;
-  std::vector<double> betas;
-  Tensor lengths;  ///< i32 [batch, 1], where there are some.
+  std::vector<Activation> functions;
+  bool plain = true;  ///< No parameters of functions are named.
+  Tensor lengths;     ///< i32 [batch, 1], where there are some.
 
   [[nodiscard]] Tensor act(std::size_t which, const Tensor& x) const {
     const Tensor inside = clip > 0 ? clamp(x, -clip, clip) : x;
-    return activated(c, names.at(which), inside, which < alphas.size() ? alphas[which] : 0,
-                     which < betas.size() ? betas[which] : 0);
+    return activated(c, functions.at(which), inside);
   }
 };
 
@@ -128,9 +170,7 @@ Run run_direction(const Layer& layer, const Tensor& x, U direction, bool backwar
                                 : layer.act(first, peeked(part(all, 2, size), 2, run.cell));
       cell = forget * run.cell + in * layer.act(first + 1, part(all, 3, size));
       const Tensor out = layer.act(first, peeked(part(all, 1, size), 1, cell));
-      h = out * activated(c, layer.names.at(first + 2), cell,
-                          first + 2 < layer.alphas.size() ? layer.alphas[first + 2] : 0,
-                          first + 2 < layer.betas.size() ? layer.betas[first + 2] : 0);
+      h = out * activated(c, layer.functions.at(first + 2), cell);
     } else {
       h = layer.act(first, now + matmul(run.h, r));
     }
@@ -158,10 +198,11 @@ Tensor in_order(const Tensor& t, int axis, const std::vector<U>& order, U size) 
 
 /// Whether the library has the layer: the usual activations (for RNN also relu) in every direction.
 bool is_usual(const Layer& layer, const Tensor& x, const std::vector<std::string>& usual) {
-  if (!layer.alphas.empty() || !layer.betas.empty() || layer.steps == 0) return false;
-  for (std::size_t i = 0; i < layer.names.size(); ++i) {
-    const bool relu = layer.gates == 1 && layer.names[i] == "Relu" && layer.names[0] == "Relu";
-    if (!relu && layer.names[i] != usual[i % usual.size()]) return false;
+  if (!layer.plain || layer.steps == 0) return false;
+  for (std::size_t i = 0; i < layer.functions.size(); ++i) {
+    const std::string& name = layer.functions[i].name;
+    const bool relu = layer.gates == 1 && name == "Relu" && layer.functions.front().name == "Relu";
+    if (!relu && name != usual[i % usual.size()]) return false;
   }
   for (std::size_t input = 1; input < layer.c.inputs.size(); ++input) {
     if (input != 4 && layer.c.has(input) && layer.c.t(input).dtype() != x.dtype()) return false;
@@ -215,7 +256,7 @@ Recurrent usual_layer(const Layer& layer, const Tensor& x, Direction direction) 
               .lengths = lengths,
               .direction = direction,
               .clip = layer.clip,
-              .activation = layer.names[0] == "Relu" ? "relu" : "tanh"});
+              .activation = layer.functions.front().name == "Relu" ? "relu" : "tanh"});
 }
 
 /// What the operator gives, from y [steps, directions, batch, hidden].
@@ -255,9 +296,8 @@ Values recurrent(Call& c, U gates) {
               .steps = x.shape().at(0),
               .batch = x.shape().at(1),
               .clip = c.f("clip", 0),
-              .names = {},
-              .alphas = c.fs("activation_alpha"),
-              .betas = c.fs("activation_beta"),
+              .functions = {},
+              .plain = c.fs("activation_alpha").empty() && c.fs("activation_beta").empty(),
               .lengths = {}};
   if (c.shape(1).at(1) != gates * layer.hidden)
     c.wrong(formatted("Weights {} do not have {} gates of {}.", describe(c.in(1)), gates,
@@ -266,10 +306,11 @@ Values recurrent(Call& c, U gates) {
                                              ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
                                          : gates == 3 ? std::vector<std::string>{"Sigmoid", "Tanh"}
                                                       : std::vector<std::string>{"Tanh"};
-  if (const Attribute* named = c.attribute("activations"); named != nullptr)
-    layer.names = named->strings;
-  while (layer.names.size() < usual.size() * directions)
-    layer.names.push_back(usual[layer.names.size() % usual.size()]);
+  std::vector<std::string> names;
+  if (const Attribute* named = c.attribute("activations"); named != nullptr) names = named->strings;
+  while (names.size() < usual.size() * directions)
+    names.push_back(usual[names.size() % usual.size()]);
+  layer.functions = with_parameters(names, c.fs("activation_alpha"), c.fs("activation_beta"));
   if (c.has(4)) layer.lengths = as(c.t(4), DType::i32).reshape({layer.batch, 1});
   if (is_usual(layer, x, usual)) {
     const Recurrent made = usual_layer(layer, x,

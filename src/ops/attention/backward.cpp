@@ -9,6 +9,7 @@
 #include "ops/choose.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::attention {
 namespace {
@@ -24,6 +25,7 @@ Result<const BackwardKernel*> choose(std::string_view forced, const Gradient& gr
 
 struct DeltaVariant {
   bool vec = false;
+  std::uint32_t workgroup = narrow_workgroup;
 };
 
 Result<Dispatch> launch_delta(const Gradient& gradient, const Caps& caps) {
@@ -43,7 +45,7 @@ Result<Dispatch> launch_delta(const Gradient& gradient, const Caps& caps) {
   add_strides(out.params, "lse", problem.lse);
   out.operands.push_back({.name = "lse", .view = problem.lse});
   out.operands.push_back({.name = "stats", .view = gradient.stats, .access = Access::write});
-  out.grid = grid_1d(ceil_div<std::uint64_t>(problem.rows(), 64), caps);
+  out.grid = grid_1d(ceil_div<std::uint64_t>(problem.rows(), narrow_workgroup), caps);
   return make_dispatch(std::move(out), caps);
 }
 

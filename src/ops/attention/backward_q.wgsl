@@ -5,7 +5,7 @@
 #include "attention/store.wgsl" with NAME="dq" SIZE="size" VEC=OUT_VEC
 #let COUNT = ROLLED ? "p.chunks" : CHUNKS + "u"
 
-@compute @workgroup_size(64)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) t: u32) {
   let job = group_index(group, groups);

@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "ops/attention/backward.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::attention {
 namespace {
@@ -16,6 +17,7 @@ struct Variant {
   bool rolled = false;
   std::uint32_t chunks = 1;        // of 64 columns of q and k
   std::uint32_t value_chunks = 1;  // of v
+  std::uint32_t workgroup = narrow_workgroup;
 };
 
 constexpr std::uint32_t most_chunks = 4;

@@ -8,6 +8,9 @@
 namespace weft::ops::attention {
 namespace {
 
+/// As many lanes as 16 keys have, eight each.
+constexpr std::uint32_t decode_workgroup = 128;
+
 struct Variant {
   std::uint32_t rows = 1;
   bool shuffle = false;
@@ -23,6 +26,7 @@ struct Variant {
   bool sinks = false;
   bool lse = false;
   bool partial = false;
+  std::uint32_t workgroup = decode_workgroup;
 };
 
 /// Floats that the rows of q have in workgroup memory.
@@ -67,11 +71,13 @@ bool values_turned(const Problem& problem) {
 }
 
 Status can(const Problem& problem, const Caps& caps) {
-  if (problem.size() > 1024 || problem.value_size() > 1024 || caps.workgroup_invocations < 128) {
+  if (problem.size() > 1024 || problem.value_size() > 1024 ||
+      caps.workgroup_invocations < decode_workgroup) {
     return fail(ErrorCode::unsupported,
-                "The kernel for few queries takes heads of up to 1024 elements; q is {} and v is "
-                "{}.",
-                describe(problem.q), describe(problem.v));
+                "The kernel for few queries takes heads of up to 1024 elements and workgroups of "
+                "{} invocations; q is {}, v is {}, and this device has {}.",
+                decode_workgroup, describe(problem.q), describe(problem.v),
+                caps.workgroup_invocations);
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Attention of few queries: a workgroup of 128 invocations makes up to ROWS rows that share a head of keys (all queries of the
+// Attention of few queries: a workgroup of WORKGROUP = 128 invocations makes up to ROWS rows that share a head of keys (all queries of the
 // query heads of its group), over a split of the keys, 64 at a time, so that keys and values are read once for all of them.
 // Products: 8 neighbouring lanes have a key. Weights: 8 lanes have a row. Values: an invocation has 8 columns and every
 // n-th key, and the sums of those are added at the end. FLIGHT keys and values of an invocation are loaded at a time; with
@@ -30,7 +30,7 @@ var<workgroup> totals: array<f32, {{ROWS}}>;
 var<workgroup> outs: array<f32, {{ROWS * ROUNDS * 16}}>;
 #endif
 #if !SHUFFLE
-var<workgroup> scratch: array<f32, 128>;
+var<workgroup> scratch: array<f32, {{WORKGROUP}}>;
 #endif
 
 // The sum or maximum over 8 neighbouring lanes, for each of them.
@@ -63,7 +63,7 @@ fn max8(v: f32, t: u32) -> f32 {
 #endif
 }
 
-@compute @workgroup_size(128)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) t: u32) {
   let job = group_index(group, groups);
@@ -78,7 +78,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let k_at0 = p.k_off + batch / p.batch_group * p.k_b + key_head * p.k_h;
   let v_at0 = p.v_off + batch / p.batch_group * p.v_b + key_head * p.v_h;
   let q_row = (p.size + 7u) / 8u * 2u;
-  for (var n = t; n < {{ROWS}}u * q_row; n += 128u) {
+  for (var n = t; n < {{ROWS}}u * q_row; n += {{WORKGROUP}}u) {
     let row = row0 + min(n / q_row, row_last);
     let at = p.q_off + batch * p.q_b + (head0 + row / p.queries) * p.q_h + row % p.queries * p.q_t;
     var v = vec4<f32>();
@@ -112,7 +112,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #else
   let column_groups = (p.value_size + 7u) / 8u;
-  let slices = 128u / column_groups;
+  let slices = {{WORKGROUP}}u / column_groups;
   let column = t % column_groups * 8u;
   let slice = t / column_groups;
 #for r in 0..ROWS
@@ -275,7 +275,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #endfor
   workgroupBarrier();
-  for (var i = t; i < {{ROWS * ROUNDS * 4}}u; i += 128u) {
+  for (var i = t; i < {{ROWS * ROUNDS * 4}}u; i += {{WORKGROUP}}u) {
     let r = i / {{ROUNDS * 4}}u;
     if (r <= row_last) {
       let v = vec4<f32>(outs[i * 4u], outs[i * 4u + 1u], outs[i * 4u + 2u], outs[i * 4u + 3u]);
@@ -288,16 +288,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   workgroupBarrier();
 #for part in 0..PARTS
 #let NUMBER = round * PARTS + part
-  q_rows[{{part * 128}}u + t] = {{NUMBER % 2 == 0 ? "a" : "b"}}{{NUMBER / 2}};
+  q_rows[{{part * WORKGROUP}}u + t] = {{NUMBER % 2 == 0 ? "a" : "b"}}{{NUMBER / 2}};
 #endfor
   workgroupBarrier();
-  for (var i = t; i < {{PARTS}}u * column_groups; i += 128u) {
+  for (var i = t; i < {{PARTS}}u * column_groups; i += {{WORKGROUP}}u) {
     let part = i / column_groups;
     let r = ({{round * PARTS}}u + part) / 2u;
     let group_column = i % column_groups;
     if (r <= row_last) {
       var v = vec4<f32>();
-      for (var n = 0u; n < slices; n++) { v += q_rows[part * 128u + n * column_groups + group_column]; }
+      for (var n = 0u; n < slices; n++) { v += q_rows[part * {{WORKGROUP}}u + n * column_groups + group_column]; }
       finish(v, row0 + r, tops[r], totals[r], group_column * 8u + part % 2u * 4u, batch, head0, split);
     }
   }

@@ -1,13 +1,13 @@
-// What the backward pass of attention needs of each row: its lse, and delta = sum of dy * y. One row per invocation, 64 of
-// them; the two numbers go side by side to `stats`.
+// What the backward pass of attention needs of each row: its lse, and delta = sum of dy * y. One row per invocation;
+// the two numbers go side by side to `stats`.
 #let ONCE = ""
 #include "attention/load.wgsl" with NAME="y" SIZE="value_size"
 #include "attention/load.wgsl" with NAME="dy" SIZE="value_size"
 
-@compute @workgroup_size(64)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) t: u32) {
-  let row = group_index(group, groups) * 64u + t;
+  let row = group_index(group, groups) * {{WORKGROUP}}u + t;
   if (row >= p.jobs) { return; }
   let i = row % p.queries;
   let head = row / p.queries % p.heads;

@@ -6,10 +6,10 @@
 #endfor
   for (var d = 0u; d < p.{{SIZE}}; d += 32u) {
     workgroupBarrier();
-    for (var n = t; n < 128u{{ONCE}}; n += 64u) {
+    for (var n = t; n < 128u{{ONCE}}; n += {{WORKGROUP}}u) {
       pool[n / 8u * 9u + n % 8u] = {{A}}_load4({{A_AT}} + min(n / 8u, {{A_LAST}}) * {{A_STEP}}, d + n % 8u * 4u);
     }
-    for (var n = t; n < 512u{{ONCE}}; n += 64u) {
+    for (var n = t; n < 512u{{ONCE}}; n += {{WORKGROUP}}u) {
       pool[144u + n / 8u * 9u + n % 8u] = {{B}}_load4({{B_AT}} + min(n / 8u, {{B_LAST}}) * {{B_STEP}}, d + n % 8u * 4u);
     }
     workgroupBarrier();

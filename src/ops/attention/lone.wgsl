@@ -40,7 +40,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let end = min(seen.y, (split + 1u) * p.split_keys);
   for (var j = max(seen.x, split * p.split_keys); j < end; j++) {
 #if MASK
-    if (mask_at(mask_at0 + i * p.mask_i + j * p.mask_j) < lowest) { continue; }
+    let masked = mask_at(mask_at0 + i * p.mask_i + j * p.mask_j);
+    if (masked < lowest) { continue; }
 #endif
     let k_row = k_at0 + j * p.k_t;
     var product = 0.0;
@@ -54,7 +55,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #let STEP = STEP * 2
 #endif
 #endfor
-    let z = logit(product, i, j, slope, mask_at0);
+    let z = capped(product){{MASK ? " + slope * masked" : ""}};
     let top = max(most, z);
     let shrink = exp(most - top);
     let weight = share(z, top);
@@ -65,11 +66,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     sum{{c}} = sum{{c}} * shrink + weight * v_at4(v_row + e{{c}});
 #endfor
   }
+  // A loop keeps the text of the stores small.
+  var sums = array<vec4<f32>, {{VALUE_PARTS}}>({{""}}
 #for c in 0..VALUE_PARTS
-  if (lane * 4u + {{4 * LANES * c}}u < p.value_size) {
-    finish(sum{{c}}, head * p.queries + i, most, total, e{{c}}, batch, 0u, split);
-  }
+    sum{{c}},
 #endfor
+  );
+  for (var c = 0u; c < {{VALUE_PARTS}}u; c++) {
+    let d = lane * 4u + {{4 * LANES}}u * c;
+    if (d < p.value_size) { finish(sums[c], head * p.queries + i, most, total, d, batch, 0u, split); }
+  }
 }
 
 #include "attention/finish.wgsl"

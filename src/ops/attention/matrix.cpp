@@ -5,6 +5,7 @@
 
 #include "base/format.hpp"
 #include "ops/attention/matrix.hpp"
+#include "ops/tile_families.hpp"
 
 namespace weft::ops::attention {
 namespace {
@@ -223,6 +224,12 @@ std::optional<Matrices> matrices_for(const Caps& caps) {
 
 /// Behind the tiles come twice and half as many splits of the keys, for all kernels.
 std::uint32_t attention_tile_count() { return named_tiles.size() + 2; }
+
+std::vector<std::string> attention_tiles() {
+  std::vector<std::string> texts = texts_of_tiles(named_tiles);
+  texts.insert(texts.end(), {"twice as many splits", "half as many splits"});
+  return texts;
+}
 
 std::uint64_t tuned_splits(std::uint64_t wanted, const Caps& caps) {
   const std::uint32_t number = caps.traits.attention_tile;

@@ -7,7 +7,7 @@
 #endfor
     for (var half = 0u; half < 2u{{ONCE}}; half++) {
       workgroupBarrier();
-      for (var n = t; n < 512u{{ONCE}}; n += 64u) {
+      for (var n = t; n < 512u{{ONCE}}; n += {{WORKGROUP}}u) {
         let slot = half * 32u + n / 16u;
         let row = min(slot % 4u * 16u + slot / 4u, {{B_LAST}});
         pool[144u + n] = {{B}}_load4({{B_AT}} + row * {{B_STEP}}, chunk * 64u + n % 16u * 4u);

@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "ops/attention/problem.hpp"
+#include "ops/subgroup.hpp"
 
 namespace weft::ops::attention {
 namespace {
@@ -49,16 +50,17 @@ std::uint32_t value_lanes(const Problem& problem) {
 }
 
 Status can(const Problem& problem, const Caps& caps) {
-  if (!caps.subgroups || caps.subgroup_min != caps.subgroup_max || caps.subgroup_max < 8 ||
-      caps.workgroup_invocations < subgroups * caps.subgroup_max) {
-    return fail(ErrorCode::unsupported,
-                "The kernel for few queries and many keys needs subgroups of one size from 8 on; "
-                "they have {} to {} invocations.",
-                caps.subgroup_min, caps.subgroup_max);
+  const std::uint32_t size = sure_subgroup(caps);
+  if (size < 8 || size > 64 || caps.workgroup_invocations < subgroups * size) {
+    return fail(
+        ErrorCode::unsupported,
+        "The kernel for few queries and many keys needs subgroups of one size from 8 to 64, "
+        "{} of them in a workgroup; they have {} to {} invocations, and a workgroup {}.",
+        subgroups, caps.subgroup_min, caps.subgroup_max, caps.workgroup_invocations);
   }
   if (size_of(problem.k.dtype) != 2 || size_of(problem.v.dtype) != 2 ||
       !rows_aligned(problem.k, 8) || !rows_aligned(problem.v, 8) || problem.size() > 256 ||
-      value_lanes(problem) > caps.subgroup_max || value_lanes(problem) > 32) {
+      value_lanes(problem) > size || value_lanes(problem) > 32) {
     return fail(ErrorCode::unsupported,
                 "The kernel for few queries and many keys takes k and v of 16 bits in aligned rows "
                 "of up to 256 elements; k is {} and v is {}.",
@@ -82,7 +84,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   const bool partial = splits.part.given();
   const Variant variant{.rows = rows_of(problem),
                         .subgroup_count = subgroups,
-                        .subgroup = caps.subgroup_max,
+                        .subgroup = sure_subgroup(caps),
                         .chunks = narrow(ceil_div<std::uint64_t>(problem.size(), 32)),
                         .value_lanes = value_lanes(problem),
                         .q_vec = rows_aligned(problem.q, 4),
@@ -99,6 +101,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   out.source = "attention/stream.wgsl";
   out.label = formatted("attention stream {}", name(problem.k.dtype));
   out.features.subgroups = true;
+  out.features.subgroup_size = asked_subgroup(caps, variant.subgroup);
   out.constants = constants_of(variant);
   out.params = block_of(params);
   out.params.add("key_heads", narrow(problem.k.shape[1]));

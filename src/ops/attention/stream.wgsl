@@ -23,7 +23,7 @@ var<workgroup> sums: array<vec4<f32>, {{SUBGROUP_COUNT * ROWS * VALUE_LANES * 2}
 var<workgroup> tops: array<f32, {{SUBGROUP_COUNT * ROWS}}>;
 var<workgroup> totals: array<f32, {{SUBGROUP_COUNT * ROWS}}>;
 
-@compute @workgroup_size({{THREADS}})
+@compute @workgroup_size({{THREADS}}){{ASK}}
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) t: u32, @builtin(subgroup_id) sg: u32,
         @builtin(subgroup_invocation_id) lane: u32) {

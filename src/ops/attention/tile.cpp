@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "ops/attention/problem.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::attention {
 namespace {
@@ -18,6 +19,7 @@ struct Variant {
   bool partial = false;
   bool rolled = false;
   std::uint32_t chunks = 1;  // of 64 columns of the result
+  std::uint32_t workgroup = narrow_workgroup;
 };
 
 Status can(const Problem&, const Caps&) { return {}; }

@@ -1,4 +1,4 @@
-// The tile that attention kernels without special hardware share: 64 invocations, 16 rows of their own and 64 rows at a time
+// The tile that attention kernels without special hardware share: WORKGROUP = 64 invocations, 16 rows of their own and 64 rows at a time
 // of the other side. An invocation has the 4 rows from `group_row` on, and of a block 4 rows of the other side
 // (`column` + 0, 16, 32, 48) or 4 neighbouring columns of every 64.
 // pool, in groups of 4 floats: 0… own rows (9 per row: 32 elements and one to spread memory banks); 144… the other side's

@@ -51,16 +51,7 @@ struct Part {
   std::array<std::int64_t, max_rank> first{};
 };
 
-std::string_view name_of(const Job& job) {
-  if (job.band) return "band";
-  switch (job.mode) {
-    case Mode::value: return "value";
-    case Mode::replicate: return "replicate";
-    case Mode::circular: return "circular";
-    case Mode::reflect: return "reflect";
-  }
-  return "?";
-}
+std::string_view name_of(const Job& job) { return job.band ? "band" : name(job.mode); }
 
 std::uint32_t bits_of(double value, DType type) {
   if (is_float(type)) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
@@ -121,36 +112,44 @@ bool goes_along(const Job& job, const View& x, const View& y, std::uint32_t dim)
 
 Status split(Plan& plan, const Job& job, const Part& part, const Caps& caps);
 
-/// The place in x (of `size` elements along a dimension) that an element `at` places from its start
-/// comes from.
-std::int64_t source_of(Mode mode, std::int64_t at, std::int64_t size) {
-  if (mode == Mode::replicate) return std::clamp<std::int64_t>(at, 0, size - 1);
-  const std::int64_t period =
-      mode == Mode::circular ? size : std::max<std::int64_t>(2 * size - 2, 1);
+/// Elements of y in a row that come from elements of x in a row: forwards (step 1), backwards (-1),
+/// or all from one (0).
+struct Run {
+  std::int64_t from = 0;  ///< Where the first of them comes from.
+  std::int64_t step = 0;
+  std::uint64_t count = 1;
+};
+
+/// The run at a place of the extended x, which has `size` elements from 0 on.
+Run run_at(Mode mode, std::int64_t at, std::int64_t size) {
+  constexpr std::uint64_t endless = 1ULL << 62;
+  const auto count = [](std::int64_t length) { return static_cast<std::uint64_t>(length); };
+  if (size == 1) return {0, 0, endless};
+  if (mode == Mode::replicate) {
+    if (at < 0) return {0, 0, count(1 - at)};
+    if (at < size - 1) return {at, 1, count(size - at)};
+    return {size - 1, 0, endless};
+  }
+  const std::int64_t period = mode == Mode::circular ? size : 2 * size - 2;
   const std::int64_t within = ((at % period) + period) % period;
-  return within < size ? within : period - within;
+  if (mode == Mode::circular || within < size - 1) return {within, 1, count(size - within)};
+  return {period - within, -1, count(period - within + 1)};
 }
 
-/// Cuts a dimension where y does not go along with x into runs in which it does, or in which one
-/// slice of x repeats.
+/// Cuts a dimension where y does not go along with x into runs.
 Status split_runs(Plan& plan, const Job& job, const Part& part, std::uint32_t dim,
                   const Caps& caps) {
   constexpr std::uint64_t most_runs = 4096;
   const auto size = static_cast<std::int64_t>(part.x.shape[dim]);
   const auto start = part.first[dim] - job.low[dim];
+  // A run backwards stays one: with so few bytes along each dimension x fits a binding.
+  const std::uint64_t most_backwards = std::max<std::uint64_t>(
+      1, binding_budget(caps) / max_rank / (part.x.stride[dim] * size_of(part.x.dtype)));
   std::uint64_t runs = 0;
-  Job whole = job;
-  whole.low[dim] = 0;
   for (std::uint64_t at = 0; at < part.y.shape[dim];) {
-    const auto from = source_of(job.mode, start + static_cast<std::int64_t>(at), size);
-    std::uint64_t count = 1;
-    std::int64_t step = 0;
-    for (; at + count < part.y.shape[dim]; ++count) {
-      const auto next = source_of(job.mode, start + static_cast<std::int64_t>(at + count), size);
-      const std::int64_t moved = next - (from + step * static_cast<std::int64_t>(count - 1));
-      if (count == 1 && (moved == 0 || moved == 1)) step = moved;
-      if (moved != step || moved < 0) break;
-    }
+    Run run = run_at(job.mode, start + static_cast<std::int64_t>(at), size);
+    run.count = std::min(run.count, part.y.shape[dim] - at);
+    if (run.step < 0) run.count = std::min(run.count, most_backwards);
     if (++runs > most_runs) {
       return fail(
           ErrorCode::unsupported,
@@ -158,16 +157,25 @@ Status split_runs(Plan& plan, const Job& job, const Part& part, std::uint32_t di
           "the {} bytes that this device binds.",
           describe(part.x), dim, most_runs, caps.max_binding);
     }
-    Part run = part;
-    run.y = part.y.slice(dim, at, count);
-    run.x = part.x.slice(dim, static_cast<std::uint64_t>(from), step == 0 ? 1 : count);
-    run.first[dim] = 0;
-    if (step == 0) {
-      run.x.shape[dim] = count;
-      run.x.stride[dim] = 0;
+    Job one = job;
+    one.low[dim] = 0;
+    Part cut = part;
+    cut.y = part.y.slice(dim, at, run.count);
+    cut.first[dim] = 0;
+    const auto from = static_cast<std::uint64_t>(run.from);
+    if (run.step == 0) {
+      cut.x = part.x.slice(dim, from, 1);
+      cut.x.shape[dim] = run.count;
+      cut.x.stride[dim] = 0;
+    } else if (run.step > 0 || run.count == 1) {
+      cut.x = part.x.slice(dim, from, run.count);
+    } else {
+      // Mirrored at its last element, which is where this part of y begins.
+      cut.x = part.x.slice(dim, from + 1 - run.count, run.count);
+      one.low[dim] = -static_cast<std::int64_t>(run.count - 1);
     }
-    if (const Status ok = split(plan, whole, run, caps); !ok) return ok;
-    at += count;
+    if (const Status ok = split(plan, one, cut, caps); !ok) return ok;
+    at += run.count;
   }
   return {};
 }

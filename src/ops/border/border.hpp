@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "ops/plan.hpp"
@@ -15,6 +16,17 @@ enum class Mode : std::uint8_t {
   reflect,    ///< The tensor mirrored at its first and last elements, which are not repeated, again
               ///< and again.
 };
+
+/// "value", "replicate", …
+constexpr std::string_view name(Mode mode) {
+  switch (mode) {
+    case Mode::value: return "value";
+    case Mode::replicate: return "replicate";
+    case Mode::circular: return "circular";
+    case Mode::reflect: return "reflect";
+  }
+  return "?";
+}
 
 /// y[i, j, …] = x[i - low[0], j - low[1], …], where x goes on beyond its extents as `mode` says.
 /// With the shape of x and Mode::circular this rolls x by `low`.

@@ -145,6 +145,7 @@ Result<Plan> plan_direct(const Problem& problem, Mode mode, const Caps& caps) {
   }
   launch.label = formatted("conv {} {} to {}", variant.mode, name(image.dtype), name(y.dtype));
   launch.constants = constants_of(variant);
+  if (mode == Mode::weight) launch.constants.merge(constants_of(NarrowVariant{}));
   launch.params = block_of(params);
   Plan plan;
   if (const Status ok = plan.add(make_dispatch(std::move(launch), caps)); !ok)

@@ -1,9 +1,9 @@
-// The gradient of the weights, one element per workgroup: 64 invocations go through the windows of all images in turn
+// The gradient of the weights, one element per workgroup: its invocations go through the windows of all images in turn
 // and add their sums up as a tree. x is the image, e the gradient of the output, y that of the weights.
 // Workgroup memory: 256 bytes.
-var<workgroup> sums: array<f32, 64>;
+var<workgroup> sums: array<f32, {{WORKGROUP}}>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let g = group_index(group, groups);
@@ -24,7 +24,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let first = vec3<i32>(vec3<u32>(kd, kh, kw)) * dilation - pad;
 
   var sum = 0.0;
-  for (var i = lane; i < p.windows; i += 64u) {
+  for (var i = lane; i < p.windows; i += {{WORKGROUP}}u) {
     let w = i % out.z;
     let h = (i / out.z) % out.y;
     let plane = i / (out.z * out.y);
@@ -38,7 +38,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   }
   sums[lane] = sum;
   workgroupBarrier();
-  for (var step = 32u; step > 0u; step /= 2u) {
+  for (var step = {{WORKGROUP / 2}}u; step > 0u; step /= 2u) {
     if (lane < step) { sums[lane] += sums[lane + step]; }
     workgroupBarrier();
   }

@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/tile_families.hpp"
 #include "ops/unfold/windows.hpp"
 #include "ops/workgroup.hpp"
 
@@ -80,6 +81,7 @@ bool in_words(const View& x) {
 }  // namespace
 
 std::uint32_t conv_tile_count() { return rows.size(); }
+std::vector<std::string> conv_tiles() { return texts_of_tiles(rows); }
 
 bool takes_window(const Problem& problem, Mode mode) {
   if (problem.spatial() != 2) return false;

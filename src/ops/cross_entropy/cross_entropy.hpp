@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "ops/plan.hpp"
 
@@ -13,6 +14,16 @@ enum class Reduction : std::uint8_t {
   sum,   ///< Their sum.
   mean,  ///< Their mean; with class numbers, over the rows that count (0 when none does).
 };
+
+/// "none", "sum", …
+constexpr std::string_view name(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::none: return "none";
+    case Reduction::sum: return "sum";
+    case Reduction::mean: return "mean";
+  }
+  return "?";
+}
 
 /// What forward and backward take alike. The targets are either class numbers or probabilities. A
 /// row whose class number is `ignored` or negative has the loss 0 and the gradient 0; one past the

@@ -20,7 +20,7 @@ enum class Pass : std::uint8_t { scan, sums };
 constexpr std::string_view name(Pass pass) { return pass == Pass::scan ? "scan" : "sums"; }
 
 struct Variant {
-  std::string_view domain;
+  DType domain = DType::f32;
   std::string_view mode;  // the name of a Pass
   std::string_view combine = "sum";
   bool exclusive = false;
@@ -175,7 +175,9 @@ Status emit(Plan& plan, Job job, const Caps& caps) {
         job.kept[0].count(), job.count);
   }
 
-  const Shape shape = choose_shape(job, budget, caps);
+  const auto chosen = choose_shape(job, budget, caps);
+  if (!chosen) return std::unexpected(chosen.error());
+  const Shape& shape = *chosen;
   const std::uint64_t rows = job.kept[0].count();
   if (shape.segments > 1 && rows > 1 && rows * shape.segments * 4 > budget) {
     const auto extents = job.kept[0].extents();
@@ -185,11 +187,8 @@ Status emit(Plan& plan, Job job, const Caps& caps) {
   if (shape.segments == 1) return launch_segments(plan, job, shape, Pass::scan, 0, 1, {}, caps);
   // Sums of the segments, running sums of those, and then every segment on top of the ones before
   // it.
-  const DType type = job.domain == "f32"   ? DType::f32
-                     : job.domain == "i32" ? DType::i32
-                                           : DType::u32;
-  View sums = shape.by_rows ? View::dense(type, {rows, shape.segments})
-                            : View::dense(type, {shape.segments, rows});
+  View sums = shape.by_rows ? View::dense(job.domain, {rows, shape.segments})
+                            : View::dense(job.domain, {shape.segments, rows});
   sums.slot = plan.add_scratch(round_up<std::uint64_t>(sums.bytes().size(), 16));
   const auto all_segments = [&](Pass pass) -> Status {
     // As many segments per launch as the bindings hold.
@@ -269,7 +268,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
           .count = args.x.shape[args.axis],
           .scan_x = args.x.stride[args.axis],
           .scan_y = args.y.stride[args.axis],
-          .domain = is_float(args.x.dtype) ? "f32" : name(args.x.dtype),
+          .domain = is_float(args.x.dtype) ? DType::f32 : args.x.dtype,
           .function = args.function,
           .exclusive = args.exclusive,
           .reverse = args.reverse};

@@ -8,15 +8,13 @@
 
 namespace weft::ops::cumsum {
 
-/// Invocations per workgroup, where nothing else is said.
-
 /// One scan in normal form.
 struct Job {
   std::array<View, 2> kept;  // the other dimensions, in x and in y
   std::uint64_t count = 0;
   std::uint64_t scan_x = 0;
   std::uint64_t scan_y = 0;
-  std::string_view domain;
+  DType domain = DType::f32;
   Function function = Function::sum;
   bool exclusive = false;
   bool reverse = false;
@@ -52,7 +50,8 @@ struct Shape {
 /// decide.
 bool aligned(const View& view, std::uint64_t bytes, std::int64_t except);
 
-/// Cuts a job for this device; no more than `budget` bytes can be bound at once.
-Shape choose_shape(const Job& job, std::uint64_t budget, const Caps& caps);
+/// Chooses the kernel of a job, and cuts it for this device; no more than `budget` bytes can be
+/// bound at once.
+Result<Shape> choose_shape(const Job& job, std::uint64_t budget, const Caps& caps);
 
 }  // namespace weft::ops::cumsum

@@ -22,8 +22,20 @@ namespace {
 
 constexpr std::uint64_t longest = 1ULL << 24;  // positions are exact in f32
 
+/// What a pass over rows of pass.wgsl is.
+enum class Mode : std::uint8_t { whole, first, later, convolve };
+constexpr std::string_view name(Mode mode) {
+  switch (mode) {
+    case Mode::whole: return "whole";
+    case Mode::first: return "first";
+    case Mode::later: return "later";
+    case Mode::convolve: return "convolve";
+  }
+  return "?";
+}
+
 struct PassVariant {
-  std::string_view mode;
+  Mode mode = Mode::whole;
   std::uint64_t stages = 0;  // radices as digits of base 32
   std::uint32_t together = 1;
   std::uint32_t size = 256;
@@ -99,7 +111,7 @@ class Transform {
       if (smooth) {
         passes(from, to, inverse_, scale_);
       } else if (at_once) {
-        pass(from, to, passes_of(m, caps_).front(), "convolve", 1, inverse_,
+        pass(from, to, passes_of(m, caps_).front(), Mode::convolve, 1, inverse_,
              scale_ / static_cast<float>(m));
       } else {
         convolve(from, to, rows_of(data, 0, count));
@@ -123,18 +135,18 @@ class Transform {
       const bool last = i + 1 == all.size();
       const View target = last ? to : rows_of(work_[i % 2], 0, from.shape[0]);
       pass(source, target, all[i],
-           all.size() == 1 ? "whole"
-           : i == 0        ? "first"
-                           : "later",
+           all.size() == 1 ? Mode::whole
+           : i == 0        ? Mode::first
+                           : Mode::later,
            done, inverse, last ? scale : 1);
       source = target;
       done *= all[i].length;
     }
   }
 
-  void pass(const View& from, const View& to, const Pass& of, std::string_view mode,
-            std::uint64_t done, bool inverse, float scale) {
-    const bool convolves = mode == "convolve";
+  void pass(const View& from, const View& to, const Pass& of, Mode mode, std::uint64_t done,
+            bool inverse, float scale) {
+    const bool convolves = mode == Mode::convolve;
     PassParams params;
     params.count = convolves ? 1 : narrow(from.shape[1] / of.length);
     params.total = narrow(from.shape[0] * params.count);
@@ -145,11 +157,11 @@ class Transform {
     PassVariant variant{.mode = mode};
     for (const std::uint32_t radix : of.radices | std::views::reverse)
       variant.stages = variant.stages * 32 + radix;
-    variant.together = together(of, params.total, convolves || mode == "whole", caps_);
+    variant.together = together(of, params.total, convolves || mode == Mode::whole, caps_);
     variant.size = size_of_group(of, variant.together);
     Launch launch;
     launch.source = "fft/pass.wgsl";
-    launch.label = formatted("fft {} of {}", mode, of.length);
+    launch.label = formatted("fft {} of {}", name(mode), of.length);
     launch.operands = {operand("x", from, Access::read), operand("y", to, Access::write)};
     if (convolves) {
       launch.operands.push_back(operand("b", kernel_, Access::read));

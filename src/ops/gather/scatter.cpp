@@ -2,11 +2,13 @@
 #include "ops/gather/scatter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/choose.hpp"
 #include "ops/iterate.hpp"
 #include "ops/workgroup.hpp"
 
@@ -45,22 +47,22 @@ bool aligned(const View& view, std::uint64_t chunk) {
   return true;
 }
 
-Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
+ScatterPiece piece_of(const ScatterJob& job, const Caps& caps) {
   std::array<View, 4> lines = job.lines;
   collapse(lines);
   const View y = whole_y(job);
-  const View source = whole_source(job);
-  const bool groups = job.columns >= 32;
-  ScatterVariant variant{.domain = is_float(y.dtype) ? "f32" : "i32",
-                         .has_status = job.status.given() && job.report && job.first_row == 0,
-                         .rank = lines[0].rank};
-  if (groups && job.columns % 4 == 0 && job.y_column == 1 && job.source_column == 1 &&
-      aligned(y, 4) && aligned(source, 4)) {
+  ScatterPiece piece{.job = job, .variant = {}, .params = {}, .groups = job.columns >= 32};
+  ScatterVariant& variant = piece.variant;
+  variant = {.domain = is_float(y.dtype) ? DType::f32 : DType::i32,
+             .has_status = job.status.given() && job.report && job.first_row == 0,
+             .rank = lines[0].rank};
+  if (piece.groups && job.columns % 4 == 0 && job.y_column == 1 && job.source_column == 1 &&
+      aligned(y, 4) && aligned(whole_source(job), 4)) {
     variant.chunk = 4;
   }
   const std::uint64_t inner_line = lines[2].stride[lines[2].rank - 1];
-  variant.entries_inner = !groups && job.index_entry <= inner_line;
-  ScatterParams params;
+  variant.entries_inner = !piece.groups && job.index_entry <= inner_line;
+  ScatterParams& params = piece.params;
   params.line_count = narrow(lines[0].count());
   params.entries = narrow(job.entries);
   params.columns = narrow(job.columns / variant.chunk);
@@ -82,32 +84,27 @@ Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
     params.position_line[i] = narrow(lines[3].stride[i]);
   }
   const std::uint64_t pairs = std::uint64_t{params.line_count} * params.entries;
-  params.total = narrow(pairs * (groups ? params.blocks : params.columns));
+  params.total = narrow(pairs * (piece.groups ? params.blocks : params.columns));
+  return piece;
+}
 
-  // Lines and columns enough to keep a device busy need no order: each goes through its entries
-  // alone.
-  const bool serial = job.entries >= entries_to_sort && !groups && !variant.entries_inner &&
-                      size_of(y.dtype) == 4 &&
-                      std::uint64_t{params.line_count} * params.columns >=
-                          lines_per_processor * caps.traits.groups(1);
-  if (serial) params.total = params.line_count * params.columns;
-  if (job.entries >= entries_to_sort && !serial) {
-    ScatterVariant sorting = variant;
-    sorting.groups = groups;
-    sorting.entries_inner = false;
-    const auto sorted = launch_sorted(plan, job, sorting, params, caps);
-    if (!sorted) return std::unexpected(sorted.error());
-    if (*sorted) return {};
-  }
+/// Each entry of a line takes long: all processors should have some lines.
+constexpr std::uint32_t serial_workgroup = 32;
 
-  const auto words = [&](const View& view) {
-    return std::clamp(variant.chunk * size_of(view.dtype) / 4, 1U, 4U);
+/// The launch of a kernel whose workgroups have so many invocations with something to do, and
+/// `workgroup` invocations where that is not the usual number.
+Status launch(Plan& plan, const ScatterPiece& piece, std::string_view kernel, std::uint64_t width,
+              const Caps& caps, std::uint32_t workgroup = 0) {
+  const auto& [job, variant, params, groups] = piece;
+  const View y = whole_y(job);
+  const View source = whole_source(job);
+  const std::uint32_t chunk = variant.chunk;
+  const auto words = [chunk](const View& view) {
+    return std::clamp(chunk * size_of(view.dtype) / 4, 1U, 4U);
   };
-  const bool shares_words = size_of(y.dtype) < 4 && variant.chunk == 1;
+  const bool shares_words = size_of(y.dtype) < 4 && chunk == 1;
   Launch launch;
-  launch.source = groups   ? "gather/scatter_rows.wgsl"
-                  : serial ? "gather/scatter_serial.wgsl"
-                           : "gather/scatter.wgsl";
+  launch.source = kernel;
   launch.label = formatted("scatter_add {}", name(y.dtype));
   launch.operands = {{.name = "index", .view = whole_index(job)},
                      {.name = "source", .view = source, .unit = words(source)},
@@ -117,12 +114,65 @@ Status launch_job(Plan& plan, const ScatterJob& job, const Caps& caps) {
                       .unit = words(y)}};
   if (variant.has_status)
     launch.operands.push_back({.name = "status", .view = job.status, .access = Access::atomic});
-  const std::uint64_t width = groups ? 1 : serial ? 32 : workgroup_width(caps);
   launch.grid = grid_1d(ceil_div<std::uint64_t>(params.total, width), caps);
   launch.constants = constants_of(variant);
+  if (workgroup != 0) launch.constants.merge(constants_of(NarrowVariant{workgroup}));
   launch.params = block_of(params);
   return plan.add(make_dispatch(std::move(launch), caps));
 }
+
+Status can(const ScatterPiece&, const Caps&) { return {}; }
+bool always(const ScatterPiece&, const Caps&) { return true; }
+
+Status can_serial(const ScatterPiece& piece, const Caps&) {
+  const DType dtype = piece.job.lines[0].dtype;
+  if (!piece.groups && size_of(dtype) == 4) return {};
+  return fail(ErrorCode::unsupported,
+              "Lines of a scatter_add go through their entries alone where they have fewer than 32 "
+              "columns of 4 bytes; these have {} of {}.",
+              piece.job.columns, name(dtype));
+}
+
+/// Lines and columns enough to keep a device busy need no order: each goes through its entries
+/// alone.
+bool worth_serial(const ScatterPiece& piece, const Caps& caps) {
+  return piece.job.entries >= entries_to_sort && !piece.variant.entries_inner &&
+         std::uint64_t{piece.params.line_count} * piece.params.columns >=
+             lines_per_processor * caps.traits.groups(1);
+}
+
+Status launch_serial(Plan& plan, const ScatterPiece& piece, const Caps& caps) {
+  ScatterPiece mine = piece;
+  mine.params.total = piece.params.line_count * piece.params.columns;
+  return launch(plan, mine, "gather/scatter_serial.wgsl", serial_workgroup, caps, serial_workgroup);
+}
+
+bool worth_rows(const ScatterPiece& piece, const Caps&) { return piece.groups; }
+
+Status launch_rows(Plan& plan, const ScatterPiece& piece, const Caps& caps) {
+  return launch(plan, piece, "gather/scatter_rows.wgsl", 1, caps);
+}
+
+Status launch_singles(Plan& plan, const ScatterPiece& piece, const Caps& caps) {
+  return launch(plan, piece, "gather/scatter.wgsl", workgroup_width(caps), caps);
+}
+
+/// One kernel of the op's list: `can` says why it cannot make a piece at all, `worth` whether it is
+/// a good choice, `launch` adds what it takes to a plan.
+struct Kernel {
+  std::string_view name;
+  Status (*can)(const ScatterPiece&, const Caps&);
+  bool (*worth)(const ScatterPiece&, const Caps&);
+  Status (*launch)(Plan&, const ScatterPiece&, const Caps&);
+};
+
+constexpr Kernel serial_kernel{"serial", can_serial, worth_serial, launch_serial};
+constexpr Kernel sorted_kernel{"sorted", can_sorted, worth_sorted, launch_sorted};
+constexpr Kernel rows_kernel{"rows", can, worth_rows, launch_rows};
+constexpr Kernel singles_kernel{"singles", can, always, launch_singles};
+
+// In order of preference.
+constexpr std::array kernels{&serial_kernel, &sorted_kernel, &rows_kernel, &singles_kernel};
 
 std::uint64_t spread(std::uint64_t extent, std::uint64_t stride) { return (extent - 1) * stride; }
 
@@ -216,7 +266,10 @@ Status emit(Plan& plan, const ScatterJob& job, const Caps& caps) {
                 "One element of {} needs more than the {} bytes that this device binds.",
                 describe(job.lines[k]), caps.max_binding);
   }
-  return launch_job(plan, job, caps);
+  const ScatterPiece piece = piece_of(job, caps);
+  const auto kernel = choose_kernel(kernels, "scatter_add", {}, piece, caps);
+  if (!kernel) return std::unexpected(kernel.error());
+  return (*kernel)->launch(plan, piece, caps);
 }
 
 }  // namespace weft::ops::gather

@@ -30,17 +30,30 @@ struct ScatterJob {
   View status;
 };
 
+/// The passes of scatter_sorted.wgsl.
+enum class Pass : std::uint8_t { none, count, place, rank, sum };
+constexpr std::string_view name(Pass pass) {
+  switch (pass) {
+    case Pass::none: return "";
+    case Pass::count: return "count";
+    case Pass::place: return "place";
+    case Pass::rank: return "rank";
+    case Pass::sum: return "sum";
+  }
+  return "?";
+}
+
 /// What distinguishes the kernels of a scatter_add.
 struct ScatterVariant {
-  std::string_view domain;
+  DType domain = DType::f32;
   bool has_status = false;
   std::uint32_t rank = 1;   // dimensions of the lines
   std::uint32_t chunk = 1;  // columns per invocation (groups only)
   bool entries_inner =
       false;  // neighbouring invocations take neighbouring entries, not lines (singles only)
 
-  std::string_view pass = "";  // of the sorted kernels, see scatter_sorted.wgsl
-  bool groups = false;         // a workgroup per row (the last of these passes only)
+  Pass pass = Pass::none;  // of the sorted kernels
+  bool groups = false;     // a workgroup per row (the last of these passes only)
 };
 
 /// The numbers of a launch.
@@ -75,11 +88,19 @@ View whole_index(const ScatterJob& job);
 /// others.
 inline constexpr std::uint64_t entries_to_sort = 128;
 
-/// Plans a job of many entries that fits its bindings: entries are brought into the order of the
-/// rows that they name by counting, and one owner per row adds them up. False where its scratch
-/// does not fit.
-Result<bool> launch_sorted(Plan& plan, const ScatterJob& job, ScatterVariant variant,
-                           ScatterParams params, const Caps& caps);
+/// A job that fits its bindings, and the numbers that follow from it.
+struct ScatterPiece {
+  const ScatterJob& job;
+  ScatterVariant variant;
+  ScatterParams params;
+  bool groups = false;  ///< Columns enough for a workgroup per entry.
+};
+
+/// The kernel for many entries: they are brought into the order of the rows that they name by
+/// counting, and one owner per row adds them up.
+Status can_sorted(const ScatterPiece& piece, const Caps& caps);
+bool worth_sorted(const ScatterPiece& piece, const Caps& caps);
+Status launch_sorted(Plan& plan, const ScatterPiece& piece, const Caps& caps);
 
 /// Plans a job, split so that every binding fits.
 Status emit(Plan& plan, const ScatterJob& job, const Caps& caps);

@@ -1,15 +1,15 @@
 // y[index] += source for single elements where lines are many: an invocation goes through the entries of its line and column in
 // their order, so that no other one touches the same elements and sums are always made in the same order.
-// Tile: 32 invocations, because each is on its way for long and all processors should have some; FLIGHT entries in flight each, and the
+// Tile: WORKGROUP = 32 invocations, because each is on its way for long and all processors should have some; FLIGHT entries in flight each, and the
 // indices and values of the next ones on their way meanwhile. Entries of the same row among these are added up first. No
 // workgroup memory.
 #include "gather/scatter_lines.wgsl"
 #let FLIGHT = 16
 
-@compute @workgroup_size(32)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let n = group_index(group, groups) * 32u + lane;
+  let n = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (n >= p.total) { return; }
   let column = n / p.line_count;
   let line = line_place(n % p.line_count);

@@ -136,12 +136,9 @@ Case make_case(const Spec& spec) {
     if (spec.kernel == "matrix" &&
         !choose_matrix(spec.m, spec.n, spec.k, 1, caps, {.halves = halves}))
       args.kernel = {};
-    // What is scaled besides bf16 is scaled for sums in f16, which are made where there are no
-    // others.
-    const bool scales =
-        float_matrices(caps) || !find_matrices(caps, MatrixType::f16, MatrixType::f16);
+    // What is scaled besides bf16 is scaled for short sums in f16.
     const bool bf16 = spec.a == DType::bf16 || spec.b == DType::bf16;
-    if (spec.kernel == "halves" && scales && !bf16) args.kernel = {};
+    if (spec.kernel == "halves" && !adds_halves(caps) && !bf16) args.kernel = {};
     if (!spec.bench && args.matrix_tile && !args.matrix_tile->valid(caps)) args.matrix_tile = {};
     if (args.register_tile && !args.register_tile->valid(caps)) args.register_tile = {};
     if (args.vector_tile && !args.vector_tile->valid(caps)) args.vector_tile = {};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "ops/choose.hpp"
 #include "ops/gemm/problem.hpp"
 #include "ops/gemm/shape.hpp"
 #include "ops/iterate.hpp"
@@ -36,6 +37,7 @@ Result<Chosen> chosen(const Kernel& kernel, const Problem& problem, const Contex
 }
 
 Result<Chosen> choose_kernel(const Problem& problem, const Context& context) {
+  ++choices_made;
   const std::string_view forced = context.args.kernel;
   if (problem.k() == 0) return Chosen{};
   if (forced == split_k_name) {
@@ -155,8 +157,8 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   if (!problems) return std::unexpected(problems.error());
   for (const Problem& problem : *problems) {
     const Context context{caps, args};
-    if (wants_halves(problem, context)) {
-      auto made = halved(problem, context);
+    if (const auto halves = choose_halves(problem, context)) {
+      auto made = halved(problem, *halves, context);
       if (!made) return std::unexpected(made.error());
       out.append(std::move(*made));
       continue;

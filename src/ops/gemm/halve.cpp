@@ -1,10 +1,11 @@
-// Products on matrix units that multiply f16: rows of a and columns of b are scaled by powers of
-// two, and the result is scaled back. With bf16 operands and sums in f32 largest values become
-// 2^14. f16 has three bits more than bf16, so that nothing is rounded down to 2^-31 of a row's
-// largest value. Where a device adds in f16 alone, operands of any type are scaled to 2^5, so that
-// short sums fit; their errors are those of f16, so that the result must be of 16 bits or rounding
-// must be allowed.
+// Products in f16: rows of a and columns of b are scaled by powers of two, and the result is scaled
+// back. With bf16 operands and matrix units that add in f32 largest values become 2^14. f16 has
+// three bits more than bf16, so that nothing is rounded down to 2^-31 of a row's largest value.
+// Where matrix units add in f16 alone, or where there are none and plain instructions are twice as
+// fast in f16, operands of any type are scaled to 2^5, so that short sums fit; their errors are
+// those of f16, so that the result must be of 16 bits or rounding must be allowed.
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -124,13 +125,9 @@ View once(View view) {
   return view;
 }
 
-/// Whether sums can be made in f16 alone, and their errors are good enough for the result.
+/// Whether short sums are made in f16, and their errors are good enough for the result.
 bool adds_in_f16(const Problem& problem, const Context& context) {
-  const Caps& caps = context.caps;
-  const bool exact =
-      choose_matrix(problem.m(), problem.n(), problem.k(), problem.batches(), caps).has_value();
-  return !exact && (size_of(problem.c.dtype) == 2 || context.args.allow_f16) &&
-         find_matrices(caps, MatrixType::f16, MatrixType::f16).has_value();
+  return (size_of(problem.c.dtype) == 2 || context.args.allow_f16) && adds_halves(context.caps);
 }
 
 /// Replaces an operand [batches, X, K], and gives its factors for c. f16 operands stay as they are
@@ -150,36 +147,38 @@ Status halve(Stages& stages, View& view, View& scales, bool bounded, const Caps&
 
 }  // namespace
 
-bool wants_halves(const Problem& problem, const Context& context) {
+std::optional<Halves> choose_halves(const Problem& problem, const Context& context) {
   const Args& args = context.args;
   const Caps& caps = context.caps;
   const bool bounded = adds_in_f16(problem, context);
-  if (problem.a.dtype == DType::f16 && problem.b.dtype == DType::f16 && !bounded) return false;
-  if (problem.a_scale.given() || problem.b_scale.given() || problem.k() == 0) return false;
+  if (problem.a.dtype == DType::f16 && problem.b.dtype == DType::f16 && !bounded) return {};
+  if (problem.a_scale.given() || problem.b_scale.given() || problem.k() == 0) return {};
   if (!can_halve(once(problem.a), bounded, caps) ||
       !can_halve(once(problem.b.transpose(3, 4)), bounded, caps)) {
-    return false;
+    return {};
   }
-  if (args.kernel == halves_name) return true;
-  const auto choice = choose_matrix(problem.m(), problem.n(), problem.k(), problem.batches(), caps,
-                                    {.halves = true, .bounded = bounded});
-  return args.kernel.empty() && caps.traits.matrix_units && problem.m() > 8 && problem.n() > 8 &&
-         problem.m() * problem.n() * problem.k() * problem.batches() >= least_work && choice &&
-         choice->tile.component == MatrixType::f16;
+  const bool forced = args.kernel == halves_name;
+  const bool small = problem.m() <= 8 || problem.n() <= 8 ||
+                     problem.m() * problem.n() * problem.k() * problem.batches() < least_work;
+  if (!forced && (!args.kernel.empty() || small)) return {};
+  const auto units = choose_matrix(problem.m(), problem.n(), problem.k(), problem.batches(), caps,
+                                   {.halves = true, .bounded = bounded});
+  // Who asks for halves means matrix units, even where they are not worth it.
+  if (forced) return Halves{.bounded = bounded, .matrix_units = units.has_value()};
+  const bool worth = units && caps.traits.matrix_units ? units->tile.component == MatrixType::f16
+                                                       : bounded && fast_halves(caps);
+  return worth ? std::optional(Halves{.bounded = bounded}) : std::nullopt;
 }
 
-Result<Plan> halved(const Problem& problem, const Context& context) {
+Result<Plan> halved(const Problem& problem, const Halves& halves, const Context& context) {
   Stages stages{problem.a, problem.b, problem.c, problem.bias};
   View a = problem.a;
   View b = problem.b.transpose(3, 4);
   View a_scale;
   View b_scale;
-  const bool bounded = adds_in_f16(problem, context);
-  const auto units = choose_matrix(problem.m(), problem.n(), problem.k(), problem.batches(),
-                                   context.caps, {.halves = true, .bounded = bounded});
-  if (const Status ok = halve(stages, a, a_scale, bounded, context.caps); !ok)
+  if (const Status ok = halve(stages, a, a_scale, halves.bounded, context.caps); !ok)
     return std::unexpected(ok.error());
-  if (const Status ok = halve(stages, b, b_scale, bounded, context.caps); !ok)
+  if (const Status ok = halve(stages, b, b_scale, halves.bounded, context.caps); !ok)
     return std::unexpected(ok.error());
   stages.add(plan({.a = a,
                    .b = b.transpose(3, 4),
@@ -191,9 +190,8 @@ Result<Plan> halved(const Problem& problem, const Context& context) {
                    .beta = problem.beta,
                    .activation = problem.activation,
                    .scalars = problem.scalars,
-                   .bounded = bounded,
-                   // Who asks for halves means matrix units, even where they are not worth it.
-                   .kernel = units && context.args.kernel == halves_name ? "matrix" : ""},
+                   .bounded = halves.bounded,
+                   .kernel = halves.matrix_units ? "matrix" : ""},
                   context.caps));
   return std::move(stages).finish();
 }

@@ -4,6 +4,7 @@
 
 #include "base/math.hpp"
 #include "ops/gemm/tiles.hpp"
+#include "ops/tile_families.hpp"
 
 namespace weft::ops::gemm {
 namespace {
@@ -154,6 +155,13 @@ std::optional<MatrixSplit> choose_matrix(std::uint64_t m, std::uint64_t n, std::
 
 std::uint32_t matrix_tile_count() {
   return static_cast<std::uint32_t>(matrix_times.size() + small_tiles.size());
+}
+
+std::vector<std::string> matrix_tiles() {
+  std::vector<MatrixTile> all;
+  for (const MatrixTime& time : matrix_times) all.push_back(time.tile);
+  all.insert(all.end(), small_tiles.begin(), small_tiles.end());
+  return texts_of_tiles(all);
 }
 
 }  // namespace weft::ops::gemm

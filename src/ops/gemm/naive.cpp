@@ -1,18 +1,18 @@
 #include "ops/gemm/problem.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::gemm {
 namespace {
 
 struct ReduceVariant {
   bool is_reduce = true;
+  std::uint32_t workgroup = narrow_workgroup;
 };
-
-constexpr std::uint32_t group_size = 64;
 
 /// A grid of one invocation per four columns (or per element) of c, batches in z.
 Grid grid_for(const Problem& problem, bool four, const Caps& caps) {
   const std::uint64_t columns = four ? ceil_div<std::uint64_t>(problem.n(), 4) : problem.n();
-  Grid grid = grid_1d(ceil_div<std::uint64_t>(problem.m() * columns, group_size), caps);
+  Grid grid = grid_1d(ceil_div<std::uint64_t>(problem.m() * columns, narrow_workgroup), caps);
   grid.z = static_cast<std::uint32_t>(problem.batches()) * problem.splits;
   return grid;
 }
@@ -34,7 +34,7 @@ Result<Dispatch> launch(const Problem& given, const Choice&, const Context& cont
   if (problem.k() == 0) out.operands[0].view = out.operands[1].view = problem.c;
   out.source = "gemm/naive.wgsl";
   out.label = "gemm naive";
-  out.constants = constants_of(traits);
+  out.constants = merged(traits, NarrowVariant{});
   out.grid = grid_for(problem, traits.c_vec, context.caps);
   return make_dispatch(std::move(out), context.caps);
 }

@@ -3,11 +3,11 @@
 #include "gemm/place.wgsl"
 #include "gemm/epilogue.wgsl"
 
-@compute @workgroup_size(64)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let at = place(group.z);
-  let number = group_index(group, groups) * 64u + lane;
+  let number = group_index(group, groups) * {{WORKGROUP}}u + lane;
   // Four neighbouring columns where a vector store owns them, else one.
   let columns = {{C_VEC ? "(p.n + 3u) / 4u" : "p.n"}};
   let m = number / columns;

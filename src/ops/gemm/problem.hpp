@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -120,10 +121,14 @@ extern const Kernel matvec_kernel;
 extern const Kernel thin_kernel;
 extern const Kernel naive_kernel;
 
-/// Whether a problem with bf16 operands is worth to be multiplied in f16, scaled row by row; and
-/// the launches of that.
-bool wants_halves(const Problem& problem, const Context& context);
-Result<Plan> halved(const Problem& problem, const Context& context);
+/// How a problem is multiplied in f16, scaled row by row.
+struct Halves {
+  bool bounded = false;       ///< Short sums are made in f16.
+  bool matrix_units = false;  ///< By these, even where they are not worth it.
+};
+/// That, where it can be done and is worth it, as for bf16 operands; and the launches.
+std::optional<Halves> choose_halves(const Problem& problem, const Context& context);
+Result<Plan> halved(const Problem& problem, const Halves& halves, const Context& context);
 
 /// c = act(alpha·a_scale·b_scale·Σ parts + beta·c + bias) over the f32 slices `partial` [parts,
 /// batch…, M, N].

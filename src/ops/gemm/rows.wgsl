@@ -26,7 +26,7 @@ fn {{NAME}}_chunk(base: u32, k: u32) -> array<vec4<f32>, 2> {
 
 fn dot8(x: array<vec4<f32>, 2>, y: array<vec4<f32>, 2>) -> f32 { return dot(x[0], y[0]) + dot(x[1], y[1]); }
 
-@compute @workgroup_size({{THREADS}})
+@compute @workgroup_size({{THREADS}}){{ASK}}
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
 {{SUBGROUPS ? "        @builtin(subgroup_size) sg_size: u32, @builtin(subgroup_invocation_id) sg_lane: u32," : ""}}
         @builtin(local_invocation_index) t: u32) {

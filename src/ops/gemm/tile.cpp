@@ -33,8 +33,10 @@ Result<Choice> choose(const Problem& problem, const Context& context) {
   const std::uint64_t m = turned ? problem.n() : problem.m();
   const std::uint64_t n = turned ? problem.m() : problem.n();
   const std::optional<RegisterTile> tile =
-      context.args.register_tile ? context.args.register_tile
-                                 : choose_register_tile(m, n, problem.batches(), context.caps);
+      context.args.register_tile
+          ? context.args.register_tile
+          : choose_register_tile(m, n, problem.k(), problem.batches(), context.caps,
+                                 context.args.bounded && fast_halves(context.caps));
   if (!tile || !tile->valid(context.caps)) return no_tile(context.caps);
   const std::uint64_t tiles = ceil_div<std::uint64_t>(m, tile->bm) *
                               ceil_div<std::uint64_t>(n, tile->bn) * problem.batches();
@@ -55,8 +57,11 @@ Result<Dispatch> launch(const Problem& problem, const Choice& choice, const Cont
                         .edge = problem.m() % tile.bm != 0 || problem.n() % tile.bn != 0};
   Launch out = launch_of(problem, traits, load_width);
   out.source = "gemm/tile.wgsl";
-  out.label = formatted("gemm tile {}x{}x{}", tile.bm, tile.bn, tile.bk);
+  out.label =
+      formatted("gemm tile{} {}x{}x{}", tile.halves ? " f16" : "", tile.bm, tile.bn, tile.bk);
+  out.features.f16 = tile.halves;
   out.constants = merged(traits, variant);
+  if (tile.halves) out.constants.emplace("SHORT_SUMS", std::int64_t{1});
   out.grid = {static_cast<std::uint32_t>(ceil_div<std::uint64_t>(problem.n(), tile.bn)),
               static_cast<std::uint32_t>(ceil_div<std::uint64_t>(problem.m(), tile.bm)),
               static_cast<std::uint32_t>(problem.batches()) * problem.splits};

@@ -1,5 +1,6 @@
-// C = A·B in f32: a workgroup computes a BM x BN tile of C, an invocation TM x TN of it in registers.
-// Workgroup memory: STAGES x BK x (BM + BN) floats, as vectors along m and n: sa[k][m/4], sb[k][n/4], so that one k
+// C = A·B in f32, or with SHORT_SUMS in f16 for the BK terms of a step, whose sums are added up in f32 (the caller says that 32 terms
+// cannot overflow): a workgroup computes a BM x BN tile of C, an invocation TM x TN of it in registers.
+// Workgroup memory: STAGES x BK x (BM + BN) floats or halves, as vectors along m and n: sa[k][m/4], sb[k][n/4], so that one k
 // step is TM/4 + TN/4 vector loads for TM·TN multiplies. Columns are swizzled by k/4: writing 4 x 4 blocks that
 // neighbour along k then meets different banks. The next tile is fetched into registers before the multiplies.
 // Assumes: BM, BN multiples of 32, BK of 4; BN/TN a multiple of 8 and BM/TM of 4 (8 x 4 invocations share operands).
@@ -20,7 +21,12 @@
 #let SWIZZLE = max(1, 8 / K4)
 #let STAGE = BK * (A4 + B4)
 
-var<workgroup> tile: array<vec4<f32>, {{STAGES * STAGE}}>;
+#let HALVES = defined(SHORT_SUMS)
+#let FOUR = HALVES ? "vec4<f16>" : "vec4<f32>"
+// The sums of a step: c themselves, or others.
+#let SUM = HALVES ? "h" : "c"
+
+var<workgroup> tile: array<{{FOUR}}, {{STAGES * STAGE}}>;
 
 // A 4 x 4 block that an invocation moves: where it is read and where it is written.
 struct Item {
@@ -81,7 +87,7 @@ fn put{{i}}(item: Item, t: u32, stage: u32, rows: array<vec4<f32>, 4>) {
   let row = {{KIND == "a" ? A4 : B4}}u;
 #endif
 #for c in 0..4
-  tile[stage + item.slot + {{c}}u * row] = rows[{{c}}];
+  tile[stage + item.slot + {{c}}u * row] = {{FOUR}}(rows[{{c}}]);
 #endfor
 }
 #endfor
@@ -125,6 +131,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         r{{i}} = fetch{{i}}(item_{{i}}, t, k + {{(s + 1) * BK}}u, at.k_end);
 #endfor
       }
+#if HALVES
+#for i in 0..TM
+#for g in 0..TN / 4
+      var h{{i}}_{{g}} = vec4<f16>();
+#endfor
+#endfor
+#endif
       for (var k4 = 0u; k4 < {{K4}}u; k4 += {{UNROLL}}u) {
 #for u in 0..UNROLL
         {
@@ -141,7 +154,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
 #for i in 0..TM
 #for g in 0..TN / 4
-            c{{i}}_{{g}} = fma(vec4<f32>(a{{i / 4}}[{{i % 4}}]), b{{g}}, c{{i}}_{{g}});
+            {{SUM}}{{i}}_{{g}} = fma({{FOUR}}(a{{i / 4}}[{{i % 4}}]), b{{g}}, {{SUM}}{{i}}_{{g}});
 #endfor
 #endfor
           }
@@ -149,6 +162,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         }
 #endfor
       }
+#if HALVES
+#for i in 0..TM
+#for g in 0..TN / 4
+      c{{i}}_{{g}} += vec4<f32>(h{{i}}_{{g}});
+#endfor
+#endfor
+#endif
     }
 #endfor
   }

@@ -59,6 +59,28 @@ void add_tiles(std::vector<Case>& out) {
                  .k = 33,
                  .kernel = "tile",
                  .register_tile = RegisterTile{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8}}));
+  // Large enough for large tiles where compiling is slow.
+  out.push_back(make_case({.name = "tile_large", .m = 510, .n = 516, .k = 516, .kernel = "tile"}));
+  // Short sums in f16, which are exact for small whole numbers.
+  RegisterTile halves{.bm = 32, .bn = 32, .bk = 16, .tm = 4, .tn = 4, .halves = true};
+  const auto short_sums = [&](std::string_view label, DType type, bool turned) {
+    out.push_back(make_case({.name = formatted("tile_tile_halves_{}", label),
+                             .m = 45,
+                             .n = 70,
+                             .k = 91,
+                             .a = type,
+                             .b = DType::f16,
+                             .a_turned = turned,
+                             .b_turned = turned,
+                             .kernel = "tile",
+                             .register_tile = halves}));
+  };
+  short_sums("f16", DType::f16, false);
+  short_sums("f32_turned", DType::f32, true);
+  halves.stages = 2;
+  halves.bn = 64;
+  halves.tn = 8;
+  short_sums("staged", DType::f16, true);
 }
 
 void add_vectors(std::vector<Case>& out, Random& random) {

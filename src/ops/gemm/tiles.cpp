@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/tile_families.hpp"
 
 namespace weft::ops::gemm {
 namespace {
@@ -14,6 +15,13 @@ namespace {
 // last.
 constexpr std::array register_tiles{
     RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8, .unroll = 4},
+    RegisterTile{.bm = 32, .bn = 32, .bk = 16, .tm = 4, .tn = 4},
+};
+
+// The same for short sums in f16, whose pairs take registers besides the sums in f32.
+constexpr std::array half_tiles{
+    RegisterTile{.bm = 64, .bn = 64, .bk = 16, .tm = 8, .tn = 8, .unroll = 4},
+    RegisterTile{.bm = 32, .bn = 64, .bk = 16, .tm = 4, .tn = 8, .unroll = 4},
     RegisterTile{.bm = 32, .bn = 32, .bk = 16, .tm = 4, .tn = 4},
 };
 
@@ -84,6 +92,17 @@ constexpr std::array vector_sweep_list{
     VectorTile{.threads = 128, .team = 32, .ky = 16, .unroll = 2},
 };
 
+/// Whether a large tile gains more than it takes to compile it on a device that is slow at that.
+/// Measured with 1024 x 1024 x 1024 on llvmpipe: 160 ms with tiles of 64 x 64, 310 ms with those of
+/// 32 x 32. Where its sums do not fit in half of the registers, or more than a fifth of what it
+/// computes lies outside, it gains nothing.
+bool pays_to_compile(const RegisterTile& tile, std::uint64_t groups, std::uint64_t results,
+                     std::uint64_t k, const Caps& caps) {
+  constexpr std::uint64_t least_work = 1ULL << 27;
+  return 2 * tile.tm * tile.tn <= caps.traits.registers &&
+         4 * groups * tile.bm * tile.bn <= 5 * results && results * k >= least_work;
+}
+
 }  // namespace
 
 bool VectorTile::valid(const Caps& caps) const {
@@ -97,6 +116,7 @@ bool RegisterTile::valid(const Caps& caps) const {
       band == 0) {
     return false;
   }
+  if (halves && (!caps.f16 || bk > bounded_terms)) return false;
   return tm % 4 == 0 && tn % 4 == 0 && bm % 32 == 0 && bn % 32 == 0 && bk % 4 == 0 &&
          bm % tm == 0 && bn % tn == 0 && (bn / tn) % 8 == 0 && (bm / tm) % 4 == 0 &&
          (bk / 4) % unroll == 0 && stages <= 2 && invocations() <= caps.workgroup_invocations &&
@@ -144,23 +164,36 @@ std::string MatrixTile::label() const {
   return formatted("{}x{}x{}_{}x{}_n{}_g{}", bm, bn, bk, sm, sn, mn, band);
 }
 
-std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,
-                                                 std::uint64_t batches, const Caps& caps) {
+std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n, std::uint64_t k,
+                                                 std::uint64_t batches, const Caps& caps,
+                                                 bool halves) {
   if (const std::uint32_t number = caps.traits.gemm_tile;
       number > 0 && number <= register_sweep_list.size()) {
-    const RegisterTile& tile = register_sweep_list[number - 1];
+    RegisterTile tile = register_sweep_list[number - 1];
+    tile.halves = halves;
     if (tile.valid(caps)) return tile;
   }
   std::optional<RegisterTile> last;
-  for (const RegisterTile& tile : register_tiles) {
-    if (!tile.valid(caps)) continue;
+  for (RegisterTile tile : halves ? std::span<const RegisterTile>(half_tiles) : register_tiles) {
+    tile.halves = halves;
+    // Sums in f32 and pairs of them in f16 have half of the registers.
+    const bool roomy = !halves || 3 * tile.tm * tile.tn <= caps.traits.registers;
+    if (!roomy || !tile.valid(caps)) continue;
     last = tile;
-    // Large tiles take long to compile.
     const std::uint64_t groups =
         ceil_div<std::uint64_t>(m, tile.bm) * ceil_div<std::uint64_t>(n, tile.bn) * batches;
-    if (!caps.traits.slow_compile && groups >= busy_workgroups(caps)) break;
+    const bool busy = groups >= busy_workgroups(caps);
+    const bool quick = !caps.traits.slow_compile;
+    if (busy && (quick || pays_to_compile(tile, groups, m * n * batches, k, caps))) break;
   }
   return last;
+}
+
+bool fast_halves(const Caps& caps) { return caps.f16 && caps.traits.f16_rate >= 2; }
+
+bool adds_halves(const Caps& caps) {
+  return !float_matrices(caps) &&
+         (find_matrices(caps, MatrixType::f16, MatrixType::f16) || fast_halves(caps));
 }
 
 std::optional<VectorTile> named_vector_tile(const Caps& caps) {
@@ -172,6 +205,8 @@ std::optional<VectorTile> named_vector_tile(const Caps& caps) {
 
 std::uint32_t gemm_tile_count() { return register_sweep_list.size(); }
 std::uint32_t vector_tile_count() { return vector_sweep_list.size(); }
+std::vector<std::string> gemm_tiles() { return texts_of_tiles(register_sweep_list); }
+std::vector<std::string> vector_tiles() { return texts_of_tiles(vector_sweep_list); }
 
 std::uint32_t parts_for(std::uint64_t workgroups, std::uint64_t k, std::uint64_t least,
                         const Caps& caps) {

@@ -11,7 +11,8 @@
 namespace weft::ops::gemm {
 
 /// How the register-tile kernel cuts its work: a workgroup computes bm x bn of C in steps of bk, an
-/// invocation tm x tn of it.
+/// invocation tm x tn of it. With halves the products of a step, which has at most 32, add up in
+/// f16, and the steps in f32.
 struct RegisterTile {
   std::uint32_t bm = 0;
   std::uint32_t bn = 0;
@@ -21,9 +22,12 @@ struct RegisterTile {
   std::uint32_t stages = 1;  ///< Copies of the workgroup tile: 2 needs one barrier per step.
   std::uint32_t unroll = 1;  ///< Groups of four k values that are written out in the text.
   std::uint32_t band = 8;    ///< Row tiles that are walked together, for the cache.
+  bool halves = false;       ///< Operands are f16, and so are short sums.
 
   [[nodiscard]] std::uint32_t invocations() const { return (bm / tm) * (bn / tn); }
-  [[nodiscard]] std::uint32_t workgroup_bytes() const { return stages * bk * (bm + bn) * 4; }
+  [[nodiscard]] std::uint32_t workgroup_bytes() const {
+    return stages * bk * (bm + bn) * (halves ? 2 : 4);
+  }
   /// Whether the kernel can be written for this tile on this device.
   [[nodiscard]] bool valid(const Caps& caps) const;
 };
@@ -68,9 +72,11 @@ struct VectorTile {
   [[nodiscard]] bool valid(const Caps& caps) const;
 };
 
-/// The tile for a problem of that size, if the device can run one at all.
-std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n,
-                                                 std::uint64_t batches, const Caps& caps);
+/// The tile for a problem of that size, if the device can run one at all; with `halves` one that
+/// adds up in f16.
+std::optional<RegisterTile> choose_register_tile(std::uint64_t m, std::uint64_t n, std::uint64_t k,
+                                                 std::uint64_t batches, const Caps& caps,
+                                                 bool halves = false);
 
 /// A matrix tile, and in how many parts of k its sums are made.
 struct MatrixSplit {
@@ -84,6 +90,12 @@ struct MatrixUse {
   bool bounded =
       false;  ///< 32 of their products add up in f16, which is good enough for the result.
 };
+
+/// Whether plain instructions multiply and add f16 in half the time of f32.
+bool fast_halves(const Caps& caps);
+/// Whether a device adds up in f16 what need not be more exact: no matrix units add in f32, and
+/// others that add in f16, or plain instructions, take less time for it.
+bool adds_halves(const Caps& caps);
 
 /// Magnitudes up to which 32 products stay below 2¹⁵, so that they add up in f16.
 inline constexpr int bounded_exponent = 5;

@@ -5,6 +5,7 @@
 
 #include "base/format.hpp"
 #include "ops/gemm/problem.hpp"
+#include "ops/subgroup.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops::gemm {
@@ -36,6 +37,18 @@ std::uint32_t accumulators(const Problem& problem) {
   return std::bit_ceil(static_cast<std::uint32_t>(problem.m()));
 }
 
+/// The sizes of subgroups that a kernel may get: one, where it is sure or can be asked for.
+struct Subgroups {
+  std::uint32_t narrowest = 0;
+  std::uint32_t widest = 0;
+};
+
+Subgroups subgroups_of(const Caps& caps) {
+  if (!caps.subgroups) return {};
+  if (const std::uint32_t size = sure_subgroup(caps)) return {size, size};
+  return {caps.subgroup_min, caps.subgroup_max};
+}
+
 bool along_k(const Problem& problem) { return layout_of(problem.b, 3, load_width).along_k; }
 
 VectorTile tile_for(const Problem& problem, const Context& context) {
@@ -54,8 +67,8 @@ VectorTile tile_for(const Problem& problem, const Context& context) {
   if (caps.traits.slow_barriers) return {.threads = 64, .team = 8, .ky = 8, .unroll = 1};
   // At least two chunks per invocation of a team, so that starting it pays.
   while (tile.team > 32 && problem.k() < std::uint64_t{tile.team} * 16) tile.team /= 2;
-  if (caps.subgroups && caps.subgroup_max <= tile.threads) {
-    tile.team = std::max(tile.team, caps.subgroup_max);
+  if (const std::uint32_t widest = subgroups_of(caps).widest; widest <= tile.threads) {
+    tile.team = std::max(tile.team, widest);
   }
   tile.unroll = problem.m() <= 2 ? tile.unroll : 1;
   return tile;
@@ -94,10 +107,13 @@ Result<Dispatch> launch_rows(const Problem& problem, const Context& context, con
                       .unroll = tile.unroll,
                       .cols = accumulators(problem)};
   // A team adds up through subgroups where these do not reach across teams.
-  if (caps.subgroups && caps.subgroup_min >= 4 && tile.team % caps.subgroup_max == 0 &&
-      tile.threads / caps.subgroup_min * variant.cols * 16 <= caps.workgroup_bytes) {
-    variant.subgroup_min = caps.subgroup_min;
+  const Subgroups sizes = subgroups_of(caps);
+  if (sizes.narrowest >= 4 && tile.team % sizes.widest == 0 &&
+      tile.threads / sizes.narrowest * variant.cols * 16 <= caps.workgroup_bytes) {
+    variant.subgroup_min = sizes.narrowest;
     out.features.subgroups = true;
+    out.features.subgroup_size =
+        sizes.narrowest == sizes.widest ? asked_subgroup(caps, sizes.narrowest) : 0;
   }
   out.source = "gemm/rows.wgsl";
   out.label = formatted("gemm rows {}", variant.cols);

@@ -1,15 +1,15 @@
 // The mixing matrix of a token, see CombineArgs of hyper.hpp.
-// Tile: 64 invocations, a token each; the 4 x 4 matrix stays in registers, a vector per row. No workgroup memory.
+// Tile: WORKGROUP invocations, a token each; the 4 x 4 matrix stays in registers, a vector per row. No workgroup memory.
 fn column_factors(m: array<vec4<f32>, 4>) -> vec4<f32> {
   return vec4<f32>(1.0) / (vec4<f32>(p.eps) + m[0] + m[1] + m[2] + m[3]);
 }
 
 fn sum(v: vec4<f32>) -> f32 { return (v.x + v.y) + (v.z + v.w); }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let token = group_index(group, groups) * 64u + lane;
+  let token = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (token >= p.tokens) { return; }
   let scale = scale_at(p.scale_off + 2u * p.scale_i);
   let start = p.mixes_off + token * p.mixes_t;

@@ -138,10 +138,11 @@ Result<Plan> plan(const CombineArgs& args, const Caps& caps) {
   if (const Status ok = check_overlaps(tensors); !ok) return wrap(ok.error(), doing);
   return launch_tokens(tensors, caps, [&](Launch& launch, std::uint64_t count) {
     launch.source = "hyper/combine.wgsl";
+    launch.constants = constants_of(NarrowVariant{});
     launch.params.add("tokens", static_cast<std::uint32_t>(count));
     launch.params.add("iterations", args.iterations);
     launch.params.add("eps", args.eps);
-    launch.grid = grid_1d(ceil_div<std::uint64_t>(count, 64), caps);
+    launch.grid = grid_1d(ceil_div<std::uint64_t>(count, narrow_workgroup), caps);
     launch.label = "hyper combine";
   });
 }

@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "ops/case.hpp"
 #include "ops/integer_conv/integer_conv.hpp"
+#include "ops/matrices.hpp"
 #include "ops/unfold/conv_shapes.hpp"
 
 namespace weft::ops::integer_conv {
@@ -21,6 +22,7 @@ struct Options {
   DType w = DType::i8;
   bool zeros = false;
   DType result = DType::i32;  // others have factors
+  bool matrix = false;        // on matrix units, where there are any
 };
 
 /// The sum for one place of the result.
@@ -89,7 +91,8 @@ Case convolution(const std::string& label, const Options& o, TensorSpec x = {}, 
                  .y = v[5],
                  .factors = finished ? v[4] : View{},
                  .axes = o.axes,
-                 .groups = o.groups},
+                 .groups = o.groups,
+                 .kernel = o.matrix && byte_matrices(caps) ? "matrix" : ""},
                 caps);
   };
   test.reference = [o](std::span<HostTensor> t) {
@@ -226,6 +229,23 @@ std::vector<Case> cases(std::uint64_t seed) {
                                    .x = random.between(0, 1) == 0 ? DType::i8 : DType::u8,
                                    .zeros = true});
   }
+  for (const DType type : {DType::i32, DType::f16, DType::i8, DType::u8}) {
+    add(formatted("matrix_{}", name(type)), {.image = {2, 14, 9, 8},
+                                             .channels = 38,
+                                             .kernel = {3, 2},
+                                             .axes = {same, steps},
+                                             .groups = type == DType::f16 ? 2U : 1U,
+                                             .x = type == DType::i32 ? DType::u8 : DType::i8,
+                                             .w = type == DType::i8 ? DType::u8 : DType::i8,
+                                             .zeros = type != DType::f16,
+                                             .result = type,
+                                             .matrix = true});
+  }
+  add("matrix_aligned", {.image = {1, 8, 12, 12},
+                         .channels = 24,
+                         .kernel = {3, 3},
+                         .axes = {same, same},
+                         .matrix = true});
   for (const bool is_last : {false, true}) {
     Case bench = convolution(
         is_last ? "bench_last" : "bench",

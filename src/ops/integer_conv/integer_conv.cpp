@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/aligned.hpp"
+#include "ops/choose.hpp"
+#include "ops/integer_gemm/matrix_tile.hpp"
 #include "ops/integer_gemm/result.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
@@ -146,7 +150,7 @@ bool stores_fours(const View& y) {
   return rows_aligned(merged, 4);
 }
 
-Params params_of(const Args& args, const Caps& caps) {
+Params params_of(const Args& args) {
   const View& x = args.x;
   const View& w = args.w;
   const View& y = args.y;
@@ -172,8 +176,6 @@ Params params_of(const Args& args, const Caps& caps) {
   params.n = narrow(std::uint64_t{params.windows[0]} * params.windows[1] * params.windows[2]);
   params.k = narrow(taps * params.channels);
   params.fours = narrow(taps * params.channel_fours);
-  params.tiles_m = narrow(ceil_div<std::uint64_t>(params.m, workgroup_width(caps) / 4));
-  params.tiles_n = narrow(ceil_div<std::uint64_t>(params.n, tile));
   params.w_part = narrow(params.m * w.stride[0]);
   params.x_part = narrow(w.shape[1] * x.stride[1]);
   params.y_part = narrow(params.m * y.stride[1]);
@@ -186,9 +188,16 @@ Params params_of(const Args& args, const Caps& caps) {
   return params;
 }
 
-Status launch(Plan& plan, const Args& args, const Caps& caps) {
+using Tile = std::optional<integer_gemm::MatrixTile>;
+
+/// With a tile of matrices, or without.
+Status launch(Plan& plan, const Args& args, const Tile& matrices, const Caps& caps) {
   const View& y = args.y;
-  Params params = params_of(args, caps);
+  Params params = params_of(args);
+  const std::uint64_t tall =
+      matrices ? matrices->bm : workgroup_width(caps) / 4;  // as in products.wgsl
+  params.tiles_m = narrow(ceil_div<std::uint64_t>(params.m, tall));
+  params.tiles_n = narrow(ceil_div<std::uint64_t>(params.n, matrices ? matrices->bn : tile));
   const std::uint64_t groups =
       std::uint64_t{params.tiles_m} * params.tiles_n * params.parts * y.shape[0];
   params.groups = narrow(groups);
@@ -208,10 +217,12 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
       .low = range.low,
       .high = range.high,
       .vec = stores_fours(y)};
-  variant.zeros = variant.unsigned_a || variant.unsigned_b || variant.zero_a || variant.zero_b;
+  variant.zeros = integer_gemm::turns(args.w.dtype, matrices) ||
+                  integer_gemm::turns(args.x.dtype, matrices) || variant.zero_a || variant.zero_b;
   Launch launch;
-  launch.source = "integer_conv/integer_conv.wgsl";
-  launch.label = formatted("integer_conv {} {}", name(args.x.dtype), name(y.dtype));
+  launch.source = matrices ? "integer_conv/matrix.wgsl" : "integer_conv/integer_conv.wgsl";
+  launch.label = formatted("integer_conv{} {} {}", matrices ? " matrix" : "", name(args.x.dtype),
+                           name(y.dtype));
   launch.operands = {{.name = "a", .view = args.w},
                      {.name = "b", .view = args.x},
                      integer_gemm::result_operand(y, variant.vec)};
@@ -226,10 +237,56 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
     launch.operands.push_back({.name = "factors", .view = args.factors});
   }
   launch.constants = constants_of(variant);
+  if (matrices) {
+    launch.constants.merge(constants_of(*matrices));
+    launch.features = integer_gemm::features_of(*matrices, caps);
+  }
   launch.params = block_of(params);
   launch.grid = grid_1d(groups, caps);
   return plan.add(make_dispatch(std::move(launch), caps));
 }
+
+/// The tile of matrices for the channels of a group times the windows of an image.
+Tile tile_of(std::string_view kernel, const Args& args, const Caps& caps) {
+  const View& y = args.y;
+  std::uint64_t windows = 1;
+  for (std::uint32_t i = 2; i < y.rank; ++i) windows *= y.shape[i];
+  return integer_gemm::matrix_tile(kernel, y.shape[1] / args.groups, windows, caps);
+}
+
+Status can_matrix(const Args&, const Caps& caps) {
+  return integer_gemm::check_kernel("matrix", caps);
+}
+
+bool worth_matrix(const Args& args, const Caps& caps) {
+  return tile_of("", args, caps).has_value();
+}
+
+Status launch_matrix(Plan& plan, const Args& args, const Caps& caps) {
+  return launch(plan, args, tile_of("matrix", args, caps), caps);
+}
+
+Status can_plain(const Args&, const Caps&) { return {}; }
+bool always(const Args&, const Caps&) { return true; }
+
+Status launch_plain(Plan& plan, const Args& args, const Caps& caps) {
+  return launch(plan, args, std::nullopt, caps);
+}
+
+/// One kernel of the op's list: `can` says why it cannot make a convolution at all, `worth` whether
+/// it is a good choice, `launch` adds what it takes to a plan.
+struct Kernel {
+  std::string_view name;
+  Status (*can)(const Args&, const Caps&);
+  bool (*worth)(const Args&, const Caps&);
+  Status (*launch)(Plan&, const Args&, const Caps&);
+};
+
+constexpr Kernel matrix_kernel{"matrix", can_matrix, worth_matrix, launch_matrix};
+constexpr Kernel plain_kernel{"plain", can_plain, always, launch_plain};
+
+// In order of preference.
+constexpr std::array kernels{&matrix_kernel, &plain_kernel};
 
 /// The windows first…first + count along a spatial dimension, with the part of the image that they
 /// see.
@@ -274,7 +331,12 @@ Status split(Plan& plan, const Args& args, const Caps& caps) {
     return view.bytes().size() <= budget && view.count() < (1ULL << 31);
   };
   const View& y = args.y;
-  if (fits(args.x) && fits(args.w) && fits(y)) return launch(plan, args, caps);
+  if (fits(args.x) && fits(args.w) && fits(y)) {
+    const auto kernel =
+        choose_kernel(kernels, "A convolution of whole numbers", args.kernel, args, caps);
+    if (!kernel) return std::unexpected(kernel.error());
+    return (*kernel)->launch(plan, args, caps);
+  }
   const auto both = [&](std::uint64_t extent, std::uint64_t half, const auto& cut) {
     return split(plan, cut(0, half), caps).and_then([&] {
       return split(plan, cut(half, extent - half), caps);
@@ -313,6 +375,9 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
   Plan plan;
   if (args.y.empty()) return plan;
+  if (const Status ok = integer_gemm::check_kernel(args.kernel, caps); !ok) {
+    return std::unexpected(ok.error());
+  }
   if (const Status ok = split(plan, args, caps); !ok) {
     return wrap(ok.error(), "planning a convolution of whole numbers");
   }

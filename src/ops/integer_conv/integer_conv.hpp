@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "ops/plan.hpp"
@@ -24,6 +25,7 @@ struct Args {
                    ///< scale + bias) + zero point.
   std::vector<Axis> axes;    ///< One per spatial dimension.
   std::uint64_t groups = 1;  ///< Output channels of a group see the input channels of that group.
+  std::string_view kernel = {};  ///< Forces `matrix` (units) or `plain`; empty: what is faster.
 };
 
 /// The launches for `args`, or why there are none.

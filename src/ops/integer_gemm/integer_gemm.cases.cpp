@@ -62,7 +62,7 @@ Case product(const std::string& label, const Options& o, TensorSpec a = {}, Tens
   test.flops = 2.0 * static_cast<double>(o.m * o.k * o.n);
   test.plan = [zeros = o.zeros || o.one_zero, finished, with_others = o.others, matrix = o.matrix](
                   std::span<const View> v, const Caps& caps) {
-    const bool units = find_matrices(caps, MatrixType::i8, MatrixType::i32).has_value();
+    const bool units = byte_matrices(caps).has_value();
     return plan({.a = v[0],
                  .b = v[1],
                  .a_zero = zeros ? v[2] : View{},
@@ -147,7 +147,17 @@ std::vector<Case> cases(std::uint64_t seed) {
     out.push_back(product(
         "finished_odd_" + suffix,
         {.batch = {2}, .m = 5, .k = 7, .n = 67, .a = DType::u8, .zeros = true, .result = type}));
+    out.push_back(product("matrix_finished_" + suffix, {.m = 40,
+                                                        .k = 19,
+                                                        .n = 36,
+                                                        .b = DType::u8,
+                                                        .result = type,
+                                                        .others = true,
+                                                        .matrix = true}));
   }
+  out.push_back(
+      product("matrix_finished_odd",
+              {.m = 21, .k = 30, .n = 35, .zeros = true, .result = DType::i8, .matrix = true}));
   out.push_back(product("finished_turned", {.m = 9, .k = 6, .n = 12, .result = DType::u8}, {}, {},
                         {.order = {1, 0}, .pad = 1}));
   out.push_back(product("finished_no_sum", {.m = 3, .k = 0, .n = 4, .result = DType::i8}));

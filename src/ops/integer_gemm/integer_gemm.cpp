@@ -8,17 +8,17 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/aligned.hpp"
+#include "ops/choose.hpp"
+#include "ops/integer_gemm/matrix_tile.hpp"
 #include "ops/integer_gemm/result.hpp"
 #include "ops/iterate.hpp"
-#include "ops/matrices.hpp"
 #include "ops/overlap.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops::integer_gemm {
 namespace {
 
-constexpr std::uint64_t tile = 64;         // as in products.wgsl
-constexpr std::uint64_t least_sides = 32;  // Smaller ones leave most of a tile of matrices empty.
+constexpr std::uint64_t tile = 64;  // as in products.wgsl
 
 struct Variant {
   std::uint32_t rank = 0;  // dimensions in front of the matrices
@@ -36,19 +36,6 @@ struct Variant {
   std::int32_t low = 0;                   // of whole numbers that sums become
   std::int32_t high = 0;
   bool vec = false;  // four neighbouring columns of y are stored at once
-};
-
-/// How matrix.wgsl cuts its work.
-struct MatrixVariant {
-  std::uint32_t bm = 64;
-  std::uint32_t bn = 64;
-  std::uint32_t bk = 32;
-  std::uint32_t sm = 2;
-  std::uint32_t sn = 2;
-  std::uint32_t mm = 0;
-  std::uint32_t mn = 0;
-  std::uint32_t mk = 0;
-  std::uint32_t subgroup = 0;
 };
 
 using Batch = std::array<std::uint32_t, max_rank - 2>;
@@ -134,46 +121,15 @@ Result<Args> check(Args args) {
   return args;
 }
 
-std::uint64_t workgroup_bytes(const MatrixVariant& v) {
-  const std::uint64_t strips = std::uint64_t{v.sm} * v.sn * v.mm * (v.bn / v.sn / 4 + 1) * 16;
-  return std::uint64_t{v.bm + v.bn} * (v.bk / 8 + 1) * 8 + 2 * strips +
-         std::uint64_t{v.sn} * v.bm * v.mn * 4;
-}
-
-/// The tile of matrices for a device; a small one where compiling is slow.
-std::optional<MatrixVariant> matrices_for(const Caps& caps) {
-  MatrixVariant variant;
-  if (caps.traits.slow_compile) variant.bm = variant.bn = variant.bk = 16;
-  const auto found = find_matrices(caps, MatrixType::i8, MatrixType::i32, [&](const Matrices& m) {
-    return variant.bm / variant.sm % m.shape.m == 0 && variant.bn / variant.sn % m.shape.n == 0 &&
-           variant.bk % m.shape.k == 0 && m.shape.k % 8 == 0 && m.shape.n % 4 == 0 &&
-           variant.sm * variant.sn * m.subgroup <= caps.workgroup_invocations;
-  });
-  if (!found) return std::nullopt;
-  variant.mm = found->shape.m;
-  variant.mn = found->shape.n;
-  variant.mk = found->shape.k;
-  variant.subgroup = found->subgroup;
-  return workgroup_bytes(variant) <= caps.workgroup_bytes ? std::optional(variant) : std::nullopt;
-}
-
-/// Whether matrix units multiply, and with which tile: they give the sums as they are.
-std::optional<MatrixVariant> choose(const Args& args, const Caps& caps) {
-  const View& y = args.y;
-  if (args.kernel == "plain" || args.factors.given() || y.dtype != DType::i32) return std::nullopt;
-  const bool worth = caps.traits.matrix_units && y.shape[y.rank - 1] >= least_sides &&
-                     y.shape[y.rank - 2] >= least_sides;
-  return worth || args.kernel == "matrix" ? matrices_for(caps) : std::nullopt;
-}
-
-Status launch(Plan& plan, const Args& args, const Caps& caps) {
+/// With a tile of matrices, or without.
+Status launch(Plan& plan, const Args& args, const std::optional<MatrixTile>& matrices,
+              const Caps& caps) {
   const View& y = args.y;
   const std::uint32_t outer = y.rank - 2;
   Params params;
   params.m = narrow(y.shape[outer]);
   params.n = narrow(y.shape[outer + 1]);
   params.k = narrow(args.a.shape[outer + 1]);
-  const auto matrices = choose(args, caps);
   const std::uint64_t tall =
       matrices ? matrices->bm : workgroup_width(caps) / 4;  // as in products.wgsl
   params.tiles_m = narrow(ceil_div<std::uint64_t>(params.m, tall));
@@ -209,8 +165,9 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
                   .others = args.others.given(),
                   .low = range.low,
                   .high = range.high,
-                  .vec = !matrices && rows_aligned(y, 4)};
-  variant.zeros = variant.unsigned_a || variant.unsigned_b || variant.zero_a || variant.zero_b;
+                  .vec = rows_aligned(y, 4)};
+  variant.zeros = turns(args.a.dtype, matrices) || turns(args.b.dtype, matrices) ||
+                  variant.zero_a || variant.zero_b;
   Launch launch;
   launch.source = matrices ? "integer_gemm/matrix.wgsl" : "integer_gemm/integer_gemm.wgsl";
   launch.label = formatted("integer_gemm{} {} {}", matrices ? " matrix" : "", name(args.a.dtype),
@@ -237,13 +194,49 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
   launch.constants = constants_of(variant);
   if (matrices) {
     launch.constants.merge(constants_of(*matrices));
-    launch.features = features_of(
-        {{.component = MatrixType::i8, .result = MatrixType::i32}, matrices->subgroup}, caps);
+    launch.features = features_of(*matrices, caps);
   }
   launch.params = block_of(params);
   launch.grid = grid_1d(groups, caps);
   return plan.add(make_dispatch(std::move(launch), caps));
 }
+
+std::optional<MatrixTile> tile_of(std::string_view kernel, const Args& args, const Caps& caps) {
+  const View& y = args.y;
+  return matrix_tile(kernel, y.shape[y.rank - 2], y.shape[y.rank - 1], caps);
+}
+
+Status can_matrix(const Args&, const Caps& caps) { return check_kernel("matrix", caps); }
+
+bool worth_matrix(const Args& args, const Caps& caps) {
+  return tile_of("", args, caps).has_value();
+}
+
+Status launch_matrix(Plan& plan, const Args& args, const Caps& caps) {
+  return launch(plan, args, tile_of("matrix", args, caps), caps);
+}
+
+Status can_plain(const Args&, const Caps&) { return {}; }
+bool always(const Args&, const Caps&) { return true; }
+
+Status launch_plain(Plan& plan, const Args& args, const Caps& caps) {
+  return launch(plan, args, std::nullopt, caps);
+}
+
+/// One kernel of the op's list: `can` says why it cannot make a product at all, `worth` whether it
+/// is a good choice, `launch` adds what it takes to a plan.
+struct Kernel {
+  std::string_view name;
+  Status (*can)(const Args&, const Caps&);
+  bool (*worth)(const Args&, const Caps&);
+  Status (*launch)(Plan&, const Args&, const Caps&);
+};
+
+constexpr Kernel matrix_kernel{"matrix", can_matrix, worth_matrix, launch_matrix};
+constexpr Kernel plain_kernel{"plain", can_plain, always, launch_plain};
+
+// In order of preference.
+constexpr std::array kernels{&matrix_kernel, &plain_kernel};
 
 /// Halves batches, rows or columns until every matrix fits one binding.
 Status split(Plan& plan, const Args& args, const Caps& caps) {
@@ -251,7 +244,10 @@ Status split(Plan& plan, const Args& args, const Caps& caps) {
   const auto fits = [&](const View& view) { return view.bytes().size() <= budget; };
   const View& y = args.y;
   if (fits(args.a) && fits(args.b) && fits(y) && y.count() < (1ULL << 31)) {
-    return launch(plan, args, caps);
+    const auto kernel =
+        choose_kernel(kernels, "A product of whole numbers", args.kernel, args, caps);
+    if (!kernel) return std::unexpected(kernel.error());
+    return (*kernel)->launch(plan, args, caps);
   }
   const std::uint32_t m = y.rank - 2;
   std::uint32_t dim = 0;
@@ -294,16 +290,7 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
   if (!args) return std::unexpected(args.error());
   Plan plan;
   if (args->y.empty()) return plan;
-  if (!args->kernel.empty() && args->kernel != "plain" && args->kernel != "matrix") {
-    return fail(ErrorCode::not_found,
-                "There is no kernel `{}` for products of whole numbers; there are `matrix` and "
-                "`plain`.",
-                args->kernel);
-  }
-  if (args->kernel == "matrix" && !matrices_for(caps)) {
-    return fail(ErrorCode::unsupported,
-                "This device has no subgroup matrices that multiply i8 into i32.");
-  }
+  if (const Status ok = check_kernel(args->kernel, caps); !ok) return std::unexpected(ok.error());
   if (const Status ok = split(plan, *args, caps); !ok) {
     return wrap(ok.error(), "planning a product of whole numbers");
   }

@@ -19,7 +19,8 @@ alias Vec = vec4<f32>;
 fn vec_sum(v: Vec) -> f32 { return (v.x + v.y) + (v.z + v.w); }
 fn vec_max(v: Vec) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }
 #endif
-alias Chunk = array<Vec, {{HALVES}}>;
+// Written out, since the compiler in Firefox takes an array of Vec for another type than an array of what Vec stands for.
+alias Chunk = array<{{WIDTH == 1 ? "f32" : "vec" + WIDTH + "<f32>"}}, {{HALVES}}>;
 
 // Which row of its workgroup, and which lane of that row, an invocation is.
 #if ROWS == 1

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <unordered_map>
 
 namespace weft::ops::map {
 namespace {
@@ -249,8 +250,13 @@ bool is_bitwise(std::string_view function) {
 }
 
 const Function* find_function(std::string_view name) {
-  const auto* found = std::ranges::find(table, name, &Function::name);
-  return found == std::end(table) ? nullptr : found;
+  static const auto rows = [] {
+    std::unordered_map<std::string_view, const Function*> out;
+    for (const Function& function : table) out.emplace(function.name, &function);
+    return out;
+  }();
+  const auto found = rows.find(name);
+  return found == rows.end() ? nullptr : found->second;
 }
 
 }  // namespace weft::ops::map

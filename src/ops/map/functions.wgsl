@@ -57,13 +57,13 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V { return inverseSqrt(a); }
 #elif FUNCTION == "reciprocal"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return V(1.0) / a; }
 #elif FUNCTION == "sin"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return sin4(a); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(sin4(a), a, a == V(0.0)); }  // -0 stays
 #elif FUNCTION == "cos"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return cos4(a); }
 #elif FUNCTION == "tan"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return tan4(a); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(tan4(a), a, a == V(0.0)); }  // -0 stays
 #elif FUNCTION == "tanh"
-fn {{F_NAME}}(a: V, b: V, c: V) -> V { return tanh4(a); }
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(tanh4(a), a, a == V(0.0)); }  // -0 stays
 #elif FUNCTION == "erf"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return erf4(a); }
 #elif FUNCTION == "sigmoid"
@@ -235,7 +235,9 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
 }
 #elif FUNCTION == "log10"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return log4(a) * 0.4342944819032518; }
-#elif FUNCTION == "asin" || FUNCTION == "acos" || FUNCTION == "atan" || FUNCTION == "sinh" || FUNCTION == "cosh" || FUNCTION == "asinh" || FUNCTION == "acosh" || FUNCTION == "atanh" || FUNCTION == "erfinv" || FUNCTION == "lgamma" || FUNCTION == "digamma"
+#elif FUNCTION == "asinh" || FUNCTION == "atanh"
+fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select({{FUNCTION}}4(a), a, a == V(0.0)); }
+#elif FUNCTION == "asin" || FUNCTION == "acos" || FUNCTION == "atan" || FUNCTION == "sinh" || FUNCTION == "cosh" || FUNCTION == "acosh" || FUNCTION == "erfinv" || FUNCTION == "lgamma" || FUNCTION == "digamma"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return {{FUNCTION}}4(a); }
 #elif FUNCTION == "div_scalar"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return a / V({{S_NAME}}0()); }
@@ -247,7 +249,7 @@ fn {{F_NAME}}(a: V, b: V, c: V) -> V {
   let rest = rest4(a, b);
   let lower = (rest != V(0.0)) & ((rest < V(0.0)) != (b < V(0.0)));
   let whole = round((a - rest) / b) - select(V(0.0), V(1.0), lower);
-  return select(or_nan(rest, whole), a / b, b == V(0.0));
+  return select(or_nan(rest, whole), a / b, (b == V(0.0)) | (a == V(0.0)));  // of 0 with the sign of a / b
 }
 #elif FUNCTION == "floor_divide" && DOMAIN == "u32"
 fn {{F_NAME}}(a: V, b: V, c: V) -> V { return select(a / max(b, V(1u)), V(0u), b == V(0u)); }

@@ -8,9 +8,11 @@
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/choose.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/flat.hpp"
 #include "ops/map/transpose.hpp"
+#include "ops/slow_access.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops::map {
@@ -20,7 +22,7 @@ constexpr std::array<std::string_view, 3> input_names{"a", "b", "c"};
 
 struct Variant {
   std::string_view function;
-  std::string_view domain;  // the type the function is computed in: f32, i32 or u32
+  DType domain = DType::f32;  // the type the function is computed in: f32, i32 or u32
   std::uint32_t inputs = 0;
   std::string_view a_kind = "none";  // vec, splat, step, none
   std::string_view b_kind = "none";
@@ -47,34 +49,34 @@ struct Params {
   std::array<std::uint32_t, max_rank> stride_y{};
 };
 
-std::string_view domain_of(DType type) {
-  if (is_float(type)) return "f32";
-  return is_unsigned(type) ? "u32" : "i32";
+DType domain_of(DType type) {
+  if (is_float(type)) return DType::f32;
+  return is_unsigned(type) ? DType::u32 : DType::i32;
 }
 
 /// The type that a function of these inputs is computed in: floats win over integers, signed over
 /// unsigned. The condition of `where` does not count.
-std::string_view domain_of(const Function& function, std::span<const View> inputs, const View& y) {
+DType domain_of(const Function& function, std::span<const View> inputs, const View& y) {
   if (inputs.empty()) return domain_of(y.dtype);
-  std::string_view domain = "u32";
+  DType domain = DType::u32;
   for (const View& view : inputs.subspan(function.family == Family::ternary ? 1 : 0)) {
-    const std::string_view mine = domain_of(view.dtype);
-    if (mine == "f32") domain = mine;
-    if (mine == "i32" && domain == "u32") domain = mine;
+    const DType mine = domain_of(view.dtype);
+    if (mine == DType::f32) domain = mine;
+    if (mine == DType::i32 && domain == DType::u32) domain = mine;
   }
   return domain;
 }
 
 /// A scalar as the bits of its domain type. Arithmetic of integers goes round their range, so -1 is
 /// a number to add to u32; the limits of `clamp` stop at the range's ends.
-std::uint32_t scalar_bits(double value, std::string_view domain, bool round) {
-  if (domain == "f32") return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+std::uint32_t scalar_bits(double value, DType domain, bool round) {
+  if (domain == DType::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
   constexpr double most = 9007199254740992.0;  // whole numbers up to here are exact
   if (round && std::abs(value) <= most) {
     return static_cast<std::uint32_t>(static_cast<std::int64_t>(value));
   }
   if (std::isnan(value)) return 0;
-  if (domain == "i32") {
+  if (domain == DType::i32) {
     return static_cast<std::uint32_t>(
         static_cast<std::int32_t>(std::clamp(value, -2147483648.0, 2147483647.0)));
   }
@@ -83,16 +85,17 @@ std::uint32_t scalar_bits(double value, std::string_view domain, bool round) {
 
 /// The scalars of a piece whose output is `y`; a piece of an arange further on starts at its own
 /// first value.
-std::array<std::uint32_t, 4> scalars_of(const Args& args, const View& y, const Variant& variant) {
+std::array<std::uint32_t, 4> scalars_of(const Args& args, const View& y, const Function& function,
+                                        DType domain) {
   Scalars scalars = args.scalars;
-  if (variant.arange) {
+  if (function.name == "arange") {
     const std::uint64_t first = (y.offset - args.y.offset) / size_of(y.dtype) /
                                 std::max<std::uint64_t>(args.y.stride[0], 1);
     scalars[0] += static_cast<double>(first) * scalars[1];
   }
   std::array<std::uint32_t, 4> bits{};
   for (std::size_t i = 0; i < bits.size(); ++i) {
-    bits[i] = scalar_bits(scalars[i], variant.domain, variant.function != "clamp");
+    bits[i] = scalar_bits(scalars[i], domain, function.name != "clamp");
   }
   return bits;
 }
@@ -117,9 +120,17 @@ struct Chunking {
   bool atomic = false;
 };
 
+/// Whether an invocation is to have a single element.
+bool words_apart(std::span<const View> views, const Caps& caps) {
+  return slow_access(caps) && views.front().rank == 1 &&
+         std::ranges::all_of(views, [](const View& view) { return size_of(view.dtype) == 4; });
+}
+
 /// The widest chunks in which the output can be stored.
-Chunking choose_chunking(std::span<const View> views) {
+Chunking choose_chunking(std::span<const View> views, const Caps& caps) {
   const View& y = views.front();
+  // Neighbouring invocations then access neighbouring words.
+  if (words_apart(views, caps)) return {};
   const std::uint64_t inner = y.shape[y.rank - 1];
   // Chunks of eight are for tensors of two-byte elements alone: beside a wider one they would make
   // its accesses two vectors apart.
@@ -187,8 +198,8 @@ Status check(const Args& args, const Function* function) {
     if (const Status ok = validate(args.inputs[i], input_names[i]); !ok) return ok;
   }
   if (const Status ok = check_distinct(args.y, "y"); !ok) return ok;
-  const std::string_view domain = domain_of(*function, args.inputs, args.y);
-  if (!function->integers && domain != "f32") {
+  const DType domain = domain_of(*function, args.inputs, args.y);
+  if (!function->integers && domain != DType::f32) {
     return fail(
         ErrorCode::unsupported, "Function `{}` is defined for floats only; the inputs are {}.",
         args.function,
@@ -237,6 +248,96 @@ Status check_overlap(const View& input, const View& y, std::string_view input_na
       input_name, describe(input), describe(y));
 }
 
+Status can_any(const Piece&, const Caps&) { return {}; }
+bool always(const Piece&, const Caps&) { return true; }
+
+/// Tensors of any kind.
+Result<Dispatch> launch_any(const Piece& piece, const Caps& caps) {
+  const View& y = piece.y();
+  const Chunking chunking = choose_chunking(piece.views, caps);
+  const std::uint32_t inner = y.rank - 1;
+  const std::uint64_t count = y.count();
+
+  Params params;
+  params.s = piece.scalars;
+  params.count = static_cast<std::uint32_t>(count);
+  params.chunks = static_cast<std::uint32_t>(ceil_div<std::uint64_t>(count, chunking.chunk));
+  params.whole_chunks = static_cast<std::uint32_t>(count / chunking.chunk);
+  for (std::uint32_t i = 0; i < y.rank; ++i)
+    params.shape[i] = static_cast<std::uint32_t>(y.shape[i]);
+
+  Variant mine{.function = piece.function,
+               .domain = piece.domain,
+               .inputs = static_cast<std::uint32_t>(piece.inputs().size()),
+               .y_dtype = y.dtype,
+               .rank = y.rank,
+               .chunk = chunking.chunk,
+               .ragged = chunking.ragged,
+               .arange = piece.function == "arange"};
+  // Ragged chunks are located element by element, so their dimensions stay in elements.
+  const std::uint32_t scale = chunking.ragged ? 1 : chunking.chunk;
+  if (y.rank > 1 && !chunking.ragged) params.shape[inner] /= scale;
+
+  Launch launch;
+  const auto words = [&](const View& view) {
+    return std::min<std::uint32_t>(
+        4, std::max<std::uint32_t>(1, chunking.chunk * size_of(view.dtype) / 4));
+  };
+  std::array<std::string_view*, 3> kinds{&mine.a_kind, &mine.b_kind, &mine.c_kind};
+  std::array<std::uint32_t*, 3> inner_steps{&params.inner0, &params.inner1, &params.inner2};
+  std::array<std::array<std::uint32_t, max_rank>*, 3> strides{&params.stride0, &params.stride1,
+                                                              &params.stride2};
+  for (std::size_t k = 1; k < piece.views.size(); ++k) {
+    const View& view = piece.views[k];
+    const bool vec =
+        chunking.chunk > 1 && !chunking.ragged && steps_in_chunks(view, chunking.chunk);
+    *kinds[k - 1] = vec ? "vec" : view.stride[inner] == 0 ? "splat" : "step";
+    *inner_steps[k - 1] = static_cast<std::uint32_t>(view.stride[inner]);
+    for (std::uint32_t i = 0; i < y.rank; ++i) {
+      (*strides[k - 1])[i] = static_cast<std::uint32_t>(view.stride[i] * (i == inner ? scale : 1));
+    }
+    launch.operands.push_back({.name = input_names[k - 1],
+                               .view = view,
+                               .access = Access::read,
+                               .unit = vec ? (view.dtype == DType::i64 ? 1 : words(view)) : 1});
+  }
+  for (std::uint32_t i = 0; i < y.rank; ++i) {
+    params.stride_y[i] = static_cast<std::uint32_t>(y.stride[i] * (i == inner ? scale : 1));
+  }
+  launch.operands.push_back(
+      {.name = "y",
+       .view = y,
+       .access = chunking.atomic ? Access::atomic : Access::write,
+       .unit = chunking.chunk > 1 && !chunking.ragged && y.dtype != DType::i64 ? words(y) : 1});
+  launch.source = "map/map.wgsl";
+  launch.label = formatted("{} {}", mine.function, name(piece.dtype));
+  launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, workgroup_width(caps)), caps);
+  launch.constants = constants_of(mine);
+  launch.params = block_of(params);
+  return make_dispatch(std::move(launch), caps);
+}
+
+/// Where single words are for an invocation, they are so in large tensors too.
+bool worth_flat_chunks(const Piece& piece, const Caps& caps) {
+  return !words_apart(piece.views, caps) && worth_flat(piece, caps);
+}
+
+/// One kernel of the op's list: `can` says why it cannot make a piece at all, `worth` whether it is
+/// a good choice.
+struct Kernel {
+  std::string_view name;
+  Status (*can)(const Piece&, const Caps&);
+  bool (*worth)(const Piece&, const Caps&);
+  Result<Dispatch> (*launch)(const Piece&, const Caps&);
+};
+
+constexpr Kernel transpose_kernel{"transpose", can_transpose, worth_transpose, launch_transpose};
+constexpr Kernel flat_kernel{"flat", can_flat, worth_flat_chunks, launch_flat};
+constexpr Kernel any_kernel{"any", can_any, always, launch_any};
+
+// In order of preference.
+constexpr std::array kernels{&transpose_kernel, &flat_kernel, &any_kernel};
+
 /// Copies of i64 need a dimension for the two words of an element; with none to spare, each slice
 /// of the shortest dimension is copied on its own.
 Result<Plan> copy_slices(std::span<const View> views, const Caps& caps) {
@@ -271,99 +372,27 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   Plan plan;
   if (args.y.empty()) return plan;
 
-  Variant variant{.function = function->name,
-                  .domain = domain_of(*function, args.inputs, args.y),
-                  .inputs = function->inputs,
-                  .arange = function->name == "arange"};
+  DType domain = domain_of(*function, args.inputs, args.y);
   collapse(views);
-  if (variant.function == "copy" && views[0].dtype == views[1].dtype) {
+  if (function->name == "copy" && views[0].dtype == views[1].dtype) {
     if (views[0].dtype == DType::i64 && views[0].rank == max_rank) return copy_slices(views, caps);
     copy_as_bits(views);
     collapse(views);
     copy_as_words(views);
-    variant.domain = domain_of(views[0].dtype);
+    domain = domain_of(views[0].dtype);
   }
 
   const Status done = for_each_piece(views, caps, [&](std::span<const View> given) -> Status {
-    std::vector<View> piece(given.begin(), given.end());
-    collapse(piece);
-    if (variant.function == "copy") {
-      auto tiled = plan_transpose(piece, variant.domain, caps);
-      if (!tiled) return std::unexpected(tiled.error());
-      if (*tiled) {
-        plan.dispatches.push_back(std::move(**tiled));
-        return {};
-      }
-    }
-    const View& y = piece.front();
-    const std::array<std::uint32_t, 4> scalars = scalars_of(args, y, variant);
-    if (!variant.arange) {
-      auto flat = plan_flat(piece, variant.function, variant.domain, scalars, caps);
-      if (!flat) return std::unexpected(flat.error());
-      if (*flat) {
-        plan.dispatches.push_back(std::move(**flat));
-        return {};
-      }
-    }
-    const Chunking chunking = choose_chunking(piece);
-    const std::uint32_t inner = y.rank - 1;
-    const std::uint64_t count = y.count();
-
-    Params params;
-    params.s = scalars;
-    params.count = static_cast<std::uint32_t>(count);
-    params.chunks = static_cast<std::uint32_t>(ceil_div<std::uint64_t>(count, chunking.chunk));
-    params.whole_chunks = static_cast<std::uint32_t>(count / chunking.chunk);
-    for (std::uint32_t i = 0; i < y.rank; ++i)
-      params.shape[i] = static_cast<std::uint32_t>(y.shape[i]);
-
-    Variant mine = variant;
-    mine.y_dtype = y.dtype;
-    mine.rank = y.rank;
-    mine.chunk = chunking.chunk;
-    mine.ragged = chunking.ragged;
-    // Ragged chunks are located element by element, so their dimensions stay in elements.
-    const std::uint32_t scale = chunking.ragged ? 1 : chunking.chunk;
-    if (y.rank > 1 && !chunking.ragged) params.shape[inner] /= scale;
-
-    Launch launch;
-    const auto words = [&](const View& view) {
-      return std::min<std::uint32_t>(
-          4, std::max<std::uint32_t>(1, chunking.chunk * size_of(view.dtype) / 4));
-    };
-    std::array<std::string_view*, 3> kinds{&mine.a_kind, &mine.b_kind, &mine.c_kind};
-    std::array<std::uint32_t*, 3> inner_steps{&params.inner0, &params.inner1, &params.inner2};
-    std::array<std::array<std::uint32_t, max_rank>*, 3> strides{&params.stride0, &params.stride1,
-                                                                &params.stride2};
-    for (std::size_t k = 1; k < piece.size(); ++k) {
-      const View& view = piece[k];
-      const bool vec =
-          chunking.chunk > 1 && !chunking.ragged && steps_in_chunks(view, chunking.chunk);
-      *kinds[k - 1] = vec ? "vec" : view.stride[inner] == 0 ? "splat" : "step";
-      *inner_steps[k - 1] = static_cast<std::uint32_t>(view.stride[inner]);
-      for (std::uint32_t i = 0; i < y.rank; ++i) {
-        (*strides[k - 1])[i] =
-            static_cast<std::uint32_t>(view.stride[i] * (i == inner ? scale : 1));
-      }
-      launch.operands.push_back({.name = input_names[k - 1],
-                                 .view = view,
-                                 .access = Access::read,
-                                 .unit = vec ? (view.dtype == DType::i64 ? 1 : words(view)) : 1});
-    }
-    for (std::uint32_t i = 0; i < y.rank; ++i) {
-      params.stride_y[i] = static_cast<std::uint32_t>(y.stride[i] * (i == inner ? scale : 1));
-    }
-    launch.operands.push_back(
-        {.name = "y",
-         .view = y,
-         .access = chunking.atomic ? Access::atomic : Access::write,
-         .unit = chunking.chunk > 1 && !chunking.ragged && y.dtype != DType::i64 ? words(y) : 1});
-    launch.source = "map/map.wgsl";
-    launch.label = formatted("{} {}", mine.function, name(args.y.dtype));
-    launch.grid = grid_1d(ceil_div<std::uint64_t>(params.chunks, workgroup_width(caps)), caps);
-    launch.constants = constants_of(mine);
-    launch.params = block_of(params);
-    return plan.add(make_dispatch(std::move(launch), caps));
+    std::vector<View> views_of_piece(given.begin(), given.end());
+    collapse(views_of_piece);
+    const Piece piece{.views = views_of_piece,
+                      .function = function->name,
+                      .domain = domain,
+                      .scalars = scalars_of(args, views_of_piece.front(), *function, domain),
+                      .dtype = args.y.dtype};
+    const auto kernel = choose_kernel(kernels, "An elementwise function", {}, piece, caps);
+    if (!kernel) return std::unexpected(kernel.error());
+    return plan.add((*kernel)->launch(piece, caps));
   });
   if (!done) return wrap(done.error(), formatted("planning `{}`", args.function));
   return plan;

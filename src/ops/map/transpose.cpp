@@ -1,8 +1,10 @@
 #include "ops/map/transpose.hpp"
 
 #include <array>
+#include <string>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/math.hpp"
 
 namespace weft::ops::map {
@@ -11,7 +13,7 @@ namespace {
 constexpr std::uint32_t tile = 64;
 
 struct Variant {
-  std::string_view domain;
+  DType domain = DType::f32;
   DType y_dtype = DType::f32;
   std::uint32_t batch_rank = 0;
   bool a_vec = false;
@@ -42,31 +44,57 @@ bool in_fours(const View& view, std::uint32_t fast) {
   return true;
 }
 
+/// The dimension along which the input is contiguous; max_rank where it is that of the output, or
+/// none.
+std::uint32_t row_of(const View& y, const View& a) {
+  std::uint32_t row = max_rank;
+  for (std::uint32_t i = 0; i + 1 < y.rank; ++i) {
+    if (a.stride[i] == 1) row = i;
+  }
+  const std::uint32_t inner = y.rank - 1;
+  return y.rank >= 2 && y.stride[inner] == 1 && a.stride[inner] != 1 ? row : max_rank;
+}
+
+bool is_movable(DType type) { return size_of(type) == 4 || size_of(type) == 2; }
+
 }  // namespace
 
-Result<std::optional<Dispatch>> plan_transpose(std::span<const View> views, std::string_view domain,
-                                               const Caps& caps) {
-  const View& y = views[0];
-  const View& a = views[1];
-  const std::uint32_t inner = y.rank - 1;
-  if (y.rank < 2 || y.stride[inner] != 1 || a.stride[inner] == 1) return std::nullopt;
-  std::uint32_t row_dim = max_rank;
-  for (std::uint32_t i = 0; i < inner; ++i) {
-    if (a.stride[i] == 1) row_dim = i;
+Status can_transpose(const Piece& piece, const Caps&) {
+  const View& y = piece.y();
+  const bool copies = piece.function == "copy";
+  if (copies) {
+    const View& a = piece.inputs().front();
+    // Floats that become integers look for limits and NaN. Two-byte outputs are stored in whole
+    // words only.
+    if (row_of(y, a) != max_rank && is_movable(a.dtype) && is_movable(y.dtype) &&
+        (!is_float(a.dtype) || is_float(y.dtype)) &&
+        (size_of(y.dtype) == 4 || in_fours(y, y.rank - 1))) {
+      return {};
+    }
   }
-  if (row_dim == max_rank || y.shape[inner] < 16 || y.shape[row_dim] < 16) return std::nullopt;
-  const auto movable = [](DType type) { return size_of(type) == 4 || size_of(type) == 2; };
-  if (!movable(a.dtype) || !movable(y.dtype)) return std::nullopt;
-  if (is_float(a.dtype) && !is_float(y.dtype))
-    return std::nullopt;  // these look for limits and NaN
+  return fail(
+      ErrorCode::unsupported,
+      "Tiles are for copies between tensors that are contiguous along different dimensions; "
+      "`{}` gives {}.",
+      piece.function, describe(y));
+}
 
-  Variant variant{.domain = domain,
+bool worth_transpose(const Piece& piece, const Caps&) {
+  if (piece.function != "copy") return false;
+  const View& y = piece.y();
+  const std::uint32_t row = row_of(y, piece.inputs().front());
+  return row != max_rank && y.shape[y.rank - 1] >= 16 && y.shape[row] >= 16;
+}
+
+Result<Dispatch> launch_transpose(const Piece& piece, const Caps& caps) {
+  const View& y = piece.y();
+  const View& a = piece.inputs().front();
+  const std::uint32_t inner = y.rank - 1;
+  const std::uint32_t row_dim = row_of(y, a);
+  Variant variant{.domain = piece.domain,
                   .y_dtype = y.dtype,
                   .a_vec = in_fours(a, row_dim),
                   .y_vec = in_fours(y, inner)};
-  // Two-byte outputs are stored in whole words only.
-  if (!variant.y_vec && size_of(y.dtype) < 4) return std::nullopt;
-
   Params params;
   params.columns = static_cast<std::uint32_t>(y.shape[inner]);
   params.rows = static_cast<std::uint32_t>(y.shape[row_dim]);
@@ -86,16 +114,14 @@ Result<std::optional<Dispatch>> plan_transpose(std::span<const View> views, std:
   params.groups = static_cast<std::uint32_t>(groups);
 
   const auto unit = [](const View& view, bool vec) { return vec ? size_of(view.dtype) : 1U; };
-  auto dispatch = make_dispatch({.source = "map/transpose.wgsl",
-                                 .constants = constants_of(variant),
-                                 .params = block_of(params),
-                                 .operands = {{"a", a, Access::read, unit(a, variant.a_vec)},
-                                              {"y", y, Access::write, unit(y, variant.y_vec)}},
-                                 .grid = grid_1d(groups, caps),
-                                 .label = std::string("transpose ") + std::string(name(y.dtype))},
-                                caps);
-  if (!dispatch) return std::unexpected(dispatch.error());
-  return std::optional(std::move(*dispatch));
+  return make_dispatch({.source = "map/transpose.wgsl",
+                        .constants = constants_of(variant),
+                        .params = block_of(params),
+                        .operands = {{"a", a, Access::read, unit(a, variant.a_vec)},
+                                     {"y", y, Access::write, unit(y, variant.y_vec)}},
+                        .grid = grid_1d(groups, caps),
+                        .label = std::string("transpose ") + std::string(name(y.dtype))},
+                       caps);
 }
 
 }  // namespace weft::ops::map

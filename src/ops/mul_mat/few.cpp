@@ -14,6 +14,7 @@
 #include "ops/mul_mat/problem.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/tables.hpp"
+#include "ops/tile_families.hpp"
 
 namespace weft::ops::mul_mat {
 namespace {
@@ -128,6 +129,7 @@ std::optional<Variant> variant_of(const Problem& problem, const Caps& caps) {
 }  // namespace
 
 std::uint32_t few_tile_count() { return named_tiles.size(); }
+std::vector<std::string> few_tiles() { return texts_of_tiles(named_tiles); }
 
 bool can_few(const Problem& problem, const Caps& caps) {
   const View& weights = problem.weights;

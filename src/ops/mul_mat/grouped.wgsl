@@ -1,6 +1,8 @@
 // Rows of x that share a matrix times that matrix, tile by tile as assign.wgsl made them.
-// Tile: 128 invocations make 64 rows of weights x 32 rows of x, 4 x 4 each, in steps of 32 elements: two pieces of 16,
-// in whatever order the blocks keep them. Workgroup memory: 12 KiB.
+// Tile: 64 rows of weights x 32 rows of x in steps of 32 elements: two pieces of 16, in whatever order the blocks keep
+// them. It has 128 parts of 4 x 4, each with a half of a row of weights and a quarter of one of x to load; an invocation
+// has PARTS of them, WORKGROUP = 128 or 64 apart. Workgroup memory: 12 KiB.
+#let PARTS = 128 / WORKGROUP
 #let QUANTIZED = QTYPE != "f32" && QTYPE != "f16" && QTYPE != "bf16"
 #if QUANTIZED
 #include "lib/quant/run.wgsl"
@@ -50,7 +52,7 @@ fn load_w(i: u32, lane: u32, start: u32) {
 #endif
 }
 
-@compute @workgroup_size(128)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   if (lane < 3u) { tile[lane] = tiles_at(p.tiles_off + (group.y + group.z * p.tiles_y) * 3u + lane); }
   let mine = workgroupUniformLoad(&tile);
@@ -59,44 +61,53 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   // Tiles of other launches; rows without a matrix belong to the first one.
   if (mine[2] == 0u || (known && expert >= p.experts) || (!known && p.first_expert != 0u)) { return; }
   let first_row = group.x * 64u;
-  let w_start = p.w_off + select(0u, expert, known) * p.w_expert + min(first_row + lane / 2u, p.m - 1u) * p.w_row;
-  let column = lane / 4u;
-  let pair = order_at(p.order_off + mine[1] + min(column, mine[2] - 1u));
-  let token = pair / p.used;
-  let x_start = p.x_off + token * p.x_token + ((pair - token * p.used) % p.x_slots) * p.x_slot;
+  let run = lane & 3u;
   let m4 = lane % 16u;
-  let n4 = lane / 16u;
+#for i in 0..PARTS
+  let part{{i}} = lane + {{i * WORKGROUP}}u;
+  let w_start{{i}} = p.w_off + select(0u, expert, known) * p.w_expert + min(first_row + part{{i}} / 2u, p.m - 1u) * p.w_row;
+  let column{{i}} = part{{i}} / 4u;
+  let pair{{i}} = order_at(p.order_off + mine[1] + min(column{{i}}, mine[2] - 1u));
+  let token{{i}} = pair{{i}} / p.used;
+  let x_start{{i}} = p.x_off + token{{i}} * p.x_token + ((pair{{i}} - token{{i}} * p.used) % p.x_slots) * p.x_slot;
+  let n4_{{i}} = part{{i}} / 16u;
 #for r in 0..4
-  var sum{{r}} = vec4<f32>(0.0);
+  var sum{{i}}_{{r}} = vec4<f32>(0.0);
+#endfor
 #endfor
   for (var i = 0u; i < p.steps; i++) {
     workgroupBarrier();
-    load_w(i, lane, w_start);
-    let run = lane & 3u;
     let first = run_first(i, run);
+#for i in 0..PARTS
+    load_w(i, part{{i}}, w_start{{i}});
     for (var j = 0u; j < 8u; j++) {
       var v = 0.0;
-      if (first + j < p.k) { v = x_at(x_start + first + j); }
-      x_tile[(run * 8u + j) * 8u + column / 4u][column % 4u] = v;
+      if (first + j < p.k) { v = x_at(x_start{{i}} + first + j); }
+      x_tile[(run * 8u + j) * 8u + column{{i}} / 4u][column{{i}} % 4u] = v;
     }
+#endfor
     workgroupBarrier();
     for (var k = 0u; k < 32u; k++) {
       let w = w_tile[k * 16u + m4];
-      let x = x_tile[k * 8u + n4];
+#for i in 0..PARTS
+      let x{{i}} = x_tile[k * 8u + n4_{{i}}];
 #for r in 0..4
-      sum{{r}} += w * x[{{r}}];
+      sum{{i}}_{{r}} += w * x{{i}}[{{r}}];
+#endfor
 #endfor
     }
   }
+#for i in 0..PARTS
 #for r in 0..4
-  if (n4 * 4u + {{r}}u < mine[2]) {
-    let to = order_at(p.order_off + mine[1] + n4 * 4u + {{r}}u);
+  if (n4_{{i}} * 4u + {{r}}u < mine[2]) {
+    let to = order_at(p.order_off + mine[1] + n4_{{i}} * 4u + {{r}}u);
     let to_token = to / p.used;
     let y_start = p.y_off + to_token * p.y_token + (to - to_token * p.used) * p.y_slot;
     for (var j = 0u; j < 4u; j++) {
       let row = first_row + m4 * 4u + j;
-      if (row < p.m) { y_put(y_start + row * p.y_row, select(0.0, sum{{r}}[j], known)); }
+      if (row < p.m) { y_put(y_start + row * p.y_row, select(0.0, sum{{i}}_{{r}}[j], known)); }
     }
   }
+#endfor
 #endfor
 }

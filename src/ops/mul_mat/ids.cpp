@@ -14,6 +14,7 @@
 #include "ops/quant/job.hpp"
 #include "ops/stages.hpp"
 #include "ops/tables.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::mul_mat {
 namespace {
@@ -75,6 +76,7 @@ struct AssignParams {
 struct GroupedVariant {
   DType qtype = DType::f32;
   bool aligned = false;
+  std::uint32_t workgroup = 128;
 };
 
 /// Sorts rows into tiles of at most `width`.
@@ -110,7 +112,8 @@ Result<Dispatch> launch_grouped(const IdProblem& problem, const Assignment& assi
   out.label = formatted("mul_mat {} grouped", name(weights.dtype));
   out.constants = constants_of(
       GroupedVariant{.qtype = weights.dtype,
-                     .aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights)});
+                     .aligned = is_quantized(weights.dtype) && quant::blocks_aligned(weights),
+                     .workgroup = std::min(128U, workgroup_width(caps))});
   out.params = block_of(params);
   out.operands = {{.name = "w", .view = weights},
                   {.name = "x", .view = problem.x},

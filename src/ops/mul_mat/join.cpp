@@ -14,9 +14,12 @@
 namespace weft::ops::mul_mat {
 namespace {
 
+/// Whether there is one result, of a gated unit.
+bool is_gated(const JoinArgs& args) { return args.gated != "none"; }
+
 Status check_bias(const JoinArgs& args) {
   if (args.bias.empty()) return {};
-  if (args.bias.size() != args.weights.size() || args.gated != "none") {
+  if (args.bias.size() != args.weights.size() || is_gated(args)) {
     return fail(ErrorCode::invalid_argument,
                 "Joined products have a bias each or none, and gated units have none; there are {} "
                 "for {} weights.",
@@ -41,10 +44,11 @@ Status check_bias(const JoinArgs& args) {
   return {};
 }
 
-Status check_packed_result(const JoinArgs& args, const Caps& caps) {
+/// `packs`: x is multiplied packed.
+Status check_packed_result(const JoinArgs& args, bool packs) {
   if (!args.packed_y.given()) return {};
   const View& y = args.y.front();
-  if (args.gated == "none" || !wants_packed(args, caps) || y.shape[1] % 32 != 0) {
+  if (!is_gated(args) || !packs || y.shape[1] % 32 != 0) {
     return fail(ErrorCode::unsupported,
                 "Gated units of packed x are packed where their rows are whole blocks of 32; the "
                 "unit is `{}` and y is {}.",
@@ -61,7 +65,7 @@ Status check_packed_result(const JoinArgs& args, const Caps& caps) {
 
 Status check(const JoinArgs& args) {
   const std::size_t parts = args.weights.size();
-  const bool gated = args.gated != "none";
+  const bool gated = is_gated(args);
   if (parts < 2 || parts > 3 || args.y.size() != (gated ? 1 : parts) || (gated && parts != 2)) {
     return fail(ErrorCode::invalid_argument,
                 "Two or three products with a result each, or two of a gated unit, can be joined; "
@@ -146,7 +150,8 @@ bool wants_packed(const JoinArgs& args, const Caps& caps) {
 
 Result<Plan> plan(const JoinArgs& args, const Caps& caps) {
   if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
-  if (const Status ok = check_packed_result(args, caps); !ok) return std::unexpected(ok.error());
+  const bool packs = wants_packed(args, caps);
+  if (const Status ok = check_packed_result(args, packs); !ok) return std::unexpected(ok.error());
   const auto weights = span_of(args.weights);
   const auto y = span_of(args.y);
   if (!weights) return std::unexpected(weights.error());
@@ -159,7 +164,7 @@ Result<Plan> plan(const JoinArgs& args, const Caps& caps) {
   }
   Join join{.parts = static_cast<std::uint32_t>(args.weights.size()),
             .aligned = std::ranges::all_of(args.weights, quant::blocks_aligned),
-            .gated = args.gated != "none",
+            .gated = is_gated(args),
             .packed = args.packed_y};
   for (std::size_t i = 0; i < args.weights.size(); ++i) {
     join.rows[i] = args.weights[i].shape[0];
@@ -186,7 +191,6 @@ Result<Plan> plan(const JoinArgs& args, const Caps& caps) {
       join.bias_start[i] = (args.bias[i].offset - bias->offset) / 4;
     }
   }
-  const bool packs = wants_packed(args, caps);
   if (packs) problem.x = args.packed.given() ? args.packed : add_pack(stages, args.x, caps);
   while (problem.x.rank < 6) problem.x = problem.x.unsqueeze(0);
   stages.add(packs ? launch_packed(problem, caps, join)

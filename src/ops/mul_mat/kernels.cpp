@@ -45,8 +45,8 @@ gemm::Args product_of(const Problem& problem, const View& weights, const Caps& c
           .b_scale = scales.given() ? scales.transpose(4, 5) : View{},
           .activation = problem.activation,
           .scalars = problem.scalars,
-          // Where there are no sums in f32, x is scaled before it is rounded: see gemm/halve.cpp.
-          .allow_f16 = !float_matrices(caps)};
+          // Where sums are made in f16, x is scaled before it is rounded: see gemm/halve.cpp.
+          .allow_f16 = weights.dtype != DType::f32 && gemm::adds_halves(caps)};
 }
 
 /// Multiplies as matrices weights that are quantized or bf16, made f16 in scratch part by part.

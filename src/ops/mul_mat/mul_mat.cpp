@@ -58,12 +58,15 @@ Status check(const Args& args) {
 /// What the kernels of matrix products make of float weights.
 Result<Plan> plan_product(const Args& args, const Caps& caps) {
   const std::uint32_t last = args.weights.rank - 1;
+  const bool rounded = !args.exact && size_of(args.weights.dtype) == 2;
   return gemm::plan({.a = args.x,
                      .b = args.weights.transpose(last - 1, last),
                      .c = args.y,
                      .bias = args.bias,
                      .activation = args.activation,
-                     .scalars = args.scalars},
+                     .scalars = args.scalars,
+                     // x as weights are, where that is faster: see gemm/halve.cpp.
+                     .allow_f16 = rounded && gemm::adds_halves(caps)},
                     caps);
 }
 

@@ -71,8 +71,9 @@ VectorVariant choose(DType type, std::uint64_t n, std::uint64_t k, const Caps& c
     variant.team = units < 16 ? 8 : 16;
     if (variant.cols >= 4) variant.rows = 1;  // Compiles in half the time.
   } else {
-    variant.team = units <= 32 ? 32 : units <= 80 ? 64 : 128;
-    variant.threads = units <= 32 ? 64 : 128;
+    const std::uint32_t most = std::min(128U, workgroup_width(caps));
+    variant.team = units <= 32 ? 32 : units <= 80 ? 64 : most;
+    variant.threads = units <= 32 ? 64 : most;
     if (units > 128) variant.rows = 4;
   }
   if (const auto named = named_teams(caps)) {

@@ -9,6 +9,7 @@
 #include "ops/mul_mat/vector.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/tables.hpp"
+#include "ops/tile_families.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops::mul_mat {
@@ -58,8 +59,8 @@ VectorVariant choose(const View& weights, std::uint64_t m, std::uint64_t n, std:
     // by 1.4.
     const bool wide = !caps.traits.slow_barriers && variant.cols >= 4;
     if (wide) {
-      variant.threads = 128;
-      variant.team = std::min(variant.team, 64U);
+      variant.threads = std::min(128U, workgroup_width(caps));
+      variant.team = std::min(variant.team, variant.threads / 2);
     }
     rows = wide ? 8 : 4;
     const std::uint64_t enough = caps.traits.fill(wide ? 2 : 4);  // workgroups
@@ -98,6 +99,7 @@ std::optional<VectorTeams> named_teams(const Caps& caps) {
 }
 
 std::uint32_t quantized_tile_count() { return teams.size(); }
+std::vector<std::string> quantized_tiles() { return texts_of_tiles(teams); }
 
 VectorParams vector_params(const Problem& problem) {
   const View& weights = problem.weights;

@@ -1,4 +1,5 @@
-// The lists of all ranges of points for a query become one, in order, and keys become distances.
+// The lists of all ranges of points for a query become one, in order, and keys become distances. With LAST the last of them is
+// written down, for a pass that finds those behind it.
 // Tile: one invocation per query. No workgroup memory.
 #include "nearest/list.wgsl"
 
@@ -27,8 +28,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     last_key = key;
     last_place = place;
     let score = score_of(key);
-    distances_put(p.distances_off + row * p.distance_row + j * p.distance_step,
+    distances_put(p.distances_off + row * p.distance_row + (p.first_wanted + j) * p.distance_step,
                   {{METRIC == "euclidean" ? "sqrt(score)" : METRIC == "cosine" ? "1.0 + score" : "-score"}});
-    indices_put(p.indices_off + row * p.index_row + j * p.index_step, i32(place));
+    indices_put(p.indices_off + row * p.index_row + (p.first_wanted + j) * p.index_step, i32(place));
   }
+#if LAST
+  last_put(p.last_off + row * 2u, last_key);
+  last_put(p.last_off + row * 2u + 1u, last_place);
+#endif
 }

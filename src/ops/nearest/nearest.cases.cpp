@@ -64,6 +64,70 @@ Case nearest_case(const std::string& label, Metric metric, std::uint64_t queries
   return test;
 }
 
+/// Distances of all points; `size_of_numbers` makes squares too large or too small for f32.
+Case distance_case(const std::string& label, std::uint64_t queries, std::uint64_t points,
+                   std::uint64_t size, double size_of_numbers = 1, TensorSpec q = {},
+                   TensorSpec x = {}, TensorSpec y = {}) {
+  Case test;
+  test.name = "distances_" + label;
+  q.shape = {queries, size};
+  x.shape = {points, size};
+  for (TensorSpec* in : {&q, &x}) {
+    in->low = -size_of_numbers;
+    in->high = size_of_numbers;
+  }
+  y.shape = {queries, points};
+  y.output = true;
+  test.epsilons = 16;
+  test.scale = size_of_numbers;
+  test.tensors = {std::move(q), std::move(x), std::move(y)};
+  test.plan = [](std::span<const View> v, const Caps& caps) {
+    return plan(DistanceArgs{.queries = v[0], .points = v[1], .y = v[2]}, caps);
+  };
+  test.reference = [](std::span<HostTensor> t) {
+    const std::size_t columns = t[2].shape[1];
+    const std::size_t width = t[0].shape[1];
+    for (std::size_t i = 0; i < t[2].values.size(); ++i) {
+      double sum = 0;
+      for (std::size_t c = 0; c < width; ++c) {
+        const double apart =
+            t[0].values[i / columns * width + c] - t[1].values[i % columns * width + c];
+        sum += apart * apart;
+      }
+      t[2].values[i] = std::sqrt(sum);
+    }
+  };
+  return test;
+}
+
+void add_distances(std::vector<Case>& out, Random& random) {
+  const auto add = [&](auto&&... args) { out.push_back(distance_case(args...)); };
+  add("small", 5, 7, 3);
+  add("tiles", 70, 150, 33);
+  add("one", 1, 1, 1);
+  add("no_columns", 3, 5, 0);
+  add("no_points", 3, 0, 4);
+  add("large_numbers", 9, 20, 5, 1e25);
+  add("small_numbers", 9, 20, 5, 1e-25);
+  for (const DType type : {DType::f16, DType::bf16}) {
+    add(formatted("{}", name(type)), 19, 70, 9, 1, TensorSpec{.dtype = type},
+        TensorSpec{.dtype = type});
+  }
+  add("strided", 21, 80, 6, 1, TensorSpec{.order = {1, 0}, .offset = 3},
+      TensorSpec{.pad = 3, .step = 2, .offset = 1}, TensorSpec{.order = {1, 0}, .offset = 5});
+  add("past_one_binding", 600, 700, 3);  // of 1 MiB, by the result
+  add("many_points", 2, 70000, 5);
+  add("many_queries", 70000, 2, 5);
+  add("random", random.between(1, 90), random.between(1, 200), random.between(1, 40));
+  Case bench = distance_case("4096x4096x128", 4096, 4096, 128);
+  bench.name = "bench_" + bench.name;
+  bench.test = false;
+  bench.bench = true;
+  bench.reference = {};
+  bench.flops = 3.0 * 4096 * 4096 * 128;
+  out.push_back(std::move(bench));
+}
+
 std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
@@ -80,6 +144,11 @@ std::vector<Case> cases(std::uint64_t seed) {
   add("nearest_alone", Metric::euclidean, 70, 300, 3, 1);
   add("all_points", Metric::inner, 5, 37, 4, 37);
   add("most", Metric::euclidean, 3, 300, 2, 128);
+  add("two_passes", Metric::euclidean, 9, 300, 2, 200);
+  add("three_passes_all", Metric::inner, 70, 260, 3, 260);
+  add("passes_f16", Metric::cosine, 5, 400, 8, 129, TensorSpec{.dtype = DType::f16},
+      TensorSpec{.dtype = DType::f16});
+  add("passes_past_one_binding", Metric::inner, 3, 70000, 5, 140);
   add("one_query", Metric::euclidean, 1, 3000, 12, 10);
   add("no_columns", Metric::euclidean, 3, 5, 0, 2);
   add("no_queries", Metric::euclidean, 0, 5, 3, 2);
@@ -101,6 +170,7 @@ std::vector<Case> cases(std::uint64_t seed) {
     for (TensorSpec& in : std::span(test.tensors).first(2)) in.fill = Fill::uniform;
     out.push_back(std::move(test));
   };
+  add_distances(out, random);
   bench(2048, 64, 16);
   bench(100000, 128, 16);
   return out;

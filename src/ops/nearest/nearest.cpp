@@ -17,6 +17,7 @@ namespace {
 struct TilesVariant {
   std::string_view metric;
   std::uint32_t keep = 1;
+  bool after = false;      // only what comes behind the last neighbour so far
   std::uint32_t each = 4;  // rows and columns of an invocation
   std::uint32_t step = 16;
   std::uint32_t queries = 64;  // of a tile
@@ -42,12 +43,14 @@ struct TilesParams {
 struct JoinVariant {
   std::string_view metric;
   std::uint32_t keep = 1;
+  bool last = false;  // writes the last neighbour down
 };
 
 struct JoinParams {
   std::uint32_t query_count = 0;
   std::uint32_t all_ranges = 0;
   std::uint32_t wanted = 0;
+  std::uint32_t first_wanted = 0;
   std::uint32_t distance_row = 0;
   std::uint32_t distance_step = 0;
   std::uint32_t index_row = 0;
@@ -77,15 +80,14 @@ Status check(const Args& args) {
   const View& d = args.distances;
   const bool shapes = q.rank == 2 && x.rank == 2 && d.rank == 2 && q.shape[1] == x.shape[1] &&
                       d.shape[0] == q.shape[0] && d.shape[1] > 0 && d.shape[1] <= x.shape[0] &&
-                      d.shape[1] <= most_neighbours && x.shape[0] < (1ULL << 31) &&
+                      x.shape[0] < (1ULL << 31) &&
                       std::ranges::equal(d.extents(), args.indices.extents());
   if (!shapes || !is_float(q.dtype) || !is_float(x.dtype) || d.dtype != DType::f32 ||
       args.indices.dtype != DType::i32) {
     return fail(ErrorCode::invalid_argument,
                 "nearest needs queries [M, K] and points [N, K] of floats, distances f32 [M, k] "
-                "and indices i32 [M, k], with k from 1 to N and at most {}; the tensors are {}, "
-                "{}, {} and {}.",
-                most_neighbours, describe(q), describe(x), describe(d), describe(args.indices));
+                "and indices i32 [M, k], with k from 1 to N; the tensors are {}, {}, {} and {}.",
+                describe(q), describe(x), describe(d), describe(args.indices));
   }
   for (const View* out : {&d, &args.indices}) {
     if (const Status ok = check_distinct(*out, "an output"); !ok) return ok;
@@ -105,7 +107,8 @@ Status check(const Args& args) {
 /// The tile for this device: large ones do more work for each element that they read.
 TilesVariant variant_for(const Args& args, const Caps& caps) {
   TilesVariant out{.metric = name(args.metric),
-                   .keep = std::bit_ceil(static_cast<std::uint32_t>(args.distances.shape[1]))};
+                   .keep = std::bit_ceil(static_cast<std::uint32_t>(
+                       std::min(args.distances.shape[1], pass_neighbours)))};
   const bool large = !caps.traits.slow_compile && caps.workgroup_bytes >= 20480 &&
                      args.queries.shape[0] > 64 && args.points.shape[0] > 64;
   if (large) {
@@ -158,20 +161,30 @@ class Planner {
     View places = keys;
     keys.slot = plan.add_scratch(round_up<std::uint64_t>(keys.bytes().size(), 16));
     places.slot = plan.add_scratch(round_up<std::uint64_t>(places.bytes().size(), 16));
-    std::uint64_t range = 0;
-    for (std::uint64_t first = 0; first < args_.points.shape[0]; first += piece_) {
-      const std::uint64_t count = std::min(piece_, args_.points.shape[0] - first);
-      if (const Status ok = add_tiles(plan, first, count, range, keys, places); !ok) return ok;
-      range += ceil_div(count, length_);
+    const std::uint64_t wanted = args_.distances.shape[1];
+    View last;
+    if (wanted > pass_neighbours) {
+      last = View::dense(DType::u32, {rows(), 2});
+      last.slot = plan.add_scratch(round_up<std::uint64_t>(last.bytes().size(), 16));
     }
-    return add_join(plan, keys, places);
+    for (std::uint64_t done = 0; done < wanted; done += pass_neighbours) {
+      std::uint64_t range = 0;
+      for (std::uint64_t first = 0; first < args_.points.shape[0]; first += piece_) {
+        const std::uint64_t count = std::min(piece_, args_.points.shape[0] - first);
+        const View after = done > 0 ? last : View{};
+        if (Status ok = add_tiles(plan, first, count, range, keys, places, after); !ok) return ok;
+        range += ceil_div(count, length_);
+      }
+      if (Status ok = add_join(plan, keys, places, last, done); !ok) return ok;
+    }
+    return {};
   }
 
  private:
   [[nodiscard]] std::uint64_t rows() const { return args_.queries.shape[0]; }
 
   Status add_tiles(Plan& plan, std::uint64_t first, std::uint64_t count, std::uint64_t range,
-                   const View& keys, const View& places) const {
+                   const View& keys, const View& places, const View& after) const {
     const View points = args_.points.slice(0, first, count);
     TilesParams params;
     params.query_count = narrow(rows());
@@ -190,21 +203,26 @@ class Planner {
     Launch launch;
     launch.source = "nearest/tiles.wgsl";
     launch.label = formatted("nearest {} {}", variant_.metric, weft::name(args_.queries.dtype));
-    launch.constants = constants_of(variant_);
+    TilesVariant variant = variant_;
+    variant.after = after.given();
+    launch.constants = constants_of(variant);
     launch.params = block_of(params);
     launch.operands = {{.name = "queries", .view = args_.queries},
                        {.name = "points", .view = points},
                        {.name = "list_keys", .view = keys, .access = Access::write},
                        {.name = "list_places", .view = places, .access = Access::write}};
+    if (after.given()) launch.operands.push_back({.name = "last", .view = after});
     launch.grid = grid_1d(std::uint64_t{params.tiles} * params.ranges, caps_);
     return plan.add(make_dispatch(std::move(launch), caps_));
   }
 
-  Status add_join(Plan& plan, const View& keys, const View& places) const {
+  Status add_join(Plan& plan, const View& keys, const View& places, const View& last,
+                  std::uint64_t done) const {
     JoinParams params;
     params.query_count = narrow(rows());
     params.all_ranges = narrow(all_ranges_);
-    params.wanted = narrow(args_.distances.shape[1]);
+    params.wanted = narrow(std::min(args_.distances.shape[1] - done, pass_neighbours));
+    params.first_wanted = narrow(done);
     params.distance_row = narrow(args_.distances.stride[0]);
     params.distance_step = narrow(args_.distances.stride[1]);
     params.index_row = narrow(args_.indices.stride[0]);
@@ -212,12 +230,15 @@ class Planner {
     Launch launch;
     launch.source = "nearest/join.wgsl";
     launch.label = formatted("nearest join {}", variant_.metric);
-    launch.constants = constants_of(JoinVariant{variant_.metric, variant_.keep});
+    launch.constants = constants_of(JoinVariant{variant_.metric, variant_.keep, last.given()});
     launch.params = block_of(params);
     launch.operands = {{.name = "list_keys", .view = keys},
                        {.name = "list_places", .view = places},
                        {.name = "distances", .view = args_.distances, .access = Access::write},
                        {.name = "indices", .view = args_.indices, .access = Access::write}};
+    if (last.given()) {
+      launch.operands.push_back({.name = "last", .view = last, .access = Access::write});
+    }
     launch.grid = grid_1d(ceil_div<std::uint64_t>(rows(), workgroup_width(caps_)), caps_);
     return plan.add(make_dispatch(std::move(launch), caps_));
   }

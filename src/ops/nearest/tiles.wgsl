@@ -2,6 +2,7 @@
 // EACH by an invocation, and go through workgroup memory, sixteen columns at a time, to the invocation that keeps the list of a query.
 // Tile: ACROSS = 16 invocations along the points, QUERIES / EACH along the queries. Workgroup memory: STEP columns of both
 // matrices, and keys of sixteen columns. Writes the lists of each range (KEEP of them, in no order) for join.wgsl.
+// With AFTER only what comes behind the last neighbour of the passes before counts.
 #include "nearest/list.wgsl"
 #let ACROSS = 16
 #let PARTS = EACH / 4
@@ -31,6 +32,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let across = lane % {{ACROSS}}u;
   let down = lane / {{ACROSS}}u;
   clear_list();
+#if AFTER
+  let own_row = min(first_row + lane, p.query_count - 1u);
+  let after_key = last_at(p.last_off + own_row * 2u);
+  let after_place = last_at(p.last_off + own_row * 2u + 1u);
+#endif
   for (var first = range * p.range_length; first < end; first += {{POINTS}}u) {
 #for r in 0..EACH
 #for c in 0..PARTS
@@ -79,7 +85,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (lane < {{QUERIES}}u) {
       for (var c = 0u; c < {{ACROSS}}u; c++) {
         let place = first + {{column / 4 * ACROSS * 4}}u + c * 4u + {{column % 4}}u;
-        if (place < end) { offer(keys[c * {{QUERIES + 1}}u + lane], place + p.first_point); }
+        let key = keys[c * {{QUERIES + 1}}u + lane];
+        if ({{AFTER ? "(place < end) & comes_before(after_key, after_place, key, place + p.first_point)" : "place < end"}}) {
+          offer(key, place + p.first_point);
+        }
       }
     }
 #endfor

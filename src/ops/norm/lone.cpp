@@ -37,22 +37,28 @@ bool is_aligned(const View& view) {
 
 }  // namespace
 
-bool works_alone(const Args& args, const Caps& caps) {
-  if (!caps.traits.slow_barriers || !caps.subgroups || caps.subgroup_min != caps.subgroup_max ||
-      (caps.subgroup_min != 4 && caps.subgroup_min != 8)) {
-    return false;
-  }
+Status can_lone(const Args& args, const Caps& caps) {
+  const bool subgroups = caps.subgroups && caps.subgroup_min == caps.subgroup_max &&
+                         (caps.subgroup_min == 4 || caps.subgroup_min == 8);
   const std::uint64_t length = args.y.shape[args.y.rank - 1];
   const auto is_row = [&](const View& view) {
     return !view.given() || (view.count() == length && view.shape[view.rank - 1] == length);
   };
   const std::array views{args.x, args.y, args.residual, args.sum, args.weight, args.bias};
-  return (args.kind == Kind::rms || args.kind == Kind::layer) && !args.chain.given() &&
-         length % block_elements == 0 && length > 0 && std::ranges::all_of(views, is_aligned) &&
-         is_row(args.weight) && is_row(args.bias) &&
-         std::ranges::all_of(
-             views, [&](const View& view) { return view.bytes().size() <= binding_budget(caps); });
+  if (subgroups && (args.kind == Kind::rms || args.kind == Kind::layer) && !args.chain.given() &&
+      length % block_elements == 0 && length > 0 && std::ranges::all_of(views, is_aligned) &&
+      is_row(args.weight) && is_row(args.bias) && std::ranges::all_of(views, [&](const View& view) {
+        return view.bytes().size() <= binding_budget(caps);
+      })) {
+    return {};
+  }
+  return fail(ErrorCode::unsupported,
+              "Subgroups of 4 or 8 work alone on layer and RMS norms of dense f32 rows of whole "
+              "blocks; y of this {} norm is {}.",
+              name(args.kind), describe(args.y));
 }
+
+bool worth_lone(const Args&, const Caps& caps) { return caps.traits.slow_barriers; }
 
 Result<Plan> plan_lone(const Args& args, const Caps& caps) {
   const std::uint64_t length = args.y.shape[args.y.rank - 1];

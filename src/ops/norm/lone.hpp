@@ -4,10 +4,9 @@
 
 namespace weft::ops::norm {
 
-/// Whether subgroups that work for themselves (lone.wgsl) normalise these rows best: on software
-/// adapters.
-bool works_alone(const Args& args, const Caps& caps);
-
+/// Norms by subgroups that work for themselves (lone.wgsl), which is best on software adapters.
+Status can_lone(const Args& args, const Caps& caps);
+bool worth_lone(const Args& args, const Caps& caps);
 Result<Plan> plan_lone(const Args& args, const Caps& caps);
 
 }  // namespace weft::ops::norm

@@ -1,6 +1,7 @@
 #include "ops/norm/norm.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/format.hpp"
+#include "ops/choose.hpp"
 #include "ops/map/map.hpp"
 #include "ops/mul_mat/mul_mat.hpp"
 #include "ops/norm/groups.hpp"
@@ -124,27 +126,14 @@ Result<Plan> plan_by_copies(const Args& args, const Caps& caps) {
   return std::move(stages).finish();
 }
 
-}  // namespace
-
-Result<Plan> plan(const Args& given, const Caps& caps) {
-  const std::string doing = formatted("planning {} norm", name(given.kind));
-  Args args = given;
+/// Rows of any kind.
+Result<Plan> plan_any(const Args& args, const Caps& caps) {
   std::vector<View> chained;
   if (args.chain.given()) {
-    args.x = args.y;  // has the shape
     auto inputs = fused::broadcast_inputs(args.chain, args.y.extents(), args.y);
-    if (!inputs) return wrap(inputs.error(), doing);
+    if (!inputs) return std::unexpected(inputs.error());
     chained = std::move(*inputs);
-    if (args.kind == Kind::group || args.residual.given()) {
-      return fail(ErrorCode::unsupported,
-                  "A {} norm of a chain takes neither groups nor a residual.", name(args.kind));
-    }
   }
-  if (const Status ok = check(args); !ok) return wrap(ok.error(), doing);
-  if (const Status ok = check_packed(args); !ok) return wrap(ok.error(), doing);
-  if (args.x.empty()) return Plan{};
-  if (works_alone(args, caps)) return plan_lone(args, caps);
-
   const bool grouped = args.kind == Kind::group;
   RowKernel kernel;
   kernel.source = "norm/norm.wgsl";
@@ -172,7 +161,7 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
   for (const auto& [operand_name, view] : {std::pair{"w", args.weight}, {"b", args.bias}}) {
     if (!view.given()) continue;
     auto operand = affine_operand(operand_name, view, args, rows);
-    if (!operand) return wrap(operand.error(), doing);
+    if (!operand) return std::unexpected(operand.error());
     kernel.operands.push_back(*operand);
   }
   kernel.params =
@@ -190,11 +179,50 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
     kernel.extra = {.name = "packed", .view = args.packed, .access = Access::write};
   }
   auto planned = plan_rows(kernel, caps);
-  if (!planned) return wrap(planned.error(), doing);
-  if (args.packed.given() && planned->dispatches.size() != 1) {
+  if (planned && args.packed.given() && planned->dispatches.size() != 1) {
     return fail(ErrorCode::unsupported, "Rows of {} are too long to be packed by a norm.",
                 describe(args.y));
   }
+  return planned;
+}
+
+Status can_any(const Args&, const Caps&) { return {}; }
+bool always(const Args&, const Caps&) { return true; }
+
+/// One kernel of the op's list: `can` says why it cannot make a norm at all, `worth` whether it is
+/// a good choice, `launch` makes the plan.
+struct Kernel {
+  std::string_view name;
+  Status (*can)(const Args&, const Caps&);
+  bool (*worth)(const Args&, const Caps&);
+  Result<Plan> (*launch)(const Args&, const Caps&);
+};
+
+constexpr Kernel lone_kernel{"lone", can_lone, worth_lone, plan_lone};
+constexpr Kernel rows_kernel{"rows", can_any, always, plan_any};
+
+// In order of preference.
+constexpr std::array kernels{&lone_kernel, &rows_kernel};
+
+}  // namespace
+
+Result<Plan> plan(const Args& given, const Caps& caps) {
+  const std::string doing = formatted("planning {} norm", name(given.kind));
+  Args args = given;
+  if (args.chain.given()) {
+    args.x = args.y;  // has the shape
+    if (args.kind == Kind::group || args.residual.given()) {
+      return fail(ErrorCode::unsupported,
+                  "A {} norm of a chain takes neither groups nor a residual.", name(args.kind));
+    }
+  }
+  if (const Status ok = check(args); !ok) return wrap(ok.error(), doing);
+  if (const Status ok = check_packed(args); !ok) return wrap(ok.error(), doing);
+  if (args.x.empty()) return Plan{};
+  const auto kernel = choose_kernel(kernels, "A norm", {}, args, caps);
+  if (!kernel) return wrap(kernel.error(), doing);
+  auto planned = (*kernel)->launch(args, caps);
+  if (!planned) return wrap(planned.error(), doing);
   return planned;
 }
 

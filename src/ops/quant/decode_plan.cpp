@@ -6,6 +6,7 @@
 #include "ops/map/map.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/quant/quant.hpp"
+#include "ops/subgroup.hpp"
 #include "ops/tables.hpp"
 #include "ops/workgroup.hpp"
 
@@ -39,18 +40,17 @@ struct RowsVariant {
 
 /// Elements that all invocations of a workgroup decode at once.
 std::uint64_t tile_elements(const Caps& caps) {
-  return std::uint64_t{piece_elements} * caps.subgroup_min;
+  return std::uint64_t{piece_elements} * sure_subgroup(caps);
 }
 
 bool fits_rows(const Job& job, const Caps& caps) {
   const std::uint64_t columns = job.flat.shape[job.flat.rank - 1];
-  const bool one_size = caps.subgroups && caps.subgroup_min == caps.subgroup_max;
-  return caps.traits.slow_scatter && one_size && job.flat.dtype == DType::f32 &&
+  return caps.traits.slow_scatter && sure_subgroup(caps) > 0 && job.flat.dtype == DType::f32 &&
          rows_in_chunks(job.flat, 8) && columns > 0 && columns % tile_elements(caps) == 0;
 }
 
 Result<Dispatch> launch_rows(const Job& job, const Caps& caps) {
-  const std::uint32_t lanes = caps.subgroup_min;
+  const std::uint32_t lanes = sure_subgroup(caps);
   const std::uint64_t tiles = job.flat.shape[job.flat.rank - 1] / tile_elements(caps);
   auto steps = static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, most_steps));
   while (tiles % steps != 0) --steps;
@@ -68,6 +68,7 @@ Result<Dispatch> launch_rows(const Job& job, const Caps& caps) {
   out.constants = constants_of(variant);
   out.params = block_of(params);
   out.features.subgroups = true;
+  out.features.subgroup_size = asked_subgroup(caps, lanes);
   out.operands = {{.name = "table", .view = job.table},
                   {.name = "flat", .view = job.flat, .access = Access::write, .unit = 4}};
   if (job.indexed()) out.operands.push_back({.name = "index", .view = job.index});

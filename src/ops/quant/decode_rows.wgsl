@@ -17,7 +17,7 @@ fn put_lanes(at: u32, run: array<vec4<f32>, 2>) {
 #endfor
 }
 
-@compute @workgroup_size({{LANES}})
+@compute @workgroup_size({{LANES}}){{ASK}}
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let part = group_index(group, groups);

@@ -1,4 +1,4 @@
-// Values into blocks: one block per invocation. Tile: 64 invocations, no workgroup memory. Other implementations of these
+// Values into blocks: one block per invocation. Tile: WORKGROUP invocations, no workgroup memory. Other implementations of these
 // types round in the same places and in the same order, because a level that comes out one off is a visible difference.
 // Blocks that share words with their neighbours are stored by atomic operations.
 #include "quant/rows.wgsl"
@@ -76,10 +76,10 @@ fn store(at: u32) {
 #endif
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
-  let number = group_index(group, groups) * 64u + lane;
+  let number = group_index(group, groups) * {{WORKGROUP}}u + lane;
   if (number >= p.count) { return; }
   let r = number / p.per_row;
   let block = number - r * p.per_row;

@@ -5,6 +5,7 @@
 #include "ops/quant/codec.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/quant/quant.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::quant {
 namespace {
@@ -17,6 +18,7 @@ struct Variant {
   bool aligned = false;  // blocks
   bool refine = false;   // quotients need it
   std::uint32_t rank = job_rank;
+  std::uint32_t workgroup = narrow_workgroup;
 };
 
 Result<Dispatch> launch(const Job& job, const Caps& caps) {
@@ -40,7 +42,7 @@ Result<Dispatch> launch(const Job& job, const Caps& caps) {
                    .access = variant.aligned ? Access::write : Access::atomic},
                   {.name = "flat", .view = job.flat}};
   if (job.indexed()) out.operands.push_back({.name = "index", .view = job.index});
-  out.grid = grid_1d(ceil_div<std::uint64_t>(params.count, 64), caps);
+  out.grid = grid_1d(ceil_div<std::uint64_t>(params.count, narrow_workgroup), caps);
   return make_dispatch(std::move(out), caps);
 }
 

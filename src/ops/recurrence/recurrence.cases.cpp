@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -248,6 +249,16 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
   add("more_snapshots_than_tokens", {.kind = Kind::gated_delta_rule, .tokens = 2, .snapshots = 4});
   add("ids", {.kind = Kind::selective_scan, .sequences = 5, .ids = true});
   add("keys_256", {.kind = Kind::selective_scan, .tokens = 3, .values = 5, .keys = 256});
+  // On devices with WebGPU's own number of bindings, of which rwkv7 has one too few.
+  for (const std::uint64_t keys : {7U, 64U}) {
+    add(formatted("eight_bindings_{}", keys),
+        {.kind = Kind::rwkv7, .sequences = 2, .tokens = 3, .heads = 2, .values = 5, .keys = keys});
+    out.back().plan = [plan = out.back().plan](std::span<const View> views, const Caps& caps) {
+      Caps few = caps;
+      few.max_bindings = std::min(few.max_bindings, 8U);
+      return plan(views, few);
+    };
+  }
   // Past the bindings of the masked run, by sequences and by tokens.
   add("past_one_binding_sequences", {.kind = Kind::gated_linear_attention,
                                      .sequences = 26,

@@ -12,11 +12,11 @@
 #include "ops/map/map.hpp"
 #include "ops/row_kernel.hpp"
 #include "ops/stages.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::recurrence {
 namespace {
 
-constexpr std::uint32_t group_size = 64;
 /// Keys that one invocation holds, as far as the lanes of a row suffice.
 constexpr std::uint64_t keys_per_lane = 8;
 constexpr std::uint64_t most_lanes = 16;
@@ -34,6 +34,7 @@ struct Variant {
   bool scalar_decay = false;
   bool has_step = false;
   bool has_ids = false;
+  std::uint32_t workgroup = narrow_workgroup;
 };
 
 Status check_shape(const View& view, std::string_view name, std::span<const std::uint64_t> shape,
@@ -206,7 +207,8 @@ class Launcher {
     launch_.source = "recurrence/recurrence.wgsl";
     launch_.constants = constants_of(variant_);
     launch_.features.subgroups = variant_.shuffle;
-    launch_.grid = grid_1d(ceil_div<std::uint64_t>(rows, group_size / variant_.lanes), caps_);
+    launch_.grid =
+        grid_1d(ceil_div<std::uint64_t>(rows, variant_.workgroup / variant_.lanes), caps_);
     launch_.label = formatted("recurrence {}", variant_.kind);
     return make_dispatch(std::move(launch_), caps_);
   }
@@ -278,6 +280,15 @@ class Launcher {
   Variant variant_;
   Launch launch_;
 };
+
+/// Tensors that a launch binds.
+std::size_t operands_of(const Args& args) {
+  std::size_t count = 7;  // q, k, decay, v, the state, y and the states after
+  for (const View* view : {&args.a, &args.b, &args.bonus, &args.step, &args.ids}) {
+    count += view->given() ? 1 : 0;
+  }
+  return count;
+}
 
 /// The part of a recurrence that `count` sequences (dimension 0) or tokens (dimension 1) from
 /// `first` on are.
@@ -360,7 +371,23 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
     *view = stages.scratch(strided.dtype, strided.extents());
     stages.add(map::plan({.function = "copy", .inputs = {strided}, .y = *view}, caps));
   }
+  // Where a device has too few bindings, outputs in two buffers are made in one, to share a
+  // binding.
+  const bool crowded = operands_of(args) > caps.max_bindings && args.y.slot != args.new_state.slot;
+  if (crowded) {
+    const std::uint64_t first = round_up<std::uint64_t>(args.y.count(), 64);
+    const View both = stages.scratch(DType::f32, {first + args.new_state.count()});
+    args.y = View::dense(DType::f32, given.y.extents(), both.slot);
+    args.new_state = View::dense(DType::f32, given.new_state.extents(), both.slot);
+    args.y.offset = both.offset;
+    args.new_state.offset = both.offset + 4 * first;
+  }
   emit(stages, args, 0, caps);
+  if (crowded) {
+    for (const auto& [from, to] : {std::pair{args.y, given.y}, {args.new_state, given.new_state}}) {
+      stages.add(map::plan({.function = "copy", .inputs = {from}, .y = to}, caps));
+    }
+  }
   auto planned = std::move(stages).finish();
   if (!planned) return wrap(planned.error(), doing);
   return planned;

@@ -1,9 +1,9 @@
 // One of the recurrences of recurrence.hpp. Every row of a state (one value, all KEYS keys) runs on its own through all
 // tokens: LANES neighbouring invocations keep it in registers, PER elements of VEC keys each, and add up their parts of
 // the products with it once per token: by shuffles, or without SHUFFLE through workgroup memory.
-// Tile: 64 invocations, 64 / LANES rows. Workgroup memory: none, or 1 KiB.
+// Tile: WORKGROUP invocations, WORKGROUP / LANES rows. Workgroup memory: none, or 1 KiB.
 // Assumes: the keys of q, k, decay, a, b and bonus are contiguous (aligned for VEC 4); with STATE_VEC those of the states too.
-#let ROWS = 64 / LANES
+#let ROWS = WORKGROUP / LANES
 #let PER = (KEYS + LANES * VEC - 1) / (LANES * VEC)
 #let FULL = KEYS % (LANES * VEC) == 0
 #let VECTOR_DECAY = !SCALAR_DECAY
@@ -31,7 +31,7 @@ fn row_sum(own: vec4<f32>, invocation: u32) -> vec4<f32> {
   return v;
 }
 #else
-var<workgroup> parts: array<vec4<f32>, 64>;
+var<workgroup> parts: array<vec4<f32>, {{WORKGROUP}}>;
 fn row_sum(own: vec4<f32>, invocation: u32) -> vec4<f32> {
   parts[invocation] = own;
   workgroupBarrier();
@@ -59,7 +59,7 @@ fn {{NAME}}_key(start: u32, i: u32) -> E {
 
 fn softplus(x: f32) -> f32 { return max(x, 0.0) + log(1.0 + exp(-abs(x))); }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) invocation: u32) {
   let first = group_index(group, groups) * {{ROWS}}u;

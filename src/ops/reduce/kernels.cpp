@@ -7,6 +7,7 @@
 #include "base/math.hpp"
 #include "ops/choose.hpp"
 #include "ops/reduce/launch.hpp"
+#include "ops/tile_families.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops::reduce {
@@ -200,6 +201,7 @@ constexpr std::array kernels{&rows_kernel, &columns_kernel};
 }  // namespace
 
 std::uint32_t reduce_tile_count() { return divisions.size(); }
+std::vector<std::string> reduce_tiles() { return texts_of_tiles(divisions); }
 
 Status emit_fitting(Plan& plan, const Problem& problem, const Caps& caps) {
   const auto kernel = choose_kernel(kernels, "A reduction", {}, problem, caps);

@@ -13,7 +13,7 @@ struct Variant {
   std::string_view combine;
   std::string_view pre;
   std::string_view post;
-  std::string_view domain;
+  DType domain = DType::f32;
   bool arg = false;
   bool indexed = false;  // indices come from an operand
   bool partial = false;  // results stay in accumulator form

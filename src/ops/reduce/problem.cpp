@@ -31,10 +31,6 @@ std::uint64_t Problem::input_bytes() const {
 
 namespace {
 
-DType dtype_of(std::string_view domain) {
-  return domain == "f32" ? DType::f32 : domain == "i32" ? DType::i32 : DType::u32;
-}
-
 void slice_kept(Problem& problem, std::uint32_t dim, std::uint64_t first, std::uint64_t count) {
   for (View& view : problem.kept) view = view.slice(dim, first, count);
   for (ChainInput& input : problem.inputs) input.kept = input.kept.slice(dim, first, count);
@@ -129,7 +125,7 @@ Partials make_partials(Plan& plan, const Problem& problem, std::uint64_t count, 
   partials.count = count;
   const View& kept = problem.x();
   const std::uint64_t outputs = kept.count();
-  View view = View::dense(dtype_of(problem.domain), kept.extents());
+  View view = View::dense(problem.domain, kept.extents());
   if (parts_inner) {
     for (std::uint32_t i = 0; i < view.rank; ++i) view.stride[i] *= count;
   }

@@ -25,7 +25,7 @@ struct Problem {
   bool arg = false;                  // also track the index of the chosen element
   std::string_view pre = "none";     // none, square, nonzero: applied to every element
   std::string_view post = "none";    // none, scale, sqrt: applied to every result
-  std::string_view domain = "f32";   // the type of accumulators: f32, i32, u32
+  DType domain = DType::f32;         // the type of accumulators: f32, i32, u32
   std::uint32_t identity = 0;        // bits of the neutral value in the domain type
   float scale = 1;
 

@@ -55,37 +55,38 @@ Status check(const Args& args) {
   return check_distinct(args.y, "y");
 }
 
-std::string_view domain_of(const Args& args) {
+DType domain_of(const Args& args) {
   const Function f = args.function;
   if (is_float(args.x.dtype) || f == Function::mean || f == Function::norm ||
       f == Function::sum_squares) {
-    return "f32";
+    return DType::f32;
   }
-  return is_unsigned(args.x.dtype) ? "u32" : "i32";
+  return is_unsigned(args.x.dtype) ? DType::u32 : DType::i32;
 }
 
 /// The neutral value of a function, which is also its result when nothing is reduced.
-double neutral(Function function, std::string_view domain) {
-  const bool f32 = domain == "f32";
+double neutral(Function function, DType domain) {
+  const bool f32 = domain == DType::f32;
+  const bool i32 = domain == DType::i32;
   const double infinity = std::numeric_limits<double>::infinity();
   switch (function) {
     case Function::prod:
     case Function::all: return 1;
     case Function::max:
     case Function::argmax:
-      return f32 ? -infinity : domain == "i32" ? std::numeric_limits<std::int32_t>::lowest() : 0;
+      return f32 ? -infinity : i32 ? std::numeric_limits<std::int32_t>::lowest() : 0;
     case Function::min:
     case Function::argmin:
-      return f32               ? infinity
-             : domain == "i32" ? std::numeric_limits<std::int32_t>::max()
-                               : std::numeric_limits<std::uint32_t>::max();
+      return f32   ? infinity
+             : i32 ? std::numeric_limits<std::int32_t>::max()
+                   : std::numeric_limits<std::uint32_t>::max();
     default: return 0;
   }
 }
 
-std::uint32_t bits_of(double value, std::string_view domain) {
-  if (domain == "f32") return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  if (domain == "i32") return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+std::uint32_t bits_of(double value, DType domain) {
+  if (domain == DType::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  if (domain == DType::i32) return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
   return static_cast<std::uint32_t>(value);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "ops/plan.hpp"
 
@@ -12,6 +13,16 @@ enum class Mode : std::uint8_t {
   linear,   ///< Between the nearest two elements along each dimension.
   cubic,    ///< Between the nearest four, by Keys' polynomial with a = -0.75.
 };
+
+/// "nearest", "linear", …
+constexpr std::string_view name(Mode mode) {
+  switch (mode) {
+    case Mode::nearest: return "nearest";
+    case Mode::linear: return "linear";
+    case Mode::cubic: return "cubic";
+  }
+  return "?";
+}
 
 /// `y` is `x` with its last two dimensions stretched or shrunk to those of `y`. Centres of elements
 /// are at i + 0.5, and elements past the edge are those at the edge. The first two dimensions may

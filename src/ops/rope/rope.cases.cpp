@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 #include <utility>
 
@@ -319,11 +320,29 @@ void add_benchmarks(std::vector<Case>& out) {
   }
 }
 
+/// The same by rolled.wgsl, which needs nothing of the devices that it is made for.
+void add_rolled(std::vector<Case>& out) {
+  std::vector<Case> found;
+  for (const Case& test : out) {
+    if (test.name.starts_with("odd_") || test.tensors.front().shape.back() % 4 != 0) continue;
+    Case& twin = found.emplace_back(test);
+    twin.name = "rolled_" + test.name;
+    twin.plan = [plan = test.plan](std::span<const View> views, const Caps& caps) {
+      Caps slow = caps;
+      slow.traits.slow_barriers = true;
+      slow.subgroup_max = 4;
+      return plan(views, slow);
+    };
+  }
+  std::ranges::move(found, std::back_inserter(out));
+}
+
 std::vector<Case> cases(std::uint64_t) {
   std::vector<Case> out;
   add_modes(out);
   add_layouts(out);
   add_together(out);
+  add_rolled(out);
   add_benchmarks(out);
   return out;
 }

@@ -1,15 +1,20 @@
 #include "ops/rope/rope.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/aligned.hpp"
+#include "ops/choose.hpp"
 #include "ops/iterate.hpp"
 #include "ops/rope/check.hpp"
+#include "ops/slow_access.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops::rope {
@@ -26,6 +31,30 @@ struct Variant {
   bool sections = false;
   bool positions = false;
   bool factors = false;
+};
+
+/// What the text of rolled.wgsl depends on.
+struct RolledVariant {
+  std::uint32_t bits = power_bits;
+  std::uint32_t streams = 1;
+  bool rows0 = false;
+  bool rows1 = false;
+  bool rows2 = false;
+  bool narrow0 = false;  // two elements in a word of y
+  bool narrow1 = false;
+  bool narrow2 = false;
+  bool pairs = false;
+  bool sections = false;
+  bool positions = false;
+  bool factors = false;
+};
+
+/// What an invocation makes of a row: so many pairs that turn, or elements that are copied, read
+/// and written `width` at a time.
+struct Items {
+  std::uint32_t pairs = 1;
+  std::uint32_t copies = 1;
+  std::uint32_t width = 1;
 };
 
 using PerStream = std::array<std::uint32_t, max_streams>;
@@ -111,12 +140,11 @@ void add_strides(ParamBlock& block, const std::string& name, const View& view) {
 }
 
 /// What a stream adds to the launch that it is part of.
-void add_stream(Launch& out, Params& params, bool vec, std::uint32_t s, const Args& args,
+void add_stream(Launch& out, Params& params, const Items& of, std::uint32_t s, const Args& args,
                 const Caps& caps) {
-  const std::uint32_t width = vec ? 4 : 1;
   const std::uint32_t turning = args.dims == 0 ? 0 : params.dims;  // elements
-  params.turning[s] = turning / 2 / width;
-  params.items[s] = params.turning[s] + (narrow(args.x.shape[3]) - turning) / width;
+  params.turning[s] = turning / 2 / of.pairs;
+  params.items[s] = params.turning[s] + (narrow(args.x.shape[3]) - turning) / of.copies;
   params.heads[s] = narrow(args.x.shape[2]);
   // Heads of a token turn by the same angles, so one invocation takes several where there are
   // plenty.
@@ -129,19 +157,26 @@ void add_stream(Launch& out, Params& params, bool vec, std::uint32_t s, const Ar
   constexpr std::array<std::string_view, max_streams> x_names{"x0", "x1", "x2"};
   constexpr std::array<std::string_view, max_streams> y_names{"y0", "y1", "y2"};
   constexpr std::array<std::string_view, max_streams> row_names{"rows0", "rows1", "rows2"};
-  out.operands.push_back(operand_of(x_names[s], args.x));
-  const bool atomic = !vec && args.y.dtype != DType::f32;
-  out.operands.push_back(operand_of(y_names[s], args.y, atomic ? Access::atomic : Access::write));
+  out.operands.push_back(operand_of(x_names[s], args.x, Access::read, of.width));
+  const bool atomic = of.copies == 1 && args.y.dtype != DType::f32;
+  out.operands.push_back(
+      operand_of(y_names[s], args.y, atomic ? Access::atomic : Access::write, of.width));
   if (!args.rows.given()) return;
   params.rows_t[s] = narrow(args.rows.stride[0]);
   params.table_rows[s] = narrow(args.y.shape[1]);
   out.operands.push_back({.name = row_names[s], .view = args.rows});
 }
 
-/// One launch for all streams; the first one has the angles.
-Result<Dispatch> launch(std::span<const Args> streams, const Caps& caps) {
+/// The tensors that one launch turns.
+struct Job {
+  std::span<const Args> streams;  // the first one has the angles
+  Params params;
+  Variant variant;
+};
+
+Job job_of(std::span<const Args> streams) {
   const Args& args = streams.front();
-  Params params = params_of(args);
+  const Params params = params_of(args);
   const bool vec = std::ranges::all_of(streams, [](const Args& stream) {
     return rows_aligned(stream.x, 4) && rows_aligned(stream.y, 4);
   });
@@ -155,26 +190,99 @@ Result<Dispatch> launch(std::span<const Args> streams, const Caps& caps) {
                         .sections = has_sections(args.mode),
                         .positions = args.positions.given(),
                         .factors = args.factors.given()};
+  return {streams, params, variant};
+}
+
+/// The launch of a kernel's text for what its invocations take at a time.
+Result<Dispatch> launch(const Job& job, std::string_view source, wgsl::Constants constants,
+                        const Items& items, const Caps& caps) {
+  const std::span<const Args> streams = job.streams;
+  const Args& args = streams.front();
+  Params params = job.params;
   Launch out;
-  out.source = "rope/rope.wgsl";
+  out.source = source;
   out.label = formatted("rope {} {}", name(args.mode), name(args.x.dtype));
   if (streams.size() > 1) out.label += formatted(" of {}", streams.size());
   if (streams.back().rows.given()) out.label += " to rows";
   std::uint64_t jobs = 0;
   for (std::uint32_t s = 0; s < streams.size(); ++s) {
-    add_stream(out, params, variant.vec, s, streams[s], caps);
+    add_stream(out, params, items, s, streams[s], caps);
     jobs += params.jobs[s];
   }
-  out.constants = constants_of(variant);
+  out.constants = std::move(constants);
   out.params = block_of(params);
   for (std::uint32_t s = 0; s < streams.size(); ++s) {
     add_strides(out.params, formatted("x{}", s), streams[s].x);
     add_strides(out.params, formatted("y{}", s), streams[s].y);
   }
-  if (variant.positions) out.operands.push_back({.name = "positions", .view = args.positions});
-  if (variant.factors) out.operands.push_back({.name = "factors", .view = args.factors});
+  if (args.positions.given()) out.operands.push_back({.name = "positions", .view = args.positions});
+  if (args.factors.given()) out.operands.push_back({.name = "factors", .view = args.factors});
   out.grid = grid_1d(ceil_div<std::uint64_t>(jobs, workgroup_width(caps)), caps);
   return make_dispatch(std::move(out), caps);
+}
+
+Status can_roll(const Job& job, const Caps&) {
+  if (job.variant.vec) return {};
+  return fail(ErrorCode::unsupported,
+              "The kernel of rolled loops takes aligned rows, whole fours of which turn; x is {}.",
+              describe(job.streams.front().x));
+}
+
+bool worth_rolling(const Job& job, const Caps& caps) {
+  return job.variant.vec && slow_access(caps);
+}
+
+Result<Dispatch> launch_rolled(const Job& job, const Caps& caps) {
+  const Variant& variant = job.variant;
+  const auto two_in_a_word = [&](std::size_t s) {
+    return s < job.streams.size() && job.streams[s].y.dtype != DType::f32;
+  };
+  const RolledVariant rolled{.bits = variant.bits,
+                             .streams = variant.streams,
+                             .rows0 = variant.rows0,
+                             .rows1 = variant.rows1,
+                             .rows2 = variant.rows2,
+                             .narrow0 = two_in_a_word(0),
+                             .narrow1 = two_in_a_word(1),
+                             .narrow2 = two_in_a_word(2),
+                             .pairs = variant.pairs,
+                             .sections = variant.sections,
+                             .positions = variant.positions,
+                             .factors = variant.factors};
+  const Items items =
+      variant.pairs ? Items{.pairs = 1, .copies = 2} : Items{.pairs = 2, .copies = 4};
+  return launch(job, "rope/rolled.wgsl", constants_of(rolled), items, caps);
+}
+
+Status can(const Job&, const Caps&) { return {}; }
+bool always(const Job&, const Caps&) { return true; }
+
+Result<Dispatch> launch_plain(const Job& job, const Caps& caps) {
+  const Items items = job.variant.vec ? Items{.pairs = 4, .copies = 4, .width = 4} : Items{};
+  return launch(job, "rope/rope.wgsl", constants_of(job.variant), items, caps);
+}
+
+/// One kernel of the op's list: `can` says why it cannot make a job at all, `worth` whether it is a
+/// good choice, `launch` makes its dispatch.
+struct Kernel {
+  std::string_view name;
+  Status (*can)(const Job&, const Caps&);
+  bool (*worth)(const Job&, const Caps&);
+  Result<Dispatch> (*launch)(const Job&, const Caps&);
+};
+
+constexpr Kernel rolled_kernel{"rolled", can_roll, worth_rolling, launch_rolled};
+constexpr Kernel plain_kernel{"plain", can, always, launch_plain};
+
+// In order of preference.
+constexpr std::array kernels{&rolled_kernel, &plain_kernel};
+
+/// One launch for all streams.
+Result<Dispatch> launch(std::span<const Args> streams, const Caps& caps) {
+  const Job job = job_of(streams);
+  const auto kernel = choose_kernel(kernels, "rope", {}, job, caps);
+  if (!kernel) return std::unexpected(kernel.error());
+  return (*kernel)->launch(job, caps);
 }
 
 bool fits(const Args& args, const Caps& caps) {

@@ -5,53 +5,7 @@
 // its indices name, and nothing for those that the table does not have.
 #let N = VEC ? 4 : 1
 
-// base^(-2 power / dims), from powers with exponents 1, 2, 4, … that were rounded once: accurate to a few units.
-fn frequency(power: u32) -> f32 {
-  var f = 1.0;
-#for b in 0..BITS
-  f *= select(1.0, p.power_{{b}}, ((power >> {{b}}u) & 1u) == 1u);
-#endfor
-  return f;
-}
-
-fn position_of(token: u32, section: u32) -> f32 {
-#if POSITIONS
-  return f32(positions_at(p.positions_off + section * p.positions_s + token * p.positions_t));
-#else
-  return f32(p.first_position + i32(token));
-#endif
-}
-
-// cos and sin; the angle is first reduced to one turn, in parts whose products with the number of turns are exact.
-fn turn(angle: f32) -> vec2<f32> {
-  let turns = round(angle * 0.15915494309);
-  let rest = ((angle - turns * 6.28125) - turns * 0.0019350051879882812) - turns * 3.0199159e-7;
-  return vec2<f32>(cos(rest), sin(rest));
-}
-
-// cos and sin of pair i of a token, with the sign and the magnitude that the result needs.
-fn turn_of(pair: u32, token: u32) -> vec2<f32> {
-#if SECTIONS
-  let place = pair % p.section_end_3;
-  var section = u32(place >= p.section_end_0) + u32(place >= p.section_end_1) + u32(place >= p.section_end_2);
-  var power = pair;
-  if (p.kind == 1u) {
-    let third = place % 3u;
-    let ends = vec3<u32>(p.section_0, p.section_1, p.section_2) * 3u;
-    section = select(3u, third, place < ends[third]);
-  } else if (p.kind == 2u) {
-    let starts = vec4<u32>(0u, p.section_end_0, p.section_end_1, p.section_end_2);
-    power = place - starts[section];
-  }
-  let angle = position_of(token, section) * frequency(power){{FACTORS ? " / factors_at(p.factors_off + pair * p.factors_d)" : ""}};
-#else
-  let angle = position_of(token, 0u) * frequency(pair){{FACTORS ? " / factors_at(p.factors_off + pair * p.factors_d)" : ""}};
-#endif
-  let ramp = 1.0 - clamp((f32(pair) - p.ramp_low) * p.ramp_rate, 0.0, 1.0);
-  let mix = ramp * p.extrapolation;
-  let t = turn(angle * p.scale * (1.0 - mix) + angle * mix);
-  return t * vec2<f32>(p.magnitude, p.magnitude * p.direction);
-}
+#include "rope/angle.wgsl" with OWN_SINES=0
 
 #for s in 0..STREAMS
 #let HAS_ROWS = s == 0 ? ROWS0 : s == 1 ? ROWS1 : ROWS2

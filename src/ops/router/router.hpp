@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "ops/plan.hpp"
 
@@ -13,6 +14,17 @@ enum class Score : std::uint8_t {
   root_softplus,  ///< The square root of softplus, of each.
   logit,          ///< As it is.
 };
+
+/// "softmax", "sigmoid", …
+constexpr std::string_view name(Score score) {
+  switch (score) {
+    case Score::softmax: return "softmax";
+    case Score::sigmoid: return "sigmoid";
+    case Score::root_softplus: return "root_softplus";
+    case Score::logit: return "logit";
+  }
+  return "?";
+}
 
 /// The experts of each token: those with the K largest scores, largest first, and the weights of
 /// their results.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/format.hpp"
-#include "ops/case.hpp"
+#include "ops/rows/cases.hpp"
 
 namespace weft::ops::rows {
 namespace {
@@ -271,6 +271,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   add_get_cases(out);
   add_set_cases(out);
   add_random_cases(out, random);
+  add_outside_cases(out);
   const auto bench = [&](Case test, double bytes) {
     test.name = "bench_" + test.name;
     test.test = false;

@@ -8,6 +8,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
+#include "ops/slow_access.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops::rows {
@@ -124,7 +125,11 @@ Status launch_job(Plan& plan, Job job, const Caps& caps) {
                   .has_status = job.status.given() && job.report && job.first_row == 0,
                   .plus = job.plus.given(),
                   .rank = job.flat().rank};
+  // Neighbouring invocations then access neighbouring words.
+  const bool words_apart =
+      slow_access(caps) && size_of(flat.dtype) == 4 && size_of(table.dtype) == 4;
   for (const std::uint32_t chunk : {8U, 4U, 2U}) {
+    if (words_apart) break;
     const std::uint32_t narrowest = std::min(size_of(flat.dtype), size_of(table.dtype));
     if (chunk == 2 && size_of(target.dtype) == 4) continue;  // pairs only pay for whole words
     if (chunk * narrowest > 16 || !fits_chunk(flat, chunk) || !fits_chunk(table, chunk)) continue;
@@ -135,8 +140,8 @@ Status launch_job(Plan& plan, Job job, const Caps& caps) {
   const std::uint64_t row_chunks = job.columns / variant.chunk;
   const std::uint64_t chunks = job.flat().count() * row_chunks;
   // Where finding a row is slow, it is found once for several chunks of it.
-  variant.along = caps.traits.items > 1 && row_chunks % 4 == 0;
-  variant.items = variant.along ? 4 : chunks >= (1U << 17) ? 2 : 1;
+  variant.along = caps.traits.items > 1 && row_chunks % 4 == 0 && !words_apart;
+  variant.items = variant.along ? 4 : words_apart ? 1 : chunks >= (1U << 17) ? 2 : 1;
   const auto u32 = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
   Params params{.chunks = u32(chunks),
                 .row_chunks = u32(row_chunks),

@@ -22,6 +22,7 @@ struct Options {
   float top_p = 1;
   float min_p = 0;
   double spread = 6;  // of the logits
+  std::uint64_t parts = 0;
 };
 
 /// The logits of a row as they count.
@@ -109,7 +110,8 @@ Case sample_case(const std::string& label, const Options& o, TensorSpec logits =
               .temperature = o.temperature,
               .top_k = o.top_k,
               .top_p = o.top_p,
-              .min_p = o.min_p};
+              .min_p = o.min_p,
+              .parts = o.parts};
     if (o.previous > 0) args.previous = v[2];
     return plan(args, caps);
   };
@@ -163,6 +165,59 @@ std::vector<Case> cases(std::uint64_t seed) {
                                        .temperature = 0.7F,
                                        .top_k = random.between(0, 50),
                                        .top_p = 0.8F}));
+  // Several workgroups for each row, as devices with many processors have them.
+  for (const DType type : {DType::f32, DType::f16}) {
+    out.push_back(sample_case(formatted("split_{}", name(type)), {.vocabulary = 5003,
+                                                                  .previous = 40,
+                                                                  .dtype = type,
+                                                                  .penalty = 1.3F,
+                                                                  .temperature = 0.8F,
+                                                                  .top_k = 60,
+                                                                  .top_p = 0.9F,
+                                                                  .min_p = 0.01F,
+                                                                  .parts = 7}));
+  }
+  const Options apart{.vocabulary = 3001, .parts = 5};
+  const auto split = [&](const std::string& label, auto change, TensorSpec logits = {}) {
+    Options o = apart;
+    change(o);
+    out.push_back(sample_case("split_" + label, o, std::move(logits)));
+  };
+  split("plain", [](Options&) {});
+  split("greedy", [](Options& o) { o.temperature = 0; });
+  split("greedy_penalty", [](Options& o) {
+    o.temperature = 0;
+    o.previous = 900;
+    o.penalty = 2;
+  });
+  split("top_k", [](Options& o) { o.top_k = 11; });
+  split("top_k_of_equals", [](Options& o) {
+    o.dtype = DType::bf16;
+    o.top_k = 50;
+    o.spread = 0.1;
+  });
+  split("top_p", [](Options& o) { o.top_p = 0.7F; });
+  split("top_p_of_one", [](Options& o) { o.top_p = 1e-9F; });
+  split("both_of_equals", [](Options& o) {
+    o.dtype = DType::bf16;
+    o.top_k = 50;
+    o.top_p = 0.8F;
+    o.spread = 0.1;
+  });
+  split("min_p", [](Options& o) { o.min_p = 0.1F; });
+  split("masked",
+        [](Options& o) {
+          o.top_k = 900;
+          o.top_p = 0.99F;
+        },
+        {.fill = Fill::masked});
+  split("strided", [](Options& o) { o.top_k = 9; }, {.order = {1, 0}, .offset = 3});
+  split("large", [](Options& o) {
+    o.vocabulary = 50257;
+    o.top_k = 40;
+    o.top_p = 0.95F;
+    o.parts = 256;
+  });
   Case bench = sample_case("bench_1x128256", {.batch = 1,
                                               .vocabulary = 128256,
                                               .temperature = 0.8F,
@@ -181,7 +236,7 @@ Op describe_op();
 Op describe_op() {
   return {"sample",
           "A token for each row of logits: penalty, temperature, top-k, top-p, min-p and a "
-          "categorical draw in one launch",
+          "categorical draw, in one launch or with several workgroups for each row",
           "f32 f16 bf16 (tokens i32)", cases};
 }
 

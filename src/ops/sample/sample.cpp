@@ -1,58 +1,21 @@
 #include "ops/sample/sample.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cmath>
-#include <limits>
+#include <string_view>
 #include <utility>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/choose.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
-#include "ops/random/tables.hpp"
-#include "ops/tables.hpp"
+#include "ops/sample/rows.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops::sample {
 namespace {
-
-struct Variant {
-  bool greedy = false;
-  bool penalty = false;
-  bool top_k = false;
-  bool top_p = false;
-  bool min_p = false;
-  std::uint32_t workgroup = 256;
-  std::uint32_t batch = 1;  // elements in flight
-  // Those of random/draw.wgsl.
-  std::string_view function = "gumbel";
-  std::uint32_t rows = random::quantile_rows;
-  bool pairs = false;
-  bool table = true;
-  bool weights = false;
-};
-
-struct Params {
-  std::uint32_t rows = 0;
-  std::uint32_t vocabulary = 0;
-  std::uint32_t previous = 0;
-  std::uint32_t logits_row = 0;
-  std::uint32_t logits_step = 0;
-  std::uint32_t previous_row = 0;
-  std::uint32_t previous_step = 0;
-  std::uint32_t y_step = 0;
-  std::uint32_t top_k = 0;
-  std::uint32_t lowest = std::bit_cast<std::uint32_t>(-std::numeric_limits<float>::infinity());
-  float penalty = 1;
-  float temperature = 1;
-  float top_p = 1;
-  float min_p = 0;  // its logarithm
-  std::uint32_t zero = 0;
-  std::uint32_t first_low = 0;
-  std::uint32_t first_high = 0;
-  std::uint32_t domain = 0;
-};
 
 Status check(const Args& args) {
   if (const Status ok = validate(args.logits, "logits"); !ok) return ok;
@@ -105,59 +68,44 @@ void set_width(Variant& variant, std::uint64_t vocabulary, const Caps& caps) {
   variant.batch = 8;
 }
 
-Status launch(Plan& plan, const Args& args, std::uint64_t first_row, std::uint64_t rows,
-              const Caps& caps) {
-  const std::uint64_t vocabulary = args.logits.shape[1];
-  const View logits = args.logits.slice(0, first_row, rows);
-  const View y = args.y.slice(0, first_row, rows);
-  const std::uint64_t first = first_row * vocabulary;
-  Variant variant;
-  variant.greedy = args.temperature == 0;
-  variant.penalty = args.previous.given() && !args.previous.empty() && args.penalty != 1;
-  variant.top_k = !variant.greedy && args.top_k > 0 && args.top_k < vocabulary;
-  variant.top_p = !variant.greedy && args.top_p < 1;
-  variant.min_p = !variant.greedy && args.min_p > 0;
-  set_width(variant, vocabulary, caps);
-  Params params;
-  params.rows = narrow(rows);
-  params.vocabulary = narrow(vocabulary);
-  params.logits_row = narrow(logits.stride[0]);
-  params.logits_step = narrow(logits.stride[1]);
-  params.y_step = narrow(y.stride[0]);
-  params.top_k = narrow(std::min(args.top_k, vocabulary));
-  params.penalty = args.penalty;
-  params.temperature = args.temperature;
-  params.top_p = args.top_p;
-  params.min_p = args.min_p > 0 ? std::log(args.min_p) : 0;
-  params.first_low = static_cast<std::uint32_t>(first);
-  params.first_high = static_cast<std::uint32_t>(first >> 32U);
+Status launch_whole(Plan& plan, const Args& args, const Rows& rows, const Caps& caps) {
+  Variant variant = variant_of(args);
+  set_width(variant, args.logits.shape[1], caps);
   Launch launch;
   launch.source = "sample/sample.wgsl";
-  launch.label = formatted("sample {}", name(logits.dtype));
-  launch.operands = {{.name = "logits", .view = logits},
-                     {.name = "y", .view = y, .access = Access::write}};
-  if (!variant.greedy) {
-    launch.operands.push_back({.name = "key", .view = args.key});
-    launch.operands.push_back(
-        {.name = "table",
-         .view =
-             View::dense(DType::u32, {table_words(gumbel_table_slot).size()}, gumbel_table_slot)});
-  }
+  launch.label = formatted("sample {}", name(rows.logits.dtype));
+  launch.operands = {{.name = "logits", .view = rows.logits},
+                     {.name = "y", .view = rows.y, .access = Access::write}};
+  if (!variant.greedy) add_draw(launch, args);
   if (variant.penalty) {
-    const View previous = args.previous.slice(0, first_row, rows);
-    params.previous = narrow(previous.shape[1]);
-    params.previous_row = narrow(previous.stride[0]);
-    params.previous_step = narrow(previous.stride[1]);
-    launch.operands.push_back({.name = "previous", .view = previous});
-    View copy = View::dense(DType::f32, {rows, vocabulary});
-    copy.slot = plan.add_scratch(round_up<std::uint64_t>(copy.bytes().size(), 16));
-    launch.operands.push_back({.name = "w", .view = copy, .access = Access::write});
+    launch.operands.push_back({.name = "previous", .view = rows.previous});
+    launch.operands.push_back(
+        {.name = "w", .view = changed_rows(plan, rows), .access = Access::write});
   }
   launch.constants = constants_of(variant);
-  launch.params = block_of(params);
-  launch.grid = grid_1d(rows, caps);
+  launch.params = block_of(params_of(args, rows));
+  launch.grid = grid_1d(rows.y.shape[0], caps);
   return plan.add(make_dispatch(std::move(launch), caps));
 }
+
+Status can(const Args&, const Rows&, const Caps&) { return {}; }
+bool worth_split(const Args&, const Rows& rows, const Caps&) { return rows.parts > 1; }
+bool always(const Args&, const Rows&, const Caps&) { return true; }
+
+/// One kernel of the op's list: `can` says why it cannot make the choices of some rows at all,
+/// `worth` whether it is a good choice, `launch` adds what it takes to a plan.
+struct Kernel {
+  std::string_view name;
+  Status (*can)(const Args&, const Rows&, const Caps&);
+  bool (*worth)(const Args&, const Rows&, const Caps&);
+  Status (*launch)(Plan&, const Args&, const Rows&, const Caps&);
+};
+
+constexpr Kernel split_kernel{"split", can, worth_split, launch_split};
+constexpr Kernel whole_kernel{"whole", can, always, launch_whole};
+
+// In order of preference.
+constexpr std::array kernels{&split_kernel, &whole_kernel};
 
 }  // namespace
 
@@ -178,9 +126,16 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   }
   for (std::uint64_t first = 0; first < args.y.shape[0]; first += most) {
     const std::uint64_t rows = std::min(most, args.y.shape[0] - first);
-    if (const Status ok = launch(plan, args, first, rows, caps); !ok) {
-      return wrap(ok.error(), "planning a choice of tokens");
-    }
+    const Rows some{
+        .logits = args.logits.slice(0, first, rows),
+        .previous = args.previous.given() ? args.previous.slice(0, first, rows) : View{},
+        .y = args.y.slice(0, first, rows),
+        .first = first,
+        .parts = parts_of(args, rows, caps)};
+    const auto kernel = choose_kernel(kernels, "A choice of tokens", {}, args, some, caps);
+    if (!kernel) return std::unexpected(kernel.error());
+    const Status ok = (*kernel)->launch(plan, args, some, caps);
+    if (!ok) return wrap(ok.error(), "planning a choice of tokens");
   }
   return plan;
 }

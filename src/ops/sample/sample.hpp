@@ -23,9 +23,11 @@ struct Args {
   std::uint64_t top_k = 0;
   float top_p = 1;
   float min_p = 0;
+  std::uint64_t parts = 0;  ///< Workgroups for each row; 0: as the device likes.
 };
 
-/// The launch for `args` (several where bindings are too small for all rows), or why there is none.
+/// The launch for `args`, or why there is none; several where bindings are too small for all rows,
+/// and where a few long rows are divided among workgroups.
 Result<Plan> plan(const Args& args, const Caps& caps);
 
 }  // namespace weft::ops::sample

@@ -13,7 +13,12 @@ fn goes_behind(element: T, value: T) -> bool {
 #elif DOMAIN == "f32"
   // NaN belongs behind everything. Its bits are looked at, because compilers may take it that there is none.
   let none = (bitcast<u32>(value) & 0x7fffffffu) > 0x7f800000u;
-  return none | (element {{RIGHT ? "<=" : "<"}} value);
+  let end = (bitcast<u32>(element) & 0x7fffffffu) > 0x7f800000u;  // where the numbers end
+#if RIGHT
+  return none | (!end & (element <= value));
+#else
+  return !end & (none | (element < value));
+#endif
 #else
   return element {{RIGHT ? "<=" : "<"}} value;
 #endif

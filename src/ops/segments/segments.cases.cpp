@@ -15,6 +15,8 @@ struct Options {
   Function function = Function::sum;
   std::uint64_t segments = 7, count = 20, rows = 11, columns = 5;
   bool weighted = false;
+  std::uint32_t lanes = 0;
+  bool exact = false;  // small whole numbers, of which any sum is exact
 };
 
 /// Segments of 0 to `most` places: their starts are running sums, which may end before or behind
@@ -41,6 +43,14 @@ Case segment_case(const std::string& label, const Options& o, TensorSpec x = {},
     x.low = -1000;
     x.high = 1000;
   }
+  if (o.exact) {
+    for (TensorSpec* in : {&x, &weights}) {
+      in->fill = Fill::integers;
+      in->low = -4;
+      in->high = 4;
+    }
+    test.scale = std::max(2.0, static_cast<double>(o.count) / static_cast<double>(o.segments + 1));
+  }
   y.dtype = whole ? DType::i32 : DType::f32;
   y.shape = {o.segments, o.columns};
   y.output = true;
@@ -54,7 +64,8 @@ Case segment_case(const std::string& label, const Options& o, TensorSpec x = {},
                      .weights = o.weighted ? v[2] : View{},
                      .x = v[3],
                      .y = v[4],
-                     .function = o.function},
+                     .function = o.function,
+                     .lanes = o.lanes},
                     caps));
     return std::move(stages).finish();
   };
@@ -90,6 +101,32 @@ Case segment_case(const std::string& label, const Options& o, TensorSpec x = {},
   return test;
 }
 
+/// A square matrix in compressed rows with `each` elements in a row on average, times `columns`
+/// columns.
+Case product_bench(const std::string& label, std::uint64_t rows, std::uint64_t each,
+                   std::uint64_t columns) {
+  Case test;
+  test.name = "bench_" + label;
+  test.test = false;
+  test.bench = true;
+  const std::uint64_t count = rows * each;
+  const auto last = static_cast<double>(rows - 1);
+  test.tensors = {
+      {.dtype = DType::i32,
+       .shape = {rows + 1},
+       .fill = Fill::sorted,
+       .low = 0,
+       .high = static_cast<double>(count)},
+      {.dtype = DType::i32, .shape = {count}, .fill = Fill::integers, .low = 0, .high = last},
+      {.shape = {count}},
+      {.shape = {rows, columns}},
+      {.shape = {rows, columns}, .output = true}};
+  test.plan = [](std::span<const View> v, const Caps& caps) {
+    return plan({.starts = v[0], .places = v[1], .weights = v[2], .x = v[3], .y = v[4]}, caps);
+  };
+  return test;
+}
+
 std::vector<Case> cases(std::uint64_t seed) {
   Random random(seed);
   std::vector<Case> out;
@@ -116,17 +153,50 @@ std::vector<Case> cases(std::uint64_t seed) {
   out.push_back(segment_case("one", {.segments = 1, .count = 1, .rows = 1, .columns = 1}));
   out.push_back(
       segment_case("large", {.segments = 20000, .count = 30000, .rows = 50, .columns = 20}));
+  for (const std::uint32_t lanes : {2U, 32U, 256U}) {
+    for (const Function function : {Function::sum, Function::mean, Function::max, Function::min}) {
+      out.push_back(segment_case(formatted("lanes_{}_{}", lanes, static_cast<int>(function)),
+                                 {.function = function,
+                                  .segments = 13,
+                                  .count = 3000,
+                                  .rows = 70,
+                                  .columns = 3,
+                                  .weighted = lanes == 32,
+                                  .lanes = lanes,
+                                  .exact = true}));
+    }
+  }
+  out.push_back(segment_case(
+      "few_long", {.segments = 2, .count = 9000, .rows = 400, .columns = 1, .exact = true},
+      {.dtype = DType::f16}));
+  out.push_back(segment_case("no_places", {.count = 0}));
+  out.push_back(segment_case("no_rows", {.count = 5, .rows = 0, .columns = 2}));
+  // Where bindings hold 1 MiB, the places and the rows of x take several launches.
+  for (const Function function : {Function::sum, Function::mean, Function::max, Function::min}) {
+    out.push_back(segment_case(formatted("parts_{}", static_cast<int>(function)),
+                               {.function = function,
+                                .segments = 40,
+                                .count = 300000,
+                                .rows = 300000,
+                                .columns = 1,
+                                .weighted = function == Function::sum,
+                                .exact = true}));
+  }
+  out.push_back(
+      segment_case("parts_of_columns",
+                   {.segments = 70, .count = 500, .rows = 150000, .columns = 3, .exact = true},
+                   {.order = {1, 0}}));
+  out.push_back(
+      segment_case("parts_of_whole_numbers",
+                   {.function = Function::max, .segments = 9, .count = 270000, .rows = 30},
+                   {.dtype = DType::i32}));
   out.push_back(segment_case("random", {.segments = random.between(1, 90),
                                         .count = random.between(1, 300),
                                         .rows = random.between(1, 40),
                                         .columns = random.between(1, 40),
                                         .weighted = true}));
-  Case bench = segment_case(
-      "bench_1M_16_f32",
-      {.segments = 1 << 20, .count = 16 << 20, .rows = 1 << 20, .columns = 1, .weighted = true});
-  bench.test = false;
-  bench.bench = true;
-  out.push_back(std::move(bench));
+  out.push_back(product_bench("spmv_1M_16_f32", 1 << 20, 16, 1));
+  out.push_back(product_bench("spmm_256k_16x64_f32", 1 << 18, 16, 64));
   return out;
 }
 

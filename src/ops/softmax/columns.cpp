@@ -1,7 +1,9 @@
 #include "ops/softmax/columns.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,8 +15,19 @@
 namespace weft::ops::softmax {
 namespace {
 
+/// All of the columns, the states of their parts, or what follows from these.
+enum class Phase : std::uint8_t { whole, partial, apply };
+constexpr std::string_view name(Phase phase) {
+  switch (phase) {
+    case Phase::whole: return "whole";
+    case Phase::partial: return "partial";
+    case Phase::apply: return "apply";
+  }
+  return "?";
+}
+
 struct Variant {
-  std::string_view phase;
+  Phase phase = Phase::whole;
   bool log = false;
   std::uint32_t across = 16;  // invocations side by side, four columns each
   std::uint32_t down = 16;    // invocations above one another
@@ -70,27 +83,47 @@ Variant choose_tile(const Params& params, const View& y, const Caps& caps) {
   return tile;
 }
 
-}  // namespace
-
-std::optional<Result<Plan>> plan_columns(const Args& args, const Caps& caps) {
-  if (args.chain.given() || args.mask.given() || args.sinks.given()) return std::nullopt;
-  std::vector<View> views{args.y, args.x};
+/// The output and the input as [batch, column, row], where they lie in aligned fours of columns.
+std::optional<std::array<View, 2>> in_columns(const Args& args) {
   if (args.y.rank < 2) return std::nullopt;
+  std::vector<View> views{args.y, args.x};
   collapse_outer(views);
   if (views[0].rank == 2) {
     for (View& view : views) view = view.unsqueeze(0);
   }
   const View& y = views[0];
-  const View& x = views[1];
-  if (y.rank != 3 || y.shape[2] == 1 || !in_fours(x) || !in_fours(y)) return std::nullopt;
-  const std::uint64_t budget = binding_budget(caps);
-  // Single elements of 32 bits do well where invocations are lanes of vectors already.
-  if (caps.traits.slow_barriers && y.shape[1] >= 512 && size_of(x.dtype) == 4 &&
-      size_of(y.dtype) == 4)
-    return std::nullopt;
-  if (x.bytes().size() > budget || y.bytes().size() > budget || y.count() >= (1ULL << 31))
-    return std::nullopt;
+  if (y.rank != 3 || y.shape[2] == 1 || !in_fours(views[1]) || !in_fours(y)) return std::nullopt;
+  return std::array{views[0], views[1]};
+}
 
+}  // namespace
+
+Status can_columns(const Args& args, const Caps& caps) {
+  const bool plain = !args.chain.given() && !args.mask.given() && !args.sinks.given();
+  const std::uint64_t budget = binding_budget(caps);
+  if (plain && in_columns(args) && args.x.bytes().size() <= budget &&
+      args.y.bytes().size() <= budget && args.y.count() < (1ULL << 31)) {
+    return {};
+  }
+  return fail(
+      ErrorCode::unsupported,
+      "Columns are taken where there is nothing but x and y, which lie in aligned fours and "
+      "fit one binding; they are {} and {}.",
+      describe(args.x), describe(args.y));
+}
+
+bool worth_columns(const Args& args, const Caps& caps) {
+  if (args.chain.given()) return false;  // x is not there
+  const auto views = in_columns(args);
+  // Single elements of 32 bits do well where invocations are lanes of vectors already.
+  return views && !(caps.traits.slow_barriers && (*views)[0].shape[1] >= 512 &&
+                    size_of(args.x.dtype) == 4 && size_of(args.y.dtype) == 4);
+}
+
+Result<Plan> plan_columns(const Args& args, const Caps& caps) {
+  const auto views = in_columns(args);
+  if (!views) return std::unexpected(can_columns(args, caps).error());
+  const auto& [y, x] = *views;
   Params params;
   params.batches = narrow(y.shape[0]);
   params.quads = narrow(y.shape[1] / 4);
@@ -114,23 +147,23 @@ std::optional<Result<Plan>> plan_columns(const Args& args, const Caps& caps) {
 
   Plan plan;
   View state;
-  const auto launch = [&](std::string_view phase) -> Status {
+  const auto launch = [&](Phase phase) -> Status {
     variant.phase = phase;
     const auto unit = [](const View& view) { return size_of(view.dtype); };
     Launch out;
     out.source = "softmax/columns.wgsl";
-    out.label =
-        formatted("{} columns {} {}", args.log ? "log_softmax" : "softmax", phase, name(x.dtype));
+    out.label = formatted("{} columns {} {}", args.log ? "log_softmax" : "softmax", name(phase),
+                          name(x.dtype));
     out.constants = constants_of(variant);
     out.params = block_of(params);
     out.operands = {{.name = "x", .view = x, .unit = unit(x)}};
-    if (phase != "partial") {
+    if (phase != Phase::partial) {
       out.operands.push_back({.name = "y", .view = y, .access = Access::write, .unit = unit(y)});
     }
-    if (phase != "whole") {
+    if (phase != Phase::whole) {
       out.operands.push_back({.name = "state",
                               .view = state,
-                              .access = phase == "partial" ? Access::write : Access::read,
+                              .access = phase == Phase::partial ? Access::write : Access::read,
                               .unit = 4});
     }
     out.grid = grid_1d(params.groups, caps);
@@ -138,14 +171,14 @@ std::optional<Result<Plan>> plan_columns(const Args& args, const Caps& caps) {
   };
   Status ok;
   if (params.splits == 1 && params.rounds == 1) {
-    ok = launch("whole");
+    ok = launch(Phase::whole);
   } else {
+    // Less than y has: a part has eight rows or more.
     const std::uint64_t words = y.shape[0] * y.shape[1] * params.splits * 2;
-    if (words * 4 > budget) return std::nullopt;
     state = View::dense(DType::f32, {words}, plan.add_scratch(words * 4));
-    ok = launch("partial").and_then([&] { return launch("apply"); });
+    ok = launch(Phase::partial).and_then([&] { return launch(Phase::apply); });
   }
-  if (!ok) return wrap(ok.error(), "planning softmax");
+  if (!ok) return std::unexpected(ok.error());
   return plan;
 }
 

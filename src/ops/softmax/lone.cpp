@@ -28,16 +28,22 @@ bool is_plain(const View& view, const Caps& caps) {
 
 }  // namespace
 
-bool works_alone(const Args& args, const Caps& caps) {
-  if (!caps.traits.slow_barriers || !caps.subgroups || caps.subgroup_min != caps.subgroup_max ||
-      (caps.subgroup_min != 4 && caps.subgroup_min != 8)) {
-    return false;
-  }
+Status can_lone(const Args& args, const Caps& caps) {
+  const bool subgroups = caps.subgroups && caps.subgroup_min == caps.subgroup_max &&
+                         (caps.subgroup_min == 4 || caps.subgroup_min == 8);
   const std::uint64_t block = std::uint64_t{4} * caps.subgroup_min;
-  return !args.chain.given() && !args.mask.given() && !args.sinks.given() &&
-         is_plain(args.x, caps) && is_plain(args.y, caps) &&
-         args.y.shape[args.y.rank - 1] % block == 0;
+  if (subgroups && !args.chain.given() && !args.mask.given() && !args.sinks.given() &&
+      is_plain(args.x, caps) && is_plain(args.y, caps) &&
+      args.y.shape[args.y.rank - 1] % block == 0) {
+    return {};
+  }
+  return fail(ErrorCode::unsupported,
+              "Subgroups of 4 or 8 work alone on dense f32 rows of whole blocks, without a mask; "
+              "y is {}.",
+              describe(args.y));
 }
+
+bool worth_lone(const Args&, const Caps& caps) { return caps.traits.slow_barriers; }
 
 Result<Plan> plan_lone(const Args& args, const Caps& caps) {
   const std::uint64_t length = args.y.shape[args.y.rank - 1];

@@ -1,11 +1,13 @@
 #include "ops/softmax/softmax.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 #include <utility>
 
 #include "base/format.hpp"
+#include "ops/choose.hpp"
 #include "ops/row_kernel.hpp"
 #include "ops/softmax/columns.hpp"
 #include "ops/softmax/lone.hpp"
@@ -92,22 +94,14 @@ Status repeat_mask(std::vector<View>& views, View& mask) {
   return {};
 }
 
-}  // namespace
-
-Result<Plan> plan(const Args& given, const Caps& caps) {
-  Args args = given;
+/// Rows of any kind.
+Result<Plan> plan_any(const Args& args, const Caps& caps) {
   std::vector<View> chained;
   if (args.chain.given()) {
-    args.x = args.y;  // has the shape
     auto inputs = fused::broadcast_inputs(args.chain, args.y.extents(), args.y);
-    if (!inputs) return wrap(inputs.error(), "planning softmax");
+    if (!inputs) return std::unexpected(inputs.error());
     chained = std::move(*inputs);
   }
-  if (const Status ok = check(args); !ok) return wrap(ok.error(), "planning softmax");
-  if (args.x.empty()) return Plan{};
-  if (auto columns = plan_columns(args, caps)) return std::move(*columns);
-  if (works_alone(args, caps)) return plan_lone(args, caps);
-
   std::vector<View> views{args.x, args.y};
   views.insert(views.end(), chained.begin(), chained.end());
   for (View& view : views) {
@@ -133,8 +127,7 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
   }
   View mask = args.mask;
   if (mask.given()) {
-    if (const Status ok = repeat_mask(views, mask); !ok)
-      return wrap(ok.error(), "planning softmax");
+    if (const Status ok = repeat_mask(views, mask); !ok) return std::unexpected(ok.error());
   }
 
   RowKernel kernel;
@@ -166,7 +159,38 @@ Result<Plan> plan(const Args& given, const Caps& caps) {
     kernel.text = fused::text_of(args.chain);
     fused::add_scalars(kernel.params, args.chain);
   }
-  auto planned = plan_rows(kernel, caps);
+  return plan_rows(kernel, caps);
+}
+
+Status can_any(const Args&, const Caps&) { return {}; }
+bool always(const Args&, const Caps&) { return true; }
+
+/// One kernel of the op's list: `can` says why it cannot make a softmax at all, `worth` whether it
+/// is a good choice, `launch` makes the plan.
+struct Kernel {
+  std::string_view name;
+  Status (*can)(const Args&, const Caps&);
+  bool (*worth)(const Args&, const Caps&);
+  Result<Plan> (*launch)(const Args&, const Caps&);
+};
+
+constexpr Kernel columns_kernel{"columns", can_columns, worth_columns, plan_columns};
+constexpr Kernel lone_kernel{"lone", can_lone, worth_lone, plan_lone};
+constexpr Kernel rows_kernel{"rows", can_any, always, plan_any};
+
+// In order of preference.
+constexpr std::array kernels{&columns_kernel, &lone_kernel, &rows_kernel};
+
+}  // namespace
+
+Result<Plan> plan(const Args& given, const Caps& caps) {
+  Args args = given;
+  if (args.chain.given()) args.x = args.y;  // has the shape
+  if (const Status ok = check(args); !ok) return wrap(ok.error(), "planning softmax");
+  if (args.x.empty()) return Plan{};
+  const auto kernel = choose_kernel(kernels, "Softmax", {}, args, caps);
+  if (!kernel) return wrap(kernel.error(), "planning softmax");
+  auto planned = (*kernel)->launch(args, caps);
   if (!planned) return wrap(planned.error(), "planning softmax");
   return planned;
 }

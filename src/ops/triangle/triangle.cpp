@@ -7,14 +7,14 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/overlap.hpp"
+#include "ops/workgroup.hpp"
 
 namespace weft::ops::triangle {
 namespace {
 
-constexpr std::uint64_t columns_per_group = 64;  // as in triangle.wgsl
-
 struct Variant {
   std::uint32_t rank = 1;
+  std::uint32_t workgroup = narrow_workgroup;  // columns of a matrix
 };
 
 using Batch = std::array<std::uint32_t, max_rank - 2>;
@@ -104,7 +104,7 @@ Status launch_problem(Plan& plan, const Problem& problem, const Caps& caps) {
     params.b[i] = narrow(problem.b.stride[i]);
     params.x[i] = narrow(problem.x.stride[i]);
   }
-  params.tiles = narrow(ceil_div<std::uint64_t>(params.k, columns_per_group));
+  params.tiles = narrow(ceil_div<std::uint64_t>(params.k, narrow_workgroup));
   params.groups = narrow(batches * params.tiles);
   Launch launch;
   launch.source = "triangle/triangle.wgsl";

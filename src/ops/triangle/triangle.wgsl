@@ -1,5 +1,5 @@
 // Forward (or, with an upper triangle, backward) substitution, one column of X per invocation.
-// Tile: 64 invocations, neighbouring columns of one matrix. 16 rows are solved at a time: first the rows before them
+// Tile: WORKGROUP invocations, neighbouring columns of one matrix. 16 rows are solved at a time: first the rows before them
 // are subtracted from all 16 at once, with elements of A that the invocations load together, then the 16 are solved
 // in registers. Workgroup memory: 1 KiB for 16 x 16 elements of A.
 #let STEP = 16
@@ -11,7 +11,7 @@ fn row_of(i: u32) -> u32 { return select(i, p.n - 1u - i, p.upper == 1u); }
 // Elements [first, first + STEP) x [column, column + STEP) of A to `block`; 0 past the end.
 fn load_block(a: u32, first: u32, column: u32, lane: u32) {
   workgroupBarrier();
-  for (var e = lane; e < {{STEP * STEP}}u; e += 64u) {
+  for (var e = lane; e < {{STEP * STEP}}u; e += {{WORKGROUP}}u) {
     let i = first + e / {{STEP}}u;
     let j = column + e % {{STEP}}u;
     block[e] = 0.0;
@@ -20,7 +20,7 @@ fn load_block(a: u32, first: u32, column: u32, lane: u32) {
   workgroupBarrier();
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   let g = group_index(group, groups);
@@ -40,7 +40,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     x += at * p.x_{{d}};
   }
 #endfor
-  let wanted = tile * 64u + lane;
+  let wanted = tile * {{WORKGROUP}}u + lane;
   let live = wanted < p.k;
   let column = min(wanted, p.k - 1u);
   b += column * p.b_column;

@@ -240,7 +240,7 @@ def encoded(texts):
 def save(path: str, tensors: dict[str, Tensor], texts: dict[str, str] | None = None) -> None:
     """Writes tensors, and texts beside them, to a .safetensors or .gguf file."""
     texts = texts or {}
-    lib.weft_save_with_texts(path.encode(), encoded(tensors), handles(tensors.values()), len(tensors), encoded(texts),
+    lib.weft_save(path.encode(), encoded(tensors), handles(tensors.values()), len(tensors), encoded(texts),
                              encoded(texts.values()), len(texts))
 
 
@@ -249,7 +249,7 @@ def load(device: Device, path: str, texts: dict[str, str] | None = None) -> dict
     found, words = {}, texts if texts is not None else {}
     receiver = Receiver(lambda context, name, handle: found.update({name.decode(): Tensor(Handle(handle))}))
     text_receiver = TextReceiver(lambda context, name, text: words.update({name.decode(): text.decode()}))
-    lib.weft_load_with_texts(device, path.encode(), receiver, text_receiver, None)
+    lib.weft_load(device, path.encode(), receiver, text_receiver, None)
     return found
 
 

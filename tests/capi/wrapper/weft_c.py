@@ -114,7 +114,7 @@ class AttentionModule(c.Structure):
 
 
 class BlockModule(c.Structure):
-    _fields_ = [("attention", AttentionModule), ("hidden", U64), ("gated", Bool), ("rms", Bool), ("dropout", F32)]
+    _fields_ = [("attention", AttentionModule), ("hidden", U64), ("gated", Bool), ("rms", Bool), ("dropout", F32), ("eps", F32)]
 
 
 class RecurrentModule(c.Structure):
@@ -200,10 +200,8 @@ FUNCTIONS = {
     "weft_tensor_to_text": [Handle, Pointer, Size, P(Size)],
     "weft_tensor_get_buffer": [Handle, P(Handle), P(U64), P(I64)],
     "weft_tensor_checkpoint": [Part, Pointer, P(Handle), U32, P(Handle)],
-    "weft_save": [Text, P(Text), P(Handle), U32],
-    "weft_save_with_texts": [Text, P(Text), P(Handle), U32, P(Text), P(Text), U32],
-    "weft_load": [Handle, Text, Receiver, Pointer],
-    "weft_load_with_texts": [Handle, Text, Receiver, TextReceiver, Pointer],
+    "weft_save": [Text, P(Text), P(Handle), U32, P(Text), P(Text), U32],
+    "weft_load": [Handle, Text, Receiver, TextReceiver, Pointer],
     "weft_model_load": [Handle, Text, P(Handle)],
     "weft_model_load_bytes": [Handle, Pointer, U64, P(Handle)],
     "weft_model_free": [Handle],
@@ -238,6 +236,7 @@ FUNCTIONS = {
     "weft_module_load_state": [Handle, P(Text), P(Handle), U32],
     "weft_module_save": [Handle, Text],
     "weft_module_load": [Handle, Text],
+    "weft_module_keep": [Handle],
     "weft_module_train": [Handle, Bool],
     "weft_module_set_key": [Handle, Handle],
     "weft_module_apply_updates": [Handle],
@@ -247,6 +246,7 @@ FUNCTIONS = {
     "weft_optimizer_apply": [Handle, P(Handle), U32, F64],
     "weft_optimizer_state": [Handle, Receiver, Pointer],
     "weft_optimizer_load_state": [Handle, P(Text), P(Handle), U32],
+    "weft_optimizer_keep": [Handle],
     "weft_schedule_rate": [P(Schedule), U64, P(F64)],
     "weft_ema_create": [Handle, F64, P(Handle)],
     "weft_ema_averages": [Handle, Receiver, Pointer],

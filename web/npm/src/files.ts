@@ -34,7 +34,7 @@ export async function load(device: Device, file: Uint8Array | ArrayBuffer | Blob
   module.FS.writeFile(path, bytes);
   try {
     await waiting(device, (frame) =>
-      frame.wait("weft_load_with_texts", device.handle, frame.text(path), receive, receiveText, 0));
+      frame.wait("weft_load", device.handle, frame.text(path), receive, receiveText, 0));
     return contents;
   } finally {
     module.FS.unlink(path);
@@ -51,7 +51,7 @@ export async function save(device: Device, format: "safetensors" | "gguf", conte
   try {
     await waiting(device, (frame) => {
       const list = (values: readonly string[]) => frame.u32s(values.map((value) => frame.text(value)));
-      return frame.wait("weft_save_with_texts", frame.text(path), list(tensors.map(([name]) => name)),
+      return frame.wait("weft_save", frame.text(path), list(tensors.map(([name]) => name)),
         frame.tensors(tensors.map(([, tensor]) => tensor)), tensors.length, list(texts.map(([name]) => name)),
         list(texts.map(([, text]) => text)), texts.length);
     });

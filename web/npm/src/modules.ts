@@ -87,6 +87,11 @@ export abstract class Module {
   state(): Record<string, Tensor> {
     return Object.fromEntries(this.namedParameters());
   }
+  /** Keeps a copy of the parameters as they are now in the page's memory, with which a lost device gets them back. */
+  async keep(): Promise<void> {
+    await this.ready();
+    for (const tensor of this.parameters()) await tensor.keep();
+  }
 
   dispose(): void {
     for (const part of this.#parts.values()) part.dispose();

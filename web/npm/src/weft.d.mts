@@ -12,6 +12,7 @@ export interface Module {
     writeFile(path: string, data: Uint8Array): void;
     readFile(path: string): Uint8Array;
     unlink(path: string): void;
+    mkdirTree(path: string): void;
   };
   addFunction(call: (...values: number[]) => number | void, signature: string): number;
   removeFunction(pointer: number): void;

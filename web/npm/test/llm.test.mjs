@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { closeSync, fstatSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { nodeGpu } from '../../tests/node_gpu.mjs';
+import { interfered, nodeGpu } from '../../tests/node_gpu.mjs';
 import { check, exercise, opening } from './llm_tests.mjs';
 
 const { LanguageModel, Lesson } = await import(new URL('../../../build/web/npm/dist/llm/index.js', import.meta.url).href);
@@ -152,30 +152,14 @@ test('a model learns a text, also over a lost device, and what is saved has lear
 
 test('where memory is missing, the error has sizes and says what needs less', async () => {
   // A GPU that refuses buffers once it has given a few megabytes.
-  const limited = target => new Proxy(target, {
-    get(object, name) {
-      const value = object[name];
-      if (typeof value !== 'function') return value;
-      if (name === 'requestAdapter' || name === 'requestDevice') return async (...values) => limited(await value.apply(object, values));
-      if (name !== 'createBuffer') return value.bind(object);
-      return descriptor => {
-        given += descriptor.size;
-        if (given > 8 * 2 ** 20 && descriptor.size > 2 ** 16) throw new RangeError(`${descriptor.size} bytes are too many`);
-        return value.call(object, descriptor);
-      };
-    },
-    set(object, name, value) {
-      object[name] = value;
-      return true;
-    },
-  });
   let given = 0;
+  const limited = interfered(gpu, { refuses: bytes => (given += bytes) > 8 * 2 ** 20 && bytes > 2 ** 16 });
   // Browsers tell of it when something waits, which is the first token at the latest.
-  const asked = LanguageModel.load(source, { gpu: limited(gpu), context: 512 }).then(large => large.completions.create({ ...opening, max_tokens: 1 }));
+  const asked = LanguageModel.load(source, { gpu: limited, context: 512 }).then(large => large.completions.create({ ...opening, max_tokens: 1 }));
   await assert.rejects(asked, error => {
     assert.equal(error.code, 'out_of_memory');
     assert.match(error.message, /\d+ bytes are too many/);
-    assert.match(error.message, /file has 0\.01 GB, and the keys and values of a context of 512 tokens .*fewer bits per weight/);
+    assert.match(error.message, /file has 12\.5 MB, and the keys and values of a context of 512 tokens .*fewer bits per weight/);
     return true;
   });
 });

@@ -1,8 +1,12 @@
 // ONNX models: an engine of their own, with everything that the other one has.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { after, test } from 'node:test';
-import { model as onnxModel } from '../../peers/onnx.js';
+import { model as onnxModel, modelWithWeights } from '../../peers/onnx.js';
 import { nodeGpu } from '../../tests/node_gpu.mjs';
 import { device as plain } from './package.mjs';
 
@@ -32,6 +36,39 @@ test('a model runs on tensors by name, and says what it is', async () => {
   assert.match(model.graph(), /digraph/);
   await assert.rejects(model.run({ x0 }), /x1/);
   model.dispose();
+});
+
+test('a model and its weights come from paths, addresses and bytes', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'weft-onnx-'));
+  mkdirSync(join(folder, 'weights'));
+  const file = modelWithWeights([4], 'weights/of the model.bin'), weights = new Uint8Array(Float32Array.from([10, 20, 30, 40]).buffer);
+  writeFileSync(join(folder, 'model.onnx'), file);
+  writeFileSync(join(folder, 'weights/of the model.bin'), weights);
+  const server = createServer((request, response) => {
+    try {
+      response.end(readFileSync(join(folder, decodeURIComponent(request.url))));
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve));
+  const at = `http://127.0.0.1:${server.address().port}/`;
+  const x = device.arange(4);
+  for (const [source, options] of [
+    [join(folder, 'model.onnx')], [pathToFileURL(join(folder, 'model.onnx'))], [`${at}model.onnx`],
+    [file, { externalData: { 'weights/of the model.bin': weights } }],
+    [new Blob([file]), { externalData: { 'weights/of the model.bin': `${at}weights/of%20the%20model.bin` } }],
+  ]) {
+    const model = await Model.load(device, source, options);
+    for (let i = 0; i < 2; ++i) assert.deepEqual([...await (await model.run({ x })).y.data()], [10, 21, 32, 43], String(source));
+    model.dispose();
+  }
+  await assert.rejects(Model.load(device, file), /of the model\.bin: give it as externalData/);
+  await assert.rejects(Model.load(device, `${at}none.onnx`), /none\.onnx cannot be read: the server says 404/);
+  await assert.rejects(Model.load(device, join(folder, 'none.onnx')), /none\.onnx cannot be read: ENOENT/);
+  await assert.rejects(Model.load(device, modelWithWeights([4], '../weights'), { externalData: { '../weights': weights } }), /not beside it/);
+  server.close();
+  rmSync(folder, { recursive: true });
 });
 
 test('what is no model, or no engine for one, is said', async () => {

@@ -16,7 +16,7 @@ const scripts = [...readdirSync(new URL('web/npm/src/', root)).filter(name => na
   read('build/web/generated/npm/ops.ts')].join('\n');
 // What TypeScript has otherwise: names and sizes of types are its own, and one function of C stands for a convenience.
 const otherwise = new Set(['weft_version', 'weft_status_name', 'weft_dtype_name', 'weft_dtype_size', 'weft_list_adapters', 'weft_array_dense',
-  'weft_save', 'weft_load', 'weft_kernel_run', 'weft_tensor_checkpoint',
+  'weft_kernel_run', 'weft_tensor_checkpoint',
   // A lost device is an event there; and a call that must not wait could not recover it.
   'weft_device_is_lost', 'weft_device_recover_automatically',
   // Browsers end what runs for too long themselves, and tell that the device is lost.

@@ -7,6 +7,8 @@ export class InWorker {
   readonly #worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>();
   #last = 0;
+  /** Why it answers no more. */
+  #over: string | undefined;
 
   constructor(tell: (told: Told) => void = () => undefined) {
     this.#worker.onerror = (event) => this.#fail(`The worker failed: ${event.message || "its module could not be loaded"}.`);
@@ -20,6 +22,7 @@ export class InWorker {
   }
 
   ask<T>(call: Call): Promise<T> {
+    if (this.#over !== undefined) return Promise.reject(new WeftError("invalid_handle", this.#over));
     return new Promise((resolve, reject) => {
       this.#waiting.set(++this.#last, { resolve, reject });
       this.tell({ ...call, id: this.#last });
@@ -30,16 +33,19 @@ export class InWorker {
     this.#worker.postMessage(message);
   }
 
+  /** Ends it, once or again. */
   async close(): Promise<void> {
+    if (this.#over !== undefined) return;
     try {
       await this.ask({ call: "close" });
     } finally {
-      this.#worker.terminate();
       this.#fail("This model was closed.");
     }
   }
 
   #fail(message: string): void {
+    this.#over ??= message;
+    this.#worker.terminate();
     for (const { reject } of this.#waiting.values()) reject(new WeftError("internal", message));
     this.#waiting.clear();
   }

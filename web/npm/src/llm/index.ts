@@ -1,12 +1,11 @@
 import { WeftError } from "../error.js";
 import { InWorker } from "./in_worker.js";
-import type { Sent } from "./messages.js";
 import { placeOf, type PlaceOptions } from "./place.js";
 import { Runner, type Embedded, type Events, type Finished, type ModelSettings, type Opened, type Request } from "./runner.js";
 import { grammarOf, type JsonSchema } from "./schema.js";
-import { download, type DownloadOptions, type ModelSource } from "./source.js";
+import { readable, type DownloadOptions, type ModelSource, type Readable } from "./source.js";
 
-export { cachedModels, deleteCachedModels, download, type Bytes, type DownloadOptions, type ModelSource } from "./source.js";
+export { cachedModels, deleteCachedModels, download, type Bytes, type CachedModel, type DownloadOptions, type ModelSource } from "./source.js";
 export { Lesson } from "./lesson.js";
 export type { PlaceOptions } from "./place.js";
 export { grammarOf, type JsonSchema } from "./schema.js";
@@ -18,13 +17,20 @@ export interface LoadOptions extends ModelSettings, DownloadOptions, PlaceOption
   onProgress?: (part: number) => void;
 }
 
+/** A text, or the texts that it is made of. */
+export type Content = string | readonly { type: "text"; text: string }[];
+
 export interface ChatMessage {
   role: "system" | "user" | "assistant";
-  content: string;
+  content: Content;
 }
 
 /** How tokens are chosen, and when it is enough. */
 export interface SamplingOptions {
+  /** Goes back to whoever asks for it: there is one model. */
+  model?: string;
+  /** Most tokens of the answer; 512. `max_tokens` is the older name. */
+  max_completion_tokens?: number;
   max_tokens?: number;
   temperature?: number;
   top_p?: number;
@@ -65,28 +71,36 @@ export interface Usage {
 }
 
 export type FinishReason = "stop" | "length" | "abort";
-export interface ChatCompletion {
+/** What every answer begins with: a name of its own, the second at which it was asked for (since 1970), and whose it is. */
+interface Head {
+  id: string;
+  created: number;
+  model: string;
+}
+export interface ChatCompletion extends Head {
   object: "chat.completion";
-  choices: [{ index: 0; message: ChatMessage; finish_reason: FinishReason }];
+  choices: [{ index: 0; message: { role: "assistant"; content: string }; finish_reason: FinishReason }];
   usage: Usage;
 }
-export interface ChatCompletionChunk {
+export interface ChatCompletionChunk extends Head {
   object: "chat.completion.chunk";
   choices: [{ index: 0; delta: { role?: "assistant"; content?: string }; finish_reason: FinishReason | null }];
   /** In the last one. */
   usage?: Usage;
 }
-export interface Completion {
+export interface Completion extends Head {
   object: "text_completion";
   choices: [{ index: 0; text: string; finish_reason: FinishReason }];
   usage: Usage;
 }
 
 export interface EmbeddingRequest {
+  model?: string;
   input: string | readonly string[];
 }
 export interface Embeddings {
   object: "list";
+  model: string;
   data: { object: "embedding"; index: number; embedding: number[] }[];
   usage: { prompt_tokens: number; total_tokens: number };
 }
@@ -108,7 +122,23 @@ interface Side {
   loseForTest(): void;
 }
 
-function inWorker(source: Sent, settings: ModelSettings, wasmUrl: string | undefined, events: Events): Side {
+/** The name of a source, where it has one. */
+function nameOf(source: ModelSource): string {
+  if (typeof source === "string" || source instanceof URL) return decodeURIComponent(String(source).replace(/[?#].*$/, "").split("/").pop()!) || String(source);
+  return (source as { name?: string }).name ?? "model";
+}
+
+/** What OpenAI's API has and a model here does not do: an error is better than an answer to something else. */
+const unknown = ["n", "best_of", "logprobs", "top_logprobs", "logit_bias", "tools", "functions", "audio"] as const;
+
+function textOf(content: Content): string {
+  if (typeof content === "string") return content;
+  const other = content.find(({ type }) => type !== "text");
+  if (other) throw new WeftError("unsupported", `A message has a part of the type "${other.type}"; texts can be read, and nothing else.`);
+  return content.map(({ text }) => text).join("");
+}
+
+function inWorker(source: Readable, settings: ModelSettings, wasmUrl: string | undefined, events: Events): Side {
   const worker = new InWorker((told) => {
     if (told.event === "text") events.onText?.(told.text);
     else if (told.event === "progress") events.onProgress?.(told.part);
@@ -119,7 +149,11 @@ function inWorker(source: Sent, settings: ModelSettings, wasmUrl: string | undef
     open: () => worker.ask({ call: "open", source, settings, wasmUrl }),
     generate: (request) => worker.ask({ call: "generate", request }),
     embed: (input) => worker.ask({ call: "embed", input }),
-    profile: () => worker.ask({ call: "profile" }),
+    async profile() {
+      const found = await worker.ask<{ table: string; trace: string }>({ call: "profile" });
+      await worker.close();
+      return found;
+    },
     stop: () => worker.tell({ call: "stop" }),
     loseForTest: () => worker.tell({ call: "loseForTest" }),
     close: () => worker.close(),
@@ -135,9 +169,12 @@ export class LanguageModel extends EventTarget {
   #onText: ((text: string) => void) | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #opened: Opened = { description: "", chat: false };
+  /** The name of the file or of the URL. */
+  readonly name: string;
 
-  private constructor(source: Sent, options: LoadOptions) {
+  private constructor(source: Readable, options: LoadOptions, name: string) {
     super();
+    this.name = name;
     const { context, cacheType, chatTemplate, conversations, contextShift, verbose, profile, caps, fileBytes } = options;
     const settings: ModelSettings = Object.fromEntries(Object.entries({ context, cacheType, chatTemplate, conversations, contextShift, verbose, profile, caps, fileBytes }).filter(([, value]) => value !== undefined));
     const events: Events = {
@@ -152,10 +189,15 @@ export class LanguageModel extends EventTarget {
 
   /** Loads a model; see ModelSource for where from. */
   static async load(source: ModelSource, options: LoadOptions = {}): Promise<LanguageModel> {
-    const file = typeof source === "string" || source instanceof URL ? await download(source, options) : source;
+    const file = await readable(source, options);
     options.signal?.throwIfAborted();
-    const model = new LanguageModel(file, options);
-    model.#opened = await model.#side.open();
+    const model = new LanguageModel(file, options, nameOf(source));
+    try {
+      model.#opened = await model.#side.open();
+    } catch (error) {
+      await model.#side.close().catch(() => undefined);  // A worker would stay otherwise.
+      throw error;
+    }
     return model;
   }
 
@@ -172,8 +214,9 @@ export class LanguageModel extends EventTarget {
   readonly chat = { completions: { create: this.#chat.bind(this) as ChatCreate } };
   readonly completions = {
     create: async (request: CompletionRequest): Promise<Completion> => {
+      const head = this.#head("cmpl");
       const { text, finish, usage } = await this.#generate(request);
-      return { object: "text_completion", choices: [{ index: 0, text, finish_reason: finish }], usage };
+      return { ...head, object: "text_completion", choices: [{ index: 0, text, finish_reason: finish }], usage };
     },
   };
 
@@ -181,7 +224,7 @@ export class LanguageModel extends EventTarget {
   readonly embeddings = {
     create: async ({ input }: EmbeddingRequest): Promise<Embeddings> => {
       const { vectors, tokens } = await this.#turn(() => this.#side.embed(typeof input === "string" ? [input] : input));
-      return { object: "list", data: vectors.map((embedding, index) => ({ object: "embedding", index, embedding })), usage: { prompt_tokens: tokens, total_tokens: tokens } };
+      return { object: "list", model: this.name, data: vectors.map((embedding, index) => ({ object: "embedding", index, embedding })), usage: { prompt_tokens: tokens, total_tokens: tokens } };
     },
   };
 
@@ -240,14 +283,15 @@ export class LanguageModel extends EventTarget {
   }
 
   async #whole(request: ChatRequest): Promise<ChatCompletion> {
+    const head = this.#head("chatcmpl");
     const { text, finish, usage } = await this.#generate(request);
-    return { object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: text }, finish_reason: finish }], usage };
+    return { ...head, object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: text }, finish_reason: finish }], usage };
   }
 
   async *#chunks(request: ChatRequest): AsyncGenerator<ChatCompletionChunk> {
-    const pieces = this.stream(request);
+    const pieces = this.stream(request), head = this.#head("chatcmpl");
     const chunk = (delta: { role?: "assistant"; content?: string }, finish: FinishReason | null): ChatCompletionChunk =>
-      ({ object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] });
+      ({ ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] });
     yield chunk({ role: "assistant" }, null);
     for (;;) {
       const { done, value } = await pieces.next();
@@ -257,6 +301,10 @@ export class LanguageModel extends EventTarget {
       }
       yield chunk({ content: value }, null);
     }
+  }
+
+  #head(kind: string): Head {
+    return { id: `${kind}-${globalThis.crypto.getRandomValues(new BigUint64Array(2)).join("")}`, created: Math.floor(Date.now() / 1000), model: this.name };
   }
 
   /** One answer at a time; others wait their turn. */
@@ -271,8 +319,15 @@ export class LanguageModel extends EventTarget {
   }
 
   async #answer(request: ChatRequest | CompletionRequest, onText?: (text: string) => void): Promise<Result> {
-    const { signal, stop, response_format: format, ...options } = request;
+    const { signal, stop, response_format: format, max_completion_tokens: most = request.max_tokens, model: _, ...given } = request;
     signal?.throwIfAborted();
+    for (const name of unknown) {
+      const value = (given as Record<string, unknown>)[name];
+      if (value !== undefined && value !== null && value !== false && !(value === 1 && (name === "n" || name === "best_of"))) {
+        throw new WeftError("unsupported", `A request has "${name}", which models here do not know.`);
+      }
+    }
+    const options = { ...given, max_tokens: most, ...("messages" in given ? { messages: given.messages.map(({ role, content }) => ({ role, content: textOf(content) })) } : {}) };
     if (format && format.type !== "text") {
       if (options.grammar !== undefined) throw new WeftError("invalid_argument", "An answer can follow a grammar or a response_format, not both.");
       options.grammar = grammarOf(format.type === "json_object" ? { type: "object" } : format.json_schema.schema);

@@ -1,6 +1,6 @@
 import { InWorker } from "./in_worker.js";
 import { placeOf, type PlaceOptions } from "./place.js";
-import { download, type DownloadOptions, type ModelSource } from "./source.js";
+import { readable, type DownloadOptions, type ModelSource } from "./source.js";
 import { Teacher, type LessonInfo, type LessonSettings, type LessonStep } from "./teacher.js";
 
 /** The same calls in this thread and in a worker. */
@@ -23,7 +23,7 @@ export class Lesson {
   }
 
   static async open(source: ModelSource, text: string, options: LessonSettings & PlaceOptions & DownloadOptions = {}): Promise<Lesson> {
-    const file = typeof source === "string" || source instanceof URL ? await download(source, options) : source;
+    const file = await readable(source, options);
     const { steps, rate, batch, context, snapshot } = options, settings: LessonSettings = Object.fromEntries(Object.entries({ steps, rate, batch, context, snapshot }).filter(([, value]) => value !== undefined));
     const { place, worker } = placeOf(options);
     if (!worker) {
@@ -31,7 +31,10 @@ export class Lesson {
       return new Lesson(teacher, await teacher.open(file, text, settings));
     }
     const remote = new InWorker();
-    const info = await remote.ask<LessonInfo>({ call: "teach", source: file, text, settings, wasmUrl: place.wasmUrl });
+    const info = await remote.ask<LessonInfo>({ call: "teach", source: file, text, settings, wasmUrl: place.wasmUrl }).catch(async (error: unknown) => {
+      await remote.close().catch(() => undefined);
+      throw error;
+    });
     return new Lesson({
       step: () => remote.ask({ call: "step" }),
       save: (type = "q8_0") => remote.ask({ call: "save", type }),

@@ -64,7 +64,7 @@ export class Program {
 
   /** The same, after a call that failed: browsers tell of the loss a moment later. */
   async wasLost(): Promise<boolean> {
-    for (let i = 0; i < 50 && !this.#lost; ++i) await new Promise((resolve) => setTimeout(resolve, 10));
+    for (let i = 0; i < 50 && this.#device && !this.#lost; ++i) await new Promise((resolve) => setTimeout(resolve, 10));
     return this.#lost;
   }
 

@@ -1,7 +1,8 @@
 import { WeftError } from "../error.js";
+import { explained, mostLosses } from "./lost.js";
 import { Program, type Place } from "./program.js";
 import { shardName, shards } from "./shards.js";
-import { open, type ModelSource } from "./source.js";
+import { open, sized, type Bytes, type Readable } from "./source.js";
 
 /** How a model is opened. */
 export interface ModelSettings {
@@ -72,67 +73,118 @@ export interface Events {
   onRecovered?: () => void;
 }
 
-const gigabytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(bytes < 2 ** 30 ? 2 : 1)} GB`;
-
-/** An error; one that says that memory is missing says what would need less, too. */
-function explained(error: unknown, bytes: number, context: number | undefined): unknown {
-  if (!(error instanceof Error)) return error;
-  const code = error instanceof WeftError ? error.code : undefined;
-  if (code !== "out_of_memory" && !/out[ _-]?of[ _-]?memory|while allocating|could not be allocated/i.test(error.message)) return error;
-  return new WeftError("out_of_memory", `${error.message.replace(/[.\s]*$/, ".")} The model's file has ${gigabytes(bytes)}, and the keys and values of ${context === undefined ? "its context" : `a context of ${context} tokens`} come on top. A file with fewer bits per weight, a model with fewer parameters, a smaller \`context\` or \`cacheType: "q8_0"\` needs less.`);
-}
-
 /**
  * A model in this thread. After a lost device the whole program is started anew: weights come from the source again, and what
  * had been generated is read as part of the prompt.
  */
 export class Runner {
   readonly #place: Place;
-  readonly #source: Exclude<ModelSource, URL | string>;
+  readonly #source: Readable;
   readonly #settings: ModelSettings;
   readonly #events: Events;
   #program: Program | undefined;
+  #starting: Program | undefined;
+  /** Calls that are under way: they find out by themselves that the device was lost. */
+  #busy = 0;
+  #reloading: Promise<void> = Promise.resolve();
   #bytes = 0;
   #stop = false;
   #onPiece: ((bytes: Uint8Array) => void) | undefined;
 
-  constructor(place: Place, source: Exclude<ModelSource, URL | string>, settings: ModelSettings, events: Events) {
+  constructor(place: Place, source: Readable, settings: ModelSettings, events: Events) {
     this.#place = place;
     this.#source = source;
     this.#settings = settings;
     this.#events = events;
   }
 
+  /** Loads the model; once more where the GPU is taken away meanwhile. */
   async open(): Promise<Opened> {
-    const { verbose = false, profile, caps, context, cacheType, chatTemplate, conversations = 4, contextShift } = this.#settings;
+    const file = await open(this.#source), first = this.#program === undefined;
+    this.#bytes = file.size;
+    for (let losses = 0; ; ++losses) {
+      const program = await this.#start();
+      try {
+        const answer = await this.#load(program, file);
+        if (!program.lost) {
+          this.#program = program;
+          this.#events.onProgress?.(1);
+          if (first && losses > 0) this.#events.onRecovered?.();
+          return answer;
+        }
+        if (losses >= mostLosses) throw new WeftError("device_lost", "The GPU was taken away while the model was loaded, again and again.");
+      } catch (error) {
+        const lost = await program.wasLost();
+        program.destroyDevice();
+        if (!lost || losses >= mostLosses) throw this.#explained(error);
+      } finally {
+        this.#starting = undefined;
+      }
+    }
+  }
+
+  async #start(): Promise<Program> {
+    const { verbose = false, profile, caps } = this.#settings;
     const program = await Program.start(this.#place, {
       onPiece: (bytes) => this.#onPiece?.(bytes),
       onProgress: (part) => this.#events.onProgress?.(part),
       onLost: (reason) => {
-        if (this.#program === program) this.#events.onLost?.(reason);
+        if (this.#program !== program && this.#starting !== program) return;
+        this.#events.onLost?.(reason);
+        if (this.#program === program && this.#busy === 0) this.#reloading = this.#reload();
       },
     }, { ...(profile ? { WEFT_PROFILE: "/trace.json" } : {}), ...(caps ? { WEFT_CAPS: caps } : {}) }, verbose);
-    const file = await open(this.#source), parts = shards(file, this.#settings.fileBytes);
-    this.#bytes = file.size;
+    this.#starting = program;
+    return program;
+  }
+
+  #load(program: Program, file: Bytes): Promise<Opened> {
+    const { verbose = false, context, cacheType, chatTemplate, conversations = 4, contextShift, fileBytes } = this.#settings;
+    const parts = shards(file, fileBytes);
     parts.forEach((part, i) => program.mount(shardName(i, parts.length), part));
-    const answer = await program.call<Opened>("weft_llm_open", {
+    return program.call<Opened>("weft_llm_open", {
       path: shardName(0, parts.length), context, cache_type: cacheType, chat_template: chatTemplate, verbose, conversations, shift: contextShift,
-    }).catch((error: unknown) => {
-      program.destroyDevice();
-      throw explained(error, this.#bytes, context);
     });
-    this.#program = program;
-    this.#events.onProgress?.(1);
-    return answer;
+  }
+
+  /** The model again after its device was lost while nothing was asked of it. */
+  async #reload(): Promise<void> {
+    try {
+      await this.open();
+      this.#events.onRecovered?.();
+    } catch {
+      // The next call tries again, and says what is wrong.
+    }
+  }
+
+  /** One call at a time, which waits for a model that is being loaded again. */
+  async #call<T>(work: () => Promise<T>): Promise<T> {
+    ++this.#busy;
+    try {
+      await this.#reloading;
+      return await work();
+    } finally {
+      --this.#busy;
+    }
+  }
+
+  #explained(error: unknown): unknown {
+    const { context } = this.#settings;
+    return explained(error, `The model's file has ${sized(this.#bytes)}, and the keys and values of ${context === undefined ? "its context" : `a context of ${context} tokens`} come on top. A file with fewer bits per weight, a model with fewer parameters, a smaller \`context\` or \`cacheType: "q8_0"\` needs less.`);
   }
 
   /** Generates; pieces of the text go to the events. */
-  async generate(request: Request): Promise<Finished> {
+  generate(request: Request): Promise<Finished> {
+    this.#stop = false;
+    return this.#call(() => this.#generate(request));
+  }
+
+  async #generate(request: Request): Promise<Finished> {
     const total: Finished = { prompt_tokens: 0, cached_tokens: 0, shifts: 0, completion_tokens: 0, prompt_seconds: 0, generation_seconds: 0, stopped: false, length: false };
     const decoder = new TextDecoder();
     const wanted = request.max_tokens ?? 512;
+    if (this.#stop) return { ...total, stopped: true };  // While the model was loaded again.
     let text = "", tokens = 0;
-    this.#stop = false;
     this.#onPiece = (bytes) => {
       if (this.#program?.lost) return;  // Made of what a lost device left behind.
       ++tokens;
@@ -154,7 +206,7 @@ export class Runner {
           stopped: part.stopped, length: part.length,
         };
       } catch (error) {
-        if (attempt >= 3 || !(await program.wasLost())) throw explained(error, this.#bytes, this.#settings.context);
+        if (attempt >= mostLosses || !(await program.wasLost())) throw this.#explained(error);
         await this.open();
         total.generation_seconds += (performance.now() - start) / 1000;
         this.#events.onRecovered?.();
@@ -164,17 +216,21 @@ export class Runner {
   }
 
   /** The vectors of texts; after a lost device they are computed again. */
-  async embed(input: readonly string[]): Promise<Embedded> {
-    for (let attempt = 0; ; ++attempt) {
-      const program = this.#running();
-      try {
-        return await program.call<Embedded>("weft_llm_embed", { input });
-      } catch (error) {
-        if (attempt >= 3 || !(await program.wasLost())) throw error;
-        await this.open();
-        this.#events.onRecovered?.();
+  embed(input: readonly string[]): Promise<Embedded> {
+    return this.#call(async () => {
+      for (let attempt = 0; ; ++attempt) {
+        const program = this.#running();
+        try {
+          const vectors = await program.call<Embedded>("weft_llm_embed", { input });
+          if (program.lost) throw new WeftError("device_lost", "The GPU was taken away.");
+          return vectors;
+        } catch (error) {
+          if (attempt >= mostLosses || !(await program.wasLost())) throw this.#explained(error);
+          await this.open();
+          this.#events.onRecovered?.();
+        }
       }
-    }
+    });
   }
 
   /** Ends what is being generated at its next token. */
@@ -186,6 +242,7 @@ export class Runner {
   /** Where the time went since the model was opened, as a table and as a trace for Perfetto; closes the model. */
   async profile(): Promise<{ table: string; trace: string }> {
     if (!this.#settings.profile) throw new WeftError("invalid_argument", "Load the model with `profile: true` to know where the time goes.");
+    await this.#reloading;
     const { module, lines } = this.#running();
     lines.length = 0;
     await this.close();
@@ -193,6 +250,7 @@ export class Runner {
   }
 
   async close(): Promise<void> {
+    await this.#reloading;
     const program = this.#program;
     this.#program = undefined;
     if (program && !program.lost) await program.call("weft_llm_close");
@@ -201,7 +259,7 @@ export class Runner {
 
   /** For tests: takes the device away, as a browser would. */
   loseForTest(): void {
-    this.#program?.destroyDevice();
+    (this.#starting ?? this.#program)?.destroyDevice();
   }
 
   #running(): Program {

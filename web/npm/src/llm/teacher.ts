@@ -1,6 +1,7 @@
 import { WeftError } from "../error.js";
+import { explained, mostLosses } from "./lost.js";
 import { Program, type Place } from "./program.js";
-import { open, type ModelSource } from "./source.js";
+import { open, sized, type Readable } from "./source.js";
 
 /** How a model is taught. */
 export interface LessonSettings {
@@ -35,35 +36,49 @@ export interface LessonStep {
 export class Teacher {
   readonly #place: Place;
   #program: Program | undefined;
+  #advice = "";
 
   constructor(place: Place) {
     this.#place = place;
   }
 
-  async open(source: Exclude<ModelSource, URL | string>, text: string, settings: LessonSettings): Promise<LessonInfo> {
-    const program = await Program.start(this.#place, {});
+  async open(source: Readable, text: string, settings: LessonSettings): Promise<LessonInfo> {
     // It is read as a whole, since all of it is going to change.
-    const file = await open(source);
-    program.module.FS.writeFile("/model.gguf", file.read(0, file.size));
-    this.#program = program;
-    return program.call("weft_teach_open", { path: "/model.gguf", text, ...settings });
+    const file = await open(source), bytes = file.read(0, file.size).slice();
+    const { batch = 4, context = 128 } = settings;
+    this.#advice = `The model's file has ${sized(bytes.length)}; its training needs some 16 bytes for each parameter, and more for each of ${batch} × ${context} tokens of a step. A smaller \`batch\` or \`context\` or a smaller model needs less.`;
+    for (let losses = 0; ; ++losses) {
+      const program = await Program.start(this.#place, {});
+      this.#program = program;
+      program.module.FS.writeFile("/model.gguf", bytes);
+      try {
+        return await program.call<LessonInfo>("weft_teach_open", { path: "/model.gguf", text, ...settings });
+      } catch (error) {
+        const lost = await program.wasLost();
+        program.destroyDevice();
+        if (!lost || losses >= mostLosses) throw explained(error, this.#advice);
+      }
+    }
   }
 
   async step(): Promise<LessonStep> {
     const program = this.#running();
-    try {
-      return await program.call("weft_teach_step");
-    } catch (error) {
-      // Browsers tell of a lost device a moment after the call that failed: the next one knows, and goes back.
-      if (!(await program.wasLost())) throw error;
-      return program.call("weft_teach_step");
+    for (let losses = 0; ; ++losses) {
+      try {
+        return await program.call<LessonStep>("weft_teach_step");
+      } catch (error) {
+        // Browsers tell of a lost device a moment after the call that failed: the next one knows, and goes back.
+        if (losses >= mostLosses || !(await program.wasLost())) throw explained(error, this.#advice);
+      }
     }
   }
 
   /** The model as it is now: the bytes of a GGUF file. */
   async save(type = "q8_0"): Promise<Uint8Array> {
     const program = this.#running();
-    await program.call("weft_teach_save", { path: "/taught.gguf", type });
+    await program.call("weft_teach_save", { path: "/taught.gguf", type }).catch((error: unknown) => {
+      throw explained(error, this.#advice);
+    });
     const bytes = program.module.FS.readFile("/taught.gguf").slice();
     program.module.FS.unlink("/taught.gguf");
     return bytes;

@@ -1,0 +1,91 @@
+"""Layers that multiply with a weight."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from . import _core, random
+from ._core import Tensor, functions
+from ._module import Module, need_counts, uniform
+from ._types import is_one, wholes
+
+F = functions
+
+
+class Linear(Module):
+    """x · weightᵀ + bias for x […, in_features]."""
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
+        need_counts(self, in_features=in_features, out_features=out_features)
+        bound = 1 / math.sqrt(in_features)
+        self.weight = uniform((out_features, in_features), bound)
+        self.bias = uniform((out_features,), bound) if bias else None
+
+    def with_weight(self, x: Tensor, weight: Tensor) -> Tensor:
+        """What the layer gives with another weight."""
+        return F.linear(x, weight, self.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.with_weight(x, self.weight)
+
+
+class Embedding(Module):
+    """Rows of a table by indices."""
+
+    def __init__(self, count: int, width: int) -> None:
+        need_counts(self, count=count, width=width)
+        self.weight = _core.variable(random.normal((count, width)))
+
+    def forward(self, indices: Tensor) -> Tensor:
+        return F.take(self.weight, indices, 0)
+
+    def as_linear(self, x: Tensor) -> Tensor:
+        """x · tableᵀ: logits of the rows."""
+        return F.linear(x, self.weight)
+
+
+class _Conv(Module):
+    rank = 2
+    transposed = False
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
+                 padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True) -> None:
+        need_counts(self, in_channels=in_channels, out_channels=out_channels, groups=groups)
+        kernel = wholes(kernel_size) * (self.rank if is_one(kernel_size) else 1)
+        first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        bound = 1 / math.sqrt(max(1, in_channels // groups * math.prod(kernel)))
+        self.weight = uniform((first, second // groups, *kernel), bound)
+        self.bias = uniform((out_channels,), bound) if bias else None
+        self.options: dict[str, Any] = {"stride": stride, "pad": padding, "dilation": dilation, "groups": groups}
+
+    def with_weight(self, x: Tensor, weight: Tensor) -> Tensor:
+        """What the layer gives with another weight."""
+        function: Any = F.conv_transpose if self.transposed else F.conv
+        made: Tensor = function(x, weight, self.bias, **self.options)
+        return made
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.with_weight(x, self.weight)
+
+
+class Conv1d(_Conv):
+    """A convolution over [N, C, length]."""
+
+    rank = 1
+
+
+class Conv2d(_Conv):
+    """A convolution over images [N, C, height, width]."""
+
+
+class Conv3d(_Conv):
+    """A convolution over [N, C, depth, height, width]."""
+
+    rank = 3
+
+
+class ConvTranspose2d(_Conv):
+    """The transpose of Conv2d."""
+
+    transposed = True
