@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
+#include "ops/map/map.hpp"
 #include "ops/overlap.hpp"
 #include "ops/workgroup.hpp"
 
@@ -134,6 +135,8 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   if (const Status ok = check(args); !ok) return std::unexpected(ok.error());
   Plan plan;
   if (args.y.empty()) return plan;
+  if (args.sorted.empty())  // which may have no buffer to bind
+    return map::plan({.function = "fill", .y = args.y, .scalars = {0}}, caps);
   if (const Status ok = split(plan, args, caps); !ok)
     return wrap(ok.error(), "planning searchsorted");
   return plan;
