@@ -279,6 +279,10 @@ def test_names_of_other_libraries() -> None:
     with pytest.raises(AttributeError, match="ndim"):
         wt.ones(2).dim()
     assert not hasattr(wt, "softmaxx") and not hasattr(wt, "float64")
+    for call, words in ((lambda: wt.sotfmax, "did you mean 'softmax'"), (lambda: wt.ones(2).summ, "did you mean 'sum'"),
+                        (lambda: wt.nonsense, "attribute 'nonsense'$")):
+        with pytest.raises(AttributeError, match=words):
+            call()
     with pytest.raises(ValueError, match="drop_last"):
         wt.data.Loader(np.ones(3), batch_size=5)
     assert [x.shape for (x,) in wt.data.Loader(np.ones(3), batch_size=5, drop_last=False)] == [(3,)]

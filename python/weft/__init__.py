@@ -33,6 +33,7 @@ from ._names import *
 from ._numpy import *
 from ._products import *
 from ._profile import *
+from ._reduce import *
 from ._search import *
 from ._shapes import *
 from ._standard import *
@@ -50,7 +51,7 @@ __array_api_version__ = "2025.12"
 newaxis = None
 tensor = array
 concatenate = concat
-absolute, fabs, amax, amin, rint, fix, around = abs, abs, max, min, round, trunc, round
+absolute, amax, amin, fix, around = abs, max, min, trunc, round
 subtract, multiply, negative, true_divide, power, mod = sub, mul, neg, divide, pow, remainder
 arcsin, arccos, arctan, arctan2, arcsinh, arccosh, arctanh = asin, acos, atan, atan2, asinh, acosh, atanh
 bitwise_invert, bitwise_left_shift, bitwise_right_shift, invert = bitwise_not, left_shift, right_shift, bitwise_not
@@ -88,9 +89,9 @@ _ELSEWHERE = {"cat": "concat()", "randn": "random.normal()", "rand": "random.uni
 
 if not _TYPE_CHECKING:
     def __getattr__(name: str) -> object:
-        import sys
-        hint = f" ({_ELSEWHERE[name]})" if name in _ELSEWHERE else ""
-        raise AttributeError(f"module 'weft' has no attribute '{name}'{hint}", name=name, obj=sys.modules[__name__])
+        from ._near import near
+        hint = f" ({_ELSEWHERE[name]})" if name in _ELSEWHERE else near(name, globals())
+        raise AttributeError(f"module 'weft' has no attribute '{name}'{hint}")
 
 
 del annotations

@@ -10,9 +10,9 @@ import numpy as np
 from ._array import asarray
 from ._core import Device, Tensor, functions
 from ._numpy import hypot
-from ._numpy import mean as _mean
-from ._numpy import sum as _sum
 from ._products import matmul
+from ._reduce import mean as _mean
+from ._reduce import sum as _sum
 from ._shapes import Axis, permute_dims, stack
 from ._types import is_one
 

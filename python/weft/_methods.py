@@ -11,6 +11,7 @@ from . import _core
 from ._array import array, to_numpy
 from ._core import Device, Tensor, functions
 from ._index import get_item, set_item
+from ._near import near
 from ._numpy_methods import METHODS as NUMPY_METHODS
 from ._types import is_one, name_of
 from ._ufuncs import array_ufunc
@@ -169,8 +170,8 @@ HINTS = {"dim": "ndim is the number of dimensions", "expand": "wt.broadcast_to()
 
 
 def _missing(self: Tensor, name: str) -> Any:
-    hint = f"; {HINTS[name]}" if name in HINTS else ""
-    raise AttributeError(f"A tensor has no attribute '{name}'{hint}.", name=name, obj=self)
+    hint = f"; {HINTS[name]}." if name in HINTS else near(name, dir(Tensor)) or "."
+    raise AttributeError(f"A tensor has no attribute '{name}'{hint}")
 
 
 def install() -> None:

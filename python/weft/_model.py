@@ -12,7 +12,7 @@ from ._core import Tensor, functions, tracing
 from ._shapes import Axis, axis_of, reshape
 from ._types import float32, is_one, wholes
 
-__all__ = ["bincount", "cross_entropy", "histogram", "median", "one_hot", "percentile", "quantile"]
+__all__ = ["bincount", "cov", "cross_entropy", "histogram", "median", "one_hot", "percentile", "quantile"]
 
 
 def cross_entropy(logits: Any, labels: Any, *, reduction: Literal["none", "sum", "mean"] = "mean", ignored: int = -1,
@@ -40,20 +40,56 @@ def _joined(x: Tensor, axis: Axis, function: str) -> tuple[Tensor, tuple[int, ..
     return reshape(last, (*(x.shape[a] for a in kept), count)), tuple(1 if a in gone else x.shape[a] for a in range(x.ndim))
 
 
-def quantile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The number below which a share q, from 0 to 1, of the elements lies, over some axes or over all, between two elements in proportion. Of
-    several shares the results are side by side, in front."""
+METHODS = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
+
+
+def _ranked(rows: Tensor, share: float, method: str) -> Tensor:
+    """An element of each row, or the mean of two, by its place in the order."""
+    ascending, last = functions.sort(rows, -1)[0], rows.shape[-1] - 1
+    places = [METHODS[method](share * last)] if method in METHODS else [np.floor(share * last), np.ceil(share * last)]
+    found = [functions.slice(ascending, rows.ndim - 1, int(place), 1) for place in places]
+    made = found[0] if len(found) == 1 else (found[0] + found[1]) * 0.5
+    if rows.dtype.is_floating:  # NaN is last, and counts for all
+        end = functions.slice(ascending, rows.ndim - 1, last, 1)
+        made = functions.where(functions.isnan(end), end, made)
+    return functions.squeeze_axes(made, -1)
+
+
+def quantile(x: Any, /, q: Any, axis: Axis = None, keepdims: bool = False, *, method: str = "linear") -> Tensor:
+    """The number below which a share q, from 0 to 1, of the elements lies, over some axes or over all, between two elements in proportion ("linear"), in
+    their middle ("midpoint"), or one of them ("lower", "higher", "nearest"). Of several shares the results are side by side, in front."""
     x = asarray(x)
     if not is_one(q):
-        return functions.stack([quantile(x, float(share), axis, keepdims) for share in q], 0)
+        shares = np.asarray(to_numpy(q) if isinstance(q, Tensor) else q, np.float64)
+        parts = [quantile(x, float(share), axis, keepdims, method=method) for share in shares.reshape(-1)]
+        if not parts:
+            raise ValueError("quantile() needs at least one share.")
+        return reshape(functions.stack(parts, 0), (*shares.shape, *parts[0].shape))
+    share = float(q)
     rows, shape = _joined(x, axis, "quantile")
-    made = functions.quantile(rows, float(q), -1)
+    if method not in ("linear", "midpoint", *METHODS):
+        raise ValueError(f"quantile(): `method` is {method!r}; there are 'linear', 'lower', 'higher', 'midpoint' and 'nearest'.")
+    if method != "linear" and 0 <= share <= 1 and rows.shape[-1] > 0:
+        made = _ranked(rows, share, method)
+    else:
+        made = functions.quantile(rows, share, -1)
     return reshape(made, shape) if keepdims else made
 
 
-def percentile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def percentile(x: Any, /, q: Any, axis: Axis = None, keepdims: bool = False, *, method: str = "linear") -> Tensor:
     """quantile() of a share in hundredths."""
-    return quantile(x, float(q) / 100 if is_one(q) else [float(share) / 100 for share in q], axis, keepdims)
+    share = float(q) / 100 if is_one(q) else np.asarray(to_numpy(q) if isinstance(q, Tensor) else q, np.float64) / 100
+    return quantile(x, share, axis, keepdims, method=method)
+
+
+def cov(x: Any, /, *, rowvar: bool = True, bias: bool = False, ddof: float | None = None, correction: float = 1) -> Tensor:
+    """The covariances of the rows of x (with rowvar=False of its columns): a matrix, or the variance of one row. What the number of observations is less
+    by is `correction`, which numpy calls ddof; with `bias` it is 0."""
+    x = asarray(x)
+    if x.ndim == 2 and not rowvar:
+        x = functions.transpose(x)
+    made = functions.cov(x, ddof if ddof is not None else 0 if bias else correction)
+    return reshape(made, ()) if made.size == 1 else made
 
 
 def median(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:

@@ -10,13 +10,14 @@ from ._array import array, asarray, to_numpy
 from ._core import Tensor, functions
 from ._model import median, quantile
 from ._names import _filled, _floats
-from ._numpy import argmax, argmin, argsort, cumprod, cumsum, sort, where
+from ._numpy import argsort, cumprod, cumsum, sort, where
+from ._reduce import argmax, argmin
 from ._shapes import Axis, axis_of, concat, reshape, stack
-from ._types import float32, is_one, isdtype, wholes
+from ._types import float32, is_one, isdtype, result_type, wholes
 
-__all__ = ["argpartition", "block", "choose", "copy", "corrcoef", "diagflat", "fill_diagonal", "float_power", "geomspace", "isscalar", "ix_", "ldexp",
-           "lexsort", "modf", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmedian", "nanpercentile", "nanquantile", "ndim", "partition",
-           "polyval", "shape", "size", "trim_zeros"]
+__all__ = ["argpartition", "array_equiv", "block", "choose", "copy", "corrcoef", "diagflat", "fabs", "fill_diagonal", "float_power", "gcd", "geomspace",
+           "isscalar", "ix_", "lcm", "ldexp", "lexsort", "modf", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmedian", "nanpercentile",
+           "nanquantile", "ndim", "partition", "polyval", "rint", "rollaxis", "shape", "size", "trim_zeros"]
 
 
 # What is asked of arrays.
@@ -29,6 +30,16 @@ def ndim(x: Any, /) -> int:
 def shape(x: Any, /) -> tuple[int, ...]:
     """The extents of the dimensions."""
     return asarray(x).shape
+
+
+def array_equiv(a: Any, b: Any, /) -> bool:
+    """Whether two tensors have the same elements once they are broadcast to one shape. Waits for the device."""
+    x, y = asarray(a), asarray(b)
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        return False
+    return bool(functions.all(functions.equal(x, y)))
 
 
 def size(x: Any, /, axis: int | None = None) -> int:
@@ -49,12 +60,12 @@ def copy(x: Any, /) -> Tensor:
 
 # Order.
 
-def partition(x: Any, kth: int, /, axis: int | None = -1) -> Tensor:
+def partition(x: Any, /, kth: int, axis: int | None = -1) -> Tensor:
     """The elements with the kth at its place in the order, smaller ones before it: all of them in order, which is no slower here."""
     return _ordered(sort, x, kth, axis, "partition")
 
 
-def argpartition(x: Any, kth: int, /, axis: int | None = -1) -> Tensor:
+def argpartition(x: Any, /, kth: int, axis: int | None = -1) -> Tensor:
     """The indices (int32) of partition()."""
     return _ordered(argsort, x, kth, axis, "argpartition")
 
@@ -167,7 +178,45 @@ def trim_zeros(x: Any, /, trim: str = "fb") -> Tensor:
     return x[int(there[0]) if "f" in trim.lower() else 0:int(there[-1]) + 1 if "b" in trim.lower() else x.shape[0]]
 
 
+def rollaxis(x: Any, /, axis: int, start: int = 0) -> Tensor:
+    """A dimension before another one: moveaxis() by an older name."""
+    x = asarray(x)
+    place = axis_of(axis, x.ndim, "rollaxis")
+    if not -x.ndim <= start <= x.ndim:
+        raise ValueError(f"rollaxis(): there is no place {start} among {x.ndim} dimensions.")
+    before = start + x.ndim if start < 0 else start
+    return functions.movedim(x, [place], [before - 1 if place < before else before])
+
+
 # Numbers.
+
+def fabs(x: Any, /) -> Tensor:
+    """The size of each number, as a float."""
+    return functions.abs(_floats(x))
+
+
+def rint(x: Any, /) -> Tensor:
+    """The nearest whole number, as a float; of two, the even one."""
+    return functions.round(_floats(x))
+
+
+def gcd(x1: Any, x2: Any, /) -> Tensor:
+    """The greatest common divisor of integers. The host computes it: waits for the device."""
+    return _of_integers(np.gcd, x1, x2)
+
+
+def lcm(x1: Any, x2: Any, /) -> Tensor:
+    """The least common multiple of integers. The host computes it: waits for the device."""
+    return _of_integers(np.lcm, x1, x2)
+
+
+def _of_integers(function: Any, x1: Any, x2: Any) -> Tensor:
+    a, b = asarray(x1), asarray(x2)
+    kind = result_type(a, b)
+    if not kind.is_integer:
+        raise TypeError(f"{function.__name__}() needs integers; it was given {a.dtype} and {b.dtype}.")
+    return array(function(to_numpy(functions.cast(a, kind)), to_numpy(functions.cast(b, kind))), kind, device=a.device)
+
 
 def float_power(x1: Any, x2: Any, /) -> Tensor:
     """x1 to the power of x2, in floats."""
@@ -204,11 +253,12 @@ def polyval(p: Any, x: Any, /) -> Tensor:
     return made
 
 
-def corrcoef(x: Any, /) -> Tensor:
-    """How the rows of x go together, from -1 to 1: the covariances over the products of the deviations."""
+def corrcoef(x: Any, /, *, rowvar: bool = True) -> Tensor:
+    """How the rows of x (or with rowvar=False its columns) go together, from -1 to 1: the covariances over the products of the deviations."""
     x = _floats(x)
+    x = x if rowvar or x.ndim < 2 else functions.transpose(x)
     apart = x - functions.mean(x, -1, True)
-    if x.ndim == 1:
+    if x.ndim == 1 or x.shape[0] == 1:
         return functions.ones((), x.dtype, device=x.device)
     sums = functions.matmul(apart, functions.transpose(apart))
     spread = functions.sqrt(functions.diagonal(sums))
@@ -227,25 +277,27 @@ def nanargmin(x: Any, /, axis: int | None = None, keepdims: bool = False) -> Ten
     return argmin(_filled(asarray(x), float("inf")), axis=axis, keepdims=keepdims)
 
 
-def nancumsum(x: Any, /, axis: int | None = None) -> Tensor:
+def nancumsum(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
     """cumsum() in which NaN counts as 0."""
-    made: Tensor = cumsum(_filled(asarray(x), 0.0), axis)
+    made: Tensor = cumsum(_filled(asarray(x), 0.0), axis, dtype)
     return made
 
 
-def nancumprod(x: Any, /, axis: int | None = None) -> Tensor:
+def nancumprod(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
     """cumprod() in which NaN counts as 1."""
-    made: Tensor = cumprod(_filled(asarray(x), 1.0), axis)
+    made: Tensor = cumprod(_filled(asarray(x), 1.0), axis, dtype)
     return made
 
 
-def nanquantile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def nanquantile(x: Any, /, q: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """quantile() of the elements that are not NaN; NaN where there is none."""
     x = asarray(x)
     if not x.dtype.is_floating:
         return quantile(x, q, axis, keepdims)
     if not is_one(q):
-        return stack([nanquantile(x, float(share), axis, keepdims) for share in q])
+        shares = np.asarray(to_numpy(q) if isinstance(q, Tensor) else q, np.float64)
+        parts = stack([nanquantile(x, float(share), axis, keepdims) for share in shares.reshape(-1)])
+        return reshape(parts, (*shares.shape, *parts.shape[1:]))
     axes = tuple(range(x.ndim)) if axis is None else tuple(wholes(axis))
     gone = sorted(axis_of(a, x.ndim, "nanquantile") for a in axes)
     rows = functions.movedim(x, gone, range(x.ndim - len(gone), x.ndim)) if gone else x
@@ -260,9 +312,10 @@ def nanquantile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdi
     return reshape(made, tuple(1 if a in gone else e for a, e in enumerate(x.shape))) if keepdims else made
 
 
-def nanpercentile(x: Any, q: float | Sequence[float], /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def nanpercentile(x: Any, /, q: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """nanquantile() of a share in hundredths."""
-    return nanquantile(x, float(q) / 100 if is_one(q) else [float(share) / 100 for share in q], axis, keepdims)
+    share = float(q) / 100 if is_one(q) else np.asarray(to_numpy(q) if isinstance(q, Tensor) else q, np.float64) / 100
+    return nanquantile(x, share, axis, keepdims)
 
 
 def nanmedian(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:

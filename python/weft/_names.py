@@ -1,6 +1,7 @@
 """More of numpy's functions, by numpy's names, made of the others: shapes, new tensors, elements and reductions."""
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Sequence
 from math import pi
@@ -8,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from . import _numpy
-from ._array import array, asarray, to_numpy
+from . import _reduce
+from ._array import array, asarray
 from ._core import Device, Tensor, functions
 from ._numpy import floor_divide, remainder
 from ._shapes import Axis, axis_of, concat, eye, meshgrid, permute_dims, reshape, split, stack
 from ._types import boolean, float32, is_one
 
-__all__ = ["append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "cbrt", "column_stack", "deg2rad", "delete", "diag",
-           "divmod", "dsplit", "dstack", "fliplr", "flipud", "fmax", "fmin", "heaviside", "hsplit", "hstack", "identity", "indices", "insert",
+__all__ = ["array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "cbrt", "column_stack", "deg2rad", "diag",
+           "divmod", "dsplit", "dstack", "fliplr", "flipud", "fmax", "fmin", "heaviside", "hsplit", "hstack", "identity", "indices",
            "isneginf", "isposinf", "logaddexp2", "logspace", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "ptp", "rad2deg",
            "ravel", "rot90", "sinc", "tril_indices", "triu_indices", "vander", "vsplit", "vstack"]
 
@@ -84,7 +85,7 @@ def column_stack(arrays: Sequence[Any], /) -> Tensor:
     return concat([reshape(t, (-1, 1)) if t.ndim < 2 else t for t in tensors], axis=1)
 
 
-def array_split(x: Any, indices_or_sections: int | Sequence[int], /, axis: int = 0) -> list[Tensor]:
+def array_split(x: Any, /, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """As split(), but where the parts cannot be equal the first ones have one more."""
     x = asarray(x)
     if not is_one(indices_or_sections):
@@ -145,42 +146,6 @@ def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
     if k % 4 == 1:
         return permute_dims(functions.flip(x, b), order)
     return functions.flip(permute_dims(x, order), b) if k % 4 == 3 else +x
-
-
-def append(x: Any, values: Any, /, axis: int | None = None) -> Tensor:
-    """A tensor and values behind it along an axis; without one, all elements in a row."""
-    return concat([x, values], axis=axis)
-
-
-def insert(x: Any, place: int, values: Any, /, axis: int | None = None) -> Tensor:
-    """A tensor with values before a place along an axis; without an axis, all elements in a row."""
-    x = asarray(x)
-    if axis is None:
-        x, axis = reshape(x, -1), 0
-    along = axis_of(axis, x.ndim, "insert")
-    extent = x.shape[along]
-    if not -extent <= place <= extent:
-        raise IndexError(f"insert(): there is no place {place} along axis {axis}, which has {extent}.")
-    given = functions.cast(asarray(values), x.dtype)
-    shape = [*x.shape[:along], *x.shape[along + 1:]]
-    if x.ndim == 1:
-        row = reshape(given, -1)
-    else:
-        row = functions.unsqueeze(functions.broadcast_to(given, shape), along) if given.ndim <= len(shape) else given
-    before, behind = split(x, [place + extent if place < 0 else place], axis=along)
-    return concat([before, row, behind], axis=along)
-
-
-def delete(x: Any, places: Any, /, axis: int | None = None) -> Tensor:
-    """A tensor without some places along an axis (a number, several, or a slice); without an axis, of all elements in a row."""
-    x = asarray(x)
-    if axis is None:
-        x, axis = reshape(x, -1), 0
-    along = axis_of(axis, x.ndim, "delete")
-    gone = places if isinstance(places, slice) else operator.index(places) if is_one(places) else to_numpy(asarray(places))
-    kept = np.delete(np.arange(x.shape[along]), gone)
-    made: Tensor = x[(*[slice(None)] * along, kept)]
-    return made
 
 
 def diag(x: Any, /, k: int = 0) -> Tensor:
@@ -311,11 +276,12 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Tensor, Tensor]:
 
 # Reductions.
 
-def average(x: Any, axis: Axis = None, weights: Any = None) -> Tensor:
-    """The mean over some axes, or over all; with weights, Σ weight · x / Σ weight."""
+def average(x: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    """The mean over some axes, or over all; with weights, Σ weight · x / Σ weight. With `returned`, the sum of the weights is given too."""
     x = _floats(x)
     if weights is None:
-        return _numpy.mean(x, axis)
+        found = _reduce.mean(x, axis, keepdims)
+        return (found, functions.full_like(found, x.size / builtins.max(found.size, 1))) if returned else found
     given = _floats(weights)
     if given.shape != x.shape:
         if axis is None or not is_one(axis) or given.ndim != 1:
@@ -323,12 +289,14 @@ def average(x: Any, axis: Axis = None, weights: Any = None) -> Tensor:
         place = axis_of(axis, x.ndim, "average")
         given = functions.reshape(given, (*[1] * place, given.shape[0], *[1] * (x.ndim - place - 1)))
         given = functions.broadcast_to(given, x.shape)
-    return _numpy.sum(x * given, axis) / _numpy.sum(given, axis)
+    weight = _reduce.sum(given, axis, keepdims=keepdims)
+    found = _reduce.sum(x * given, axis, keepdims=keepdims) / weight
+    return (found, weight) if returned else found
 
 
 def ptp(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """The largest element less the smallest."""
-    return _numpy.max(x, axis, keepdims=keepdims) - _numpy.min(x, axis, keepdims=keepdims)
+    return _reduce.max(x, axis, keepdims=keepdims) - _reduce.min(x, axis, keepdims=keepdims)
 
 
 def _filled(x: Tensor, value: float) -> Tensor:
@@ -336,50 +304,51 @@ def _filled(x: Tensor, value: float) -> Tensor:
 
 
 def _nothing(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
-    return _numpy.all(functions.isnan(x), axis, keepdims=keepdims)
+    return _reduce.all(functions.isnan(x), axis, keepdims=keepdims)
 
 
 def nansum(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """sum() in which NaN counts as 0."""
-    return _numpy.sum(_filled(asarray(x), 0.0), axis, keepdims=keepdims)
+    return _reduce.sum(_filled(asarray(x), 0.0), axis, keepdims=keepdims)
 
 
 def nanprod(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """prod() in which NaN counts as 1."""
-    return _numpy.prod(_filled(asarray(x), 1.0), axis, keepdims=keepdims)
+    return _reduce.prod(_filled(asarray(x), 1.0), axis, keepdims=keepdims)
 
 
 def nanmean(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """The mean of the elements that are not NaN."""
     x = _floats(x)
-    count = _numpy.sum(functions.cast(functions.logical_not(functions.isnan(x)), float32), axis, keepdims=keepdims)
-    return functions.cast(_numpy.sum(functions.cast(_filled(x, 0.0), float32), axis, keepdims=keepdims) / count, x.dtype)
+    count = _reduce.sum(functions.cast(functions.logical_not(functions.isnan(x)), float32), axis, keepdims=keepdims)
+    return functions.cast(_reduce.sum(functions.cast(_filled(x, 0.0), float32), axis, keepdims=keepdims) / count, x.dtype)
 
 
-def nanvar(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
-    """The variance of the elements that are not NaN."""
+def nanvar(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False, ddof: float = 0) -> Tensor:
+    """The variance of the elements that are not NaN, over their number less `correction`, which numpy calls ddof."""
+    correction = correction or ddof
     x = functions.cast(x, float32) if not asarray(x).dtype.is_floating else asarray(x)
     known = functions.logical_not(functions.isnan(x))
     apart = functions.where(known, x - nanmean(x, axis, keepdims=True), 0.0)
-    count = _numpy.sum(functions.cast(known, float32), axis, keepdims=keepdims) - correction
-    found = _numpy.sum(functions.cast(apart * apart, float32), axis, keepdims=keepdims) / functions.maximum(count, 0.0)
+    count = _reduce.sum(functions.cast(known, float32), axis, keepdims=keepdims) - correction
+    found = _reduce.sum(functions.cast(apart * apart, float32), axis, keepdims=keepdims) / functions.maximum(count, 0.0)
     return functions.cast(functions.where(count <= 0, float("nan"), found), x.dtype)
 
 
-def nanstd(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
+def nanstd(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False, ddof: float = 0) -> Tensor:
     """The standard deviation of the elements that are not NaN."""
-    return functions.sqrt(nanvar(x, axis, correction=correction, keepdims=keepdims))
+    return functions.sqrt(nanvar(x, axis, correction=correction or ddof, keepdims=keepdims))
 
 
 def nanmax(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """The largest of the elements that are not NaN; NaN where there is none."""
     x = asarray(x)
-    made = _numpy.max(_filled(x, float("-inf")), axis, keepdims=keepdims)
+    made = _reduce.max(_filled(x, float("-inf")), axis, keepdims=keepdims)
     return functions.where(_nothing(x, axis, keepdims), float("nan"), made) if x.dtype.is_floating else made
 
 
 def nanmin(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """The smallest of the elements that are not NaN; NaN where there is none."""
     x = asarray(x)
-    made = _numpy.min(_filled(x, float("inf")), axis, keepdims=keepdims)
+    made = _reduce.min(_filled(x, float("inf")), axis, keepdims=keepdims)
     return functions.where(_nothing(x, axis, keepdims), float("nan"), made) if x.dtype.is_floating else made

@@ -8,13 +8,13 @@ import numpy as np
 
 from ._array import array, asarray, to_numpy
 from ._core import Device, Tensor, functions
-from ._shapes import Axis, axis_of, concat, full, reshape
-from ._types import boolean, iinfo, is_one, result_type, to_dtype
+from ._shapes import axis_of, concat, full, reshape
+from ._types import boolean, iinfo, result_type, to_dtype
 
-__all__ = ["all", "allclose", "any", "argmax", "argmin", "argsort", "array_equal", "astype", "clip", "copysign", "count_nonzero", "cummax", "cummin",
-           "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diff", "divide", "floor_divide", "hypot", "isin", "left_shift", "logsumexp",
-           "max", "mean", "min", "nextafter", "nonzero", "positive", "pow", "prod", "remainder", "right_shift", "round", "searchsorted", "signbit",
-           "sort", "std", "sum", "take", "take_along_axis", "unique_all", "unique_counts", "unique_inverse", "unique_values", "var", "where"]
+__all__ = ["allclose", "argsort", "array_equal", "astype", "clip", "copysign", "cummax", "cummin", "cumprod", "cumsum", "cumulative_prod",
+           "cumulative_sum", "diff", "divide", "floor_divide", "hypot", "isin", "left_shift", "nextafter", "nonzero", "positive", "pow", "remainder",
+           "right_shift", "round", "searchsorted", "signbit", "sort", "take", "take_along_axis", "unique_all", "unique_counts", "unique_inverse",
+           "unique_values", "where"]
 
 
 # Types and values.
@@ -59,73 +59,23 @@ def _beyond(x: Tensor, bound: Any, sign: int) -> bool:
     return bound < limits.min if sign < 0 else bound > limits.max
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
-    """x, but at least `min` and at most `max`, where these are given; numbers or tensors."""
-    x = asarray(x)
+def clip(x: Any, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_max: Any = None) -> Tensor:
+    """x, but at least `min` and at most `max`, where these are given; numbers or tensors. numpy calls them a_min and a_max, too."""
+    x, min, max = asarray(x), a_min if min is None else min, a_max if max is None else max
     if min is not None and not _beyond(x, min, -1):
         x = functions.maximum(x, min)
     return x if max is None or _beyond(x, max, 1) else functions.minimum(x, max)
 
 
-# Reductions. Over no axes at all, `axis=()`, each element is reduced by itself.
-
-def over(function: Any, x: Any, axis: Any, keepdims: bool, **choices: Any) -> Tensor:
-    if is_one(axis) and operator.index(axis) in (0, -1) and asarray(x).ndim == 0:
-        axis = ()  # numpy lets a number have one axis here
-    if isinstance(axis, (tuple, list)) and not axis:
-        x, axis, keepdims = functions.unsqueeze(x, 0), 0, False
-    made: Tensor = function(x, axis, keepdims=keepdims, **choices)
-    return made
-
-
-def _typed(function: Any, x: Any, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
-    """In a type that is asked for, sums and products go round its range."""
-    if dtype is None:
-        return over(function, x, axis, keepdims)
-    return functions.cast(over(function, functions.cast(x, dtype), axis, keepdims), dtype)
-
-
-def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The sum over some axes, or over all."""
-    return _typed(functions.sum, x, axis, dtype, keepdims)
-
-
-def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The product over some axes, or over all."""
-    return _typed(functions.prod, x, axis, dtype, keepdims)
-
-
-def _plain(name: str) -> Any:
-    described = getattr(functions, name)
-
-    def run(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        return over(described, x, axis, keepdims)
-
-    run.__name__ = run.__qualname__ = name
-    run.__doc__ = described.__doc__
-    return run
-
-
-max, min, mean, any, all, count_nonzero, logsumexp = (_plain(name) for name in ("max", "min", "mean", "any", "all", "count_nonzero", "logsumexp"))
-
-
-def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """Where the largest element lies, as int32: the first of equals."""
-    return functions.argmax(x, axis if axis is None else operator.index(axis), keepdims)
-
-
-def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """Where the smallest element lies, as int32: the first of equals."""
-    return functions.argmin(x, axis if axis is None else operator.index(axis), keepdims)
-
+# Running results and order.
 
 def _running(name: str) -> Any:
     described = getattr(functions, name)
 
-    def run(x: Any, /, axis: int | None = None, **choices: Any) -> Tensor:
-        x = asarray(x)
+    def run(x: Any, /, axis: int | None = None, dtype: Any = None, **choices: Any) -> Tensor:
+        x = asarray(x) if dtype is None else functions.cast(x, dtype)
         made: Tensor = described(reshape(x, -1), 0, **choices) if axis is None or x.ndim == 0 else described(x, axis, **choices)
-        return made
+        return made if dtype is None else functions.cast(made, dtype)
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = str(described.__doc__) + "\n\nWithout an axis, along all elements in a row."
@@ -159,17 +109,20 @@ cumulative_sum.__doc__ = "Running sums along an axis, which only a vector may le
 cumulative_prod.__doc__ = "Running products along an axis, which only a vector may leave out; with `include_initial`, a 1 stands before them."
 
 
-def sort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
-    """Elements in ascending order along an axis, or all in a row; equal ones keep their order."""
+def sort(x: Any, /, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool | None = True) -> Tensor:
+    """Elements in ascending order along an axis, or all in a row; equal ones keep their order, whatever kind of sorting numpy is asked for."""
     return functions.sort(asarray(x).reshape(-1) if axis is None else x, -1 if axis is None else axis, descending)[0]
 
 
-def argsort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
+def argsort(x: Any, /, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool | None = True) -> Tensor:
     """The indices (int32) of sort()."""
-    return functions.argsort(asarray(x).reshape(-1) if axis is None else x, -1 if axis is None else axis, descending)
+    x = asarray(x)
+    if x.ndim == 0 and axis in (0, -1):
+        axis = None  # numpy lets a number have an order, which has one element
+    return functions.argsort(reshape(x, -1) if axis is None else x, -1 if axis is None else axis, descending)
 
 
-def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
+def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) -> Tensor:
     """Where values belong in ascending elements, as int32."""
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted(): `side` is {side!r}; there are 'left' and 'right'.")
@@ -183,18 +136,24 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     return functions.searchsorted(base, values, side == "right")
 
 
-def take(x: Any, indices: Any, /, axis: int | None = None) -> Tensor:
-    """Elements along an axis by their numbers, or from all elements in a row; negative numbers count from the end."""
+def take(x: Any, /, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Tensor:
+    """Elements along an axis by their numbers, or from all elements in a row; negative numbers count from the end. Numbers outside are an error, or go
+    round ("wrap"), or stop at the ends ("clip")."""
     x, places = asarray(x), asarray(indices)
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"take(): `mode` is {mode!r}; there are 'raise', 'wrap' and 'clip'.")
     if axis is None:
         x, axis = reshape(x, -1), 0
+    if mode != "raise":
+        last = x.shape[axis_of(axis, x.ndim, "take")] - 1
+        places = clip(places, 0, last) if mode == "clip" else remainder(places, last + 1)
     made: Tensor = x[(*[slice(None)] * axis_of(axis, x.ndim, "take"), places)]
     return made
 
 
-def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Tensor:
-    """y[i, j, k] = x[i, indices[i, j, k], k] for axis 1, and so on."""
-    return functions.take_along(x, indices, axis)
+def take_along_axis(x: Any, /, indices: Any, axis: int | None = -1) -> Tensor:
+    """y[i, j, k] = x[i, indices[i, j, k], k] for axis 1, and so on; without an axis, from all elements in a row."""
+    return functions.take_along(reshape(x, -1), indices, 0) if axis is None else functions.take_along(x, indices, axis)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
@@ -260,14 +219,18 @@ def unique_all(x: Any, /) -> UniqueAll:
     return UniqueAll(array(values, x.dtype, device=x.device), *rest)
 
 
-def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """Differences of neighbours along an axis, n times; `prepend` and `append` stand before and behind x at first."""
     made = asarray(x)
     if n < 0:
         raise ValueError(f"diff(): differences cannot be taken {n} times.")
     place = axis_of(axis, made.ndim, "diff")
+    if n == 0:
+        return made
     if prepend is not None or append is not None:
-        made = concat([asarray(part) for part in (prepend, made, append) if part is not None], axis=place)
+        edge = (*made.shape[:place], 1, *made.shape[place + 1:])  # of which a number is one everywhere
+        given = [p if p is None or p.ndim else functions.broadcast_to(p, edge) for p in (None if e is None else asarray(e) for e in (prepend, append))]
+        made = concat([part for part in (given[0], made, given[1]) if part is not None], axis=place)
     for _ in range(n):
         count = made.shape[place] - 1
         if count < 0:
@@ -277,30 +240,24 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     return made
 
 
-def var(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False, ddof: float = 0) -> Tensor:
-    """The variance over some axes, or over all: the mean of the squared distances from the mean. The number of elements that it is divided by is
-    less by `correction`, which numpy calls ddof."""
-    return over(functions.var, x, axis, keepdims, correction=correction or ddof)
-
-
-def std(x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False, ddof: float = 0) -> Tensor:
-    """The standard deviation, the square root of var()."""
-    return over(functions.std, x, axis, keepdims, correction=correction or ddof)
-
-
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether all elements of two tensors are close to each other. Waits for the device."""
     return bool(functions.all(functions.isclose(a, b, rtol, atol, equal_nan)))
 
 
-def array_equal(a: Any, b: Any) -> bool:
-    """Whether two tensors have one shape and the same elements. Waits for the device."""
+def array_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:
+    """Whether two tensors have one shape and the same elements; with `equal_nan`, NaN is the same as NaN. Waits for the device."""
     x, y = asarray(a), asarray(b)
-    return x.shape == y.shape and bool(functions.all(functions.equal(x, y)))
+    if x.shape != y.shape:
+        return False
+    same = functions.equal(x, y)
+    if equal_nan:
+        same = functions.logical_or(same, functions.logical_and(functions.isnan(x), functions.isnan(y)))
+    return bool(functions.all(same))
 
 
-def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
-    """Whether each element of x1 is one of x2."""
+def isin(x1: Any, x2: Any, /, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element of x1 is one of x2, or (`invert`) is not; that elements are unique changes nothing."""
     a, b = asarray(x1), reshape(asarray(x2), -1)
     if b.size == 0:
         found = functions.zeros(a.shape, boolean, device=a.device)

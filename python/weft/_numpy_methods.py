@@ -3,17 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _numpy, _products, _search, _shapes
+from . import _numpy, _products, _reduce, _search, _shapes
 from ._core import Tensor, functions
 
 
 def _no_out(out: None, name: str) -> None:
     if out is not None:
         raise TypeError(f"{name}() cannot write to `out`; it gives a new tensor.")
-
-
-def _cast(x: Tensor, dtype: Any) -> Tensor:
-    return x if dtype is None else functions.cast(x, dtype)
 
 
 # Shapes.
@@ -37,8 +33,12 @@ def permute(self: Tensor, *axes: Any) -> Tensor:
     return _shapes.permute_dims(self, _shape_arguments(axes))
 
 
-def ravel(self: Tensor) -> Tensor:
-    """All elements in a row."""
+def ravel(self: Tensor, order: str = "C") -> Tensor:
+    """All elements in a row: the last dimension first (order "C"), or the first one first ("F")."""
+    if order == "F":
+        self = _shapes.transpose(self)
+    elif order not in ("C", "A", "K"):
+        raise ValueError(f"ravel(): `order` is {order!r}; there are 'C' and 'F'.")
     return _shapes.reshape(self, -1)
 
 
@@ -95,10 +95,10 @@ def put(self: Tensor, indices: Any, values: Any) -> None:
     _search.put(self, indices, values)
 
 
-def take(self: Tensor, indices: Any, axis: int | None = None, out: None = None) -> Tensor:
+def take(self: Tensor, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Tensor:
     """Elements along an axis by their numbers, or from all elements in a row; negative numbers count from the end."""
     _no_out(out, "take")
-    return _numpy.take(self, indices, axis)
+    return _numpy.take(self, indices, axis, mode=mode)
 
 
 def conj(self: Tensor) -> Tensor:
@@ -109,13 +109,11 @@ def conj(self: Tensor) -> Tensor:
 # Reductions.
 
 def _reduction(name: str) -> Any:
-    function = getattr(_numpy, name)
+    function = getattr(_reduce, name)
 
-    def method(self: Tensor, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False) -> Tensor:
+    def method(self: Tensor, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, **choices: Any) -> Tensor:
         _no_out(out, name)
-        if name == "mean":
-            return _numpy.mean(_cast(self, dtype), axis, keepdims)  # type: ignore[no-any-return]
-        found: Tensor = function(self, axis, dtype=dtype, keepdims=keepdims)
+        found: Tensor = function(self, axis, dtype=dtype, keepdims=keepdims, **choices)
         return found
 
     method.__doc__ = function.__doc__
@@ -124,11 +122,11 @@ def _reduction(name: str) -> Any:
 
 def _choice(name: str) -> Any:
     """max() and its like, which have no type to compute in."""
-    function = getattr(_numpy, name)
+    function = getattr(_reduce, name)
 
-    def method(self: Tensor, axis: Any = None, out: None = None, keepdims: bool = False) -> Tensor:
+    def method(self: Tensor, axis: Any = None, out: None = None, keepdims: bool = False, **choices: Any) -> Tensor:
         _no_out(out, name)
-        found: Tensor = function(self, axis, keepdims)
+        found: Tensor = function(self, axis, keepdims, **choices)
         return found
 
     method.__doc__ = function.__doc__
@@ -136,12 +134,12 @@ def _choice(name: str) -> Any:
 
 
 def _spread(name: str) -> Any:
-    function = getattr(_numpy, name)
+    function = getattr(_reduce, name)
 
     def method(self: Tensor, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: bool = False,
-               *, correction: float = 0) -> Tensor:
+               *, correction: float = 0, where: Any = None) -> Tensor:
         _no_out(out, name)
-        found: Tensor = function(_cast(self, dtype), axis, correction=ddof or correction, keepdims=keepdims)
+        found: Tensor = function(self, axis, correction=ddof or correction, keepdims=keepdims, dtype=dtype, where=where)
         return found
 
     method.__doc__ = function.__doc__
@@ -151,25 +149,27 @@ def _spread(name: str) -> Any:
 def argmax(self: Tensor, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Tensor:
     """Where the largest element lies, as int32: the first of equals."""
     _no_out(out, "argmax")
-    return _numpy.argmax(self, axis, keepdims=keepdims)
+    return _reduce.argmax(self, axis, keepdims=keepdims)
 
 
 def argmin(self: Tensor, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Tensor:
     """Where the smallest element lies, as int32: the first of equals."""
     _no_out(out, "argmin")
-    return _numpy.argmin(self, axis, keepdims=keepdims)
+    return _reduce.argmin(self, axis, keepdims=keepdims)
 
 
 def cumsum(self: Tensor, axis: int | None = None, dtype: Any = None, out: None = None) -> Tensor:
     """Running sums along an axis; without one, along all elements in a row."""
     _no_out(out, "cumsum")
-    return _cast(_numpy.cumsum(_cast(self, dtype), axis), dtype)
+    found: Tensor = _numpy.cumsum(self, axis, dtype)
+    return found
 
 
 def cumprod(self: Tensor, axis: int | None = None, dtype: Any = None, out: None = None) -> Tensor:
     """Running products along an axis; without one, along all elements in a row."""
     _no_out(out, "cumprod")
-    return _cast(_numpy.cumprod(_cast(self, dtype), axis), dtype)
+    found: Tensor = _numpy.cumprod(self, axis, dtype)
+    return found
 
 
 def trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
@@ -179,12 +179,12 @@ def trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
 
 # Order.
 
-def sort(self: Tensor, axis: int | None = -1, *, descending: bool = False) -> Tensor:
+def sort(self: Tensor, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool | None = True) -> Tensor:
     """A tensor with the elements in ascending order along an axis. Other than numpy's, it changes nothing in place."""
     return _numpy.sort(self, axis, descending=descending)
 
 
-def argsort(self: Tensor, axis: int | None = -1, *, descending: bool = False) -> Tensor:
+def argsort(self: Tensor, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool | None = True) -> Tensor:
     """The indices (int32) of sort()."""
     return _numpy.argsort(self, axis, descending=descending)
 

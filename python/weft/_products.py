@@ -50,7 +50,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     return functions.cast(functions.sum(a * b, axis), result_type(a, b))
 
 
-def tensordot(x1: Any, x2: Any, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
+def tensordot(x1: Any, x2: Any, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
     """The sum of products over the last dimensions of one and the first ones of another, or over pairs of dimensions."""
     if is_one(axes):
         return functions.tensordot(x1, x2, operator.index(axes))  # type: ignore[arg-type]
@@ -58,8 +58,9 @@ def tensordot(x1: Any, x2: Any, /, *, axes: int | tuple[Sequence[int], Sequence[
     return functions.tensordot_axes(x1, x2, left, right) if left or right else functions.tensordot(x1, x2, 0)
 
 
-def einsum(subscripts: str, /, *operands: Any) -> Tensor:
-    """Sums of products by the letters of the dimensions: "ij,jk->ik" is the matrix product."""
+def einsum(subscripts: str, /, *operands: Any, optimize: Any = True) -> Tensor:
+    """Sums of products by the letters of the dimensions: "ij,jk->ik" is the matrix product. The order of the products is always the best one that is
+    found, whatever `optimize` says."""
     return functions.einsum(subscripts, operands)
 
 

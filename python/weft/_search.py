@@ -1,6 +1,7 @@
 """Functions of numpy that look for elements, put them somewhere, or go through neighbours."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -10,11 +11,12 @@ from ._array import array, asarray, to_numpy
 from ._core import Tensor, functions
 from ._numpy import searchsorted
 from ._products import convolve, matmul
-from ._shapes import axis_of, concat, reshape
-from ._types import float32, result_type
+from ._shapes import axis_of, concat, reshape, split
+from ._types import float32, is_one, result_type, wholes
 
-__all__ = ["argwhere", "compress", "correlate", "digitize", "ediff1d", "flatnonzero", "gradient", "interp", "intersect1d", "put",
-           "put_along_axis", "select", "setdiff1d", "trapezoid", "union1d", "unique", "unravel_index", "vdot"]
+__all__ = ["append", "argwhere", "compress", "correlate", "delete", "digitize", "ediff1d", "extract", "flatnonzero", "gradient", "insert", "interp",
+           "intersect1d", "put", "put_along_axis", "ravel_multi_index", "select", "setdiff1d", "setxor1d", "trapezoid", "union1d", "unique",
+           "unravel_index", "vdot"]
 
 
 def argwhere(x: Any, /) -> Tensor:
@@ -46,13 +48,26 @@ def compress(condition: Any, x: Any, /, axis: int | None = None) -> Tensor:
     return made
 
 
+def extract(condition: Any, x: Any, /) -> Tensor:
+    """The elements of x, in a row, at the places where a condition of as many elements holds. Waits for the device."""
+    return compress(reshape(condition, -1), x)
+
+
+def ravel_multi_index(places: Sequence[Any], shape: Sequence[int], /) -> Tensor:
+    """The numbers (int32) of elements in a row, from their indices along each dimension of a shape. Waits for the device."""
+    given = [asarray(p) for p in places]
+    return array(np.ravel_multi_index([to_numpy(p) for p in given], tuple(shape)).astype(np.int32), device=given[0].device if given else None)
+
+
 # Sets.
 
-def unique(x: Any, /, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False) -> Any:
-    """The different elements, in ascending order, NaN once; and where each is first, which one each element of x is, and how often each is there,
-    as asked for. Waits for the device."""
+def unique(x: Any, /, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None,
+           *, equal_nan: bool = True) -> Any:
+    """The different elements, or those along an axis, in ascending order, NaN once unless `equal_nan` is false; and where each is first, which one each
+    element of x is, and how often each is there, as asked for. Waits for the device."""
     x = asarray(x)
-    found: Any = np.unique(to_numpy(x), return_index=return_index, return_inverse=return_inverse, return_counts=return_counts)
+    found: Any = np.unique(to_numpy(x), return_index=return_index, return_inverse=return_inverse, return_counts=return_counts, axis=axis,
+                           equal_nan=equal_nan)
     if not (return_index or return_inverse or return_counts):
         return array(found, x.dtype, device=x.device)
     return (array(found[0], x.dtype, device=x.device), *(array(part.astype(np.int32), device=x.device) for part in found[1:]))
@@ -72,6 +87,11 @@ def union1d(x1: Any, x2: Any, /) -> Tensor:
 def intersect1d(x1: Any, x2: Any, /) -> Tensor:
     """The elements that are in both, in ascending order. Waits for the device."""
     return _of_both(np.intersect1d, x1, x2)
+
+
+def setxor1d(x1: Any, x2: Any, /) -> Tensor:
+    """The elements that are in one of two and not in the other, in ascending order. Waits for the device."""
+    return _of_both(np.setxor1d, x1, x2)
 
 
 def setdiff1d(x1: Any, x2: Any, /) -> Tensor:
@@ -119,6 +139,63 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
     x[tuple(places if d == along else others[d] for d in range(x.ndim))] = values
 
 
+def append(x: Any, /, values: Any, axis: int | None = None) -> Tensor:
+    """A tensor and values behind it along an axis; without one, all elements in a row."""
+    return concat([x, values], axis=axis)
+
+
+def _insert_many(x: Tensor, places: Any, values: Any, along: int) -> Tensor:
+    """As insert(), before several places."""
+    extent = x.shape[along]
+    before = np.arange(extent)[places] if isinstance(places, slice) else to_numpy(asarray(places, "int64")).reshape(-1)
+    if before.size and (before.min() < -extent or before.max() > extent):
+        raise IndexError(f"insert(): the places {before.tolist()} are not all along axis {along}, which has {extent}.")
+    before = np.where(before < 0, before + extent, before)
+    order = np.argsort(before, kind="stable")
+    before[order] += np.arange(before.size)
+    given = functions.cast(asarray(values), x.dtype)
+    given = functions.broadcast_to(given, (*x.shape[:along], before.size, *x.shape[along + 1:]))
+    source = np.full(extent + before.size, -1)
+    source[before] = extent + np.arange(before.size)
+    source[source < 0] = np.arange(extent)
+    return functions.take(concat([x, given], axis=along), array(source.astype(np.int32), device=x.device), along)
+
+
+def insert(x: Any, place: Any, values: Any, /, axis: int | None = None) -> Tensor:
+    """A tensor with values before a place along an axis, or before several (a list, or a slice); without an axis, all elements in a row."""
+    x = asarray(x)
+    if axis is None:
+        x, axis = reshape(x, -1), 0
+    along = axis_of(axis, x.ndim, "insert")
+    extent = x.shape[along]
+    if not is_one(place):
+        return _insert_many(x, place, values, along)
+    place = operator.index(place)
+    if not -extent <= place <= extent:
+        raise IndexError(f"insert(): there is no place {place} along axis {axis}, which has {extent}.")
+    given = functions.cast(asarray(values), x.dtype)
+    shape = [*x.shape[:along], *x.shape[along + 1:]]
+    if x.ndim == 1:
+        row = reshape(given, -1)
+    else:
+        row = functions.unsqueeze(functions.broadcast_to(given, shape), along) if given.ndim <= len(shape) else given
+    before, behind = split(x, [place + extent if place < 0 else place], axis=along)
+    return concat([before, row, behind], axis=along)
+
+
+def delete(x: Any, places: Any, /, axis: int | None = None) -> Tensor:
+    """A tensor without some places along an axis (a number, several, or a slice); without an axis, of all elements in a row."""
+    x = asarray(x)
+    if axis is None:
+        x, axis = reshape(x, -1), 0
+    along = axis_of(axis, x.ndim, "delete")
+    gone = places if isinstance(places, slice) else operator.index(places) if is_one(places) else to_numpy(asarray(places))
+    gone = gone.astype(np.intp) if isinstance(gone, np.ndarray) and gone.size == 0 else gone
+    kept = np.delete(np.arange(x.shape[along]), gone)
+    made: Tensor = x[(*[slice(None)] * along, kept)]
+    return made
+
+
 # Neighbours.
 
 def digitize(x: Any, bins: Any, /, right: bool = False) -> Tensor:
@@ -153,11 +230,12 @@ def interp(x: Any, xp: Any, fp: Any, /, left: float | None = None, right: float 
     return functions.where(x > at[-1], values[-1] if right is None else right, made)
 
 
-def ediff1d(x: Any, /) -> Tensor:
-    """Differences of neighbours among all elements in a row."""
+def ediff1d(x: Any, /, to_end: Any = None, to_begin: Any = None) -> Tensor:
+    """Differences of neighbours among all elements in a row, with others behind and before them."""
     flat = reshape(x, -1)
     made: Tensor = flat[1:] - flat[:-1]
-    return made
+    ends = [None if e is None else functions.cast(reshape(e, -1), made.dtype) for e in (to_begin, to_end)]
+    return concat([part for part in (ends[0], made, ends[1]) if part is not None])
 
 
 def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
@@ -181,23 +259,36 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
     return functions.sum((later + earlier) * 0.5 * width, place)
 
 
-def gradient(x: Any, spacing: float = 1.0, /, axis: int | None = None) -> Any:
-    """The slope at each element, from both its neighbours, at the ends from one; along an axis, or a list with one result for each dimension."""
+def gradient(x: Any, /, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """The slope at each element, from both its neighbours, at the ends from one (edge_order 1) or two (2); along an axis, or a tuple with one result for
+    each of some axes, or of all. The distances of elements are 1, one number, or one for each axis."""
     x = asarray(x)
     x = x if x.dtype.is_floating else functions.cast(x, float32)
-    if axis is None and x.ndim != 1:
-        return [gradient(x, spacing, axis=d) for d in range(x.ndim)]
-    place = axis_of(0 if axis is None else axis, x.ndim, "gradient")
+    axes = list(range(x.ndim)) if axis is None else [axis_of(a, x.ndim, "gradient") for a in wholes(axis)]
+    if edge_order not in (1, 2):
+        raise ValueError(f"gradient(): `edge_order` is {edge_order}; it can be 1 or 2.")
+    if not all(is_one(step) for step in spacing) or len(spacing) not in (0, 1, len(axes)):
+        raise TypeError(f"gradient() needs one distance, or a number for each of {len(axes)} axes; it was given {len(spacing)}.")
+    steps = [1.0] * len(axes) if not spacing else [*spacing] * (len(axes) // len(spacing))
+    made = tuple(_slope(x, place, step, edge_order) for place, step in zip(axes, steps, strict=True))
+    return made[0] if len(made) == 1 else made
+
+
+def _slope(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
     count = x.shape[place]
-    if count < 2:
-        raise ValueError(f"gradient() needs at least 2 elements along axis {place}; there are {count}.")
+    if count < edge_order + 1:
+        raise ValueError(f"gradient() needs at least {edge_order + 1} elements along axis {place}; there are {count}.")
 
     def part(start: int, length: int) -> Tensor:
         return functions.slice(x, place, start, length)
 
     first, last = part(1, 1) - part(0, 1), part(count - 1, 1) - part(count - 2, 1)
+    if edge_order == 2:
+        first = first * 1.5 - (part(2, 1) - part(1, 1)) * 0.5
+        last = last * 1.5 - (part(count - 2, 1) - part(count - 3, 1)) * 0.5
     inside = (part(2, count - 2) - part(0, count - 2)) * 0.5
-    return concat([first, inside, last], axis=place) / spacing
+    made: Tensor = concat([first, inside, last], axis=place) / step
+    return made
 
 
 def vdot(a: Any, b: Any, /) -> Tensor:

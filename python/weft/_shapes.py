@@ -63,28 +63,28 @@ def empty(shape: int | Sequence[int], dtype: Any = None, *, device: Device | Non
     return zeros(shape, dtype, device=device)
 
 
-def full_like(x: Any, fill_value: float | bool, dtype: Any = None, *, device: Device | None = None) -> Tensor:
-    """Equal elements in the shape and the type of another tensor."""
+def full_like(x: Any, fill_value: Any, dtype: Any = None, *, device: Device | None = None, shape: int | Sequence[int] | None = None) -> Tensor:
+    """Equal elements in the shape (unless another one is given) and the type of another tensor."""
     x = asarray(x)
-    return full(x.shape, fill_value, x.dtype if dtype is None else dtype, device=device or x.device)
+    return full(x.shape if shape is None else shape, fill_value, x.dtype if dtype is None else dtype, device=device or x.device)
 
 
-def zeros_like(x: Any, dtype: Any = None, *, device: Device | None = None) -> Tensor:
-    """Zeros in the shape and the type of another tensor."""
-    return full_like(x, 0, dtype, device=device) if device is not None else functions.zeros_like(x, dtype)
+def zeros_like(x: Any, dtype: Any = None, *, device: Device | None = None, shape: int | Sequence[int] | None = None) -> Tensor:
+    """Zeros in the shape (unless another one is given) and the type of another tensor."""
+    return functions.zeros_like(x, dtype) if device is None and shape is None else full_like(x, 0, dtype, device=device, shape=shape)
 
 
-def ones_like(x: Any, dtype: Any = None, *, device: Device | None = None) -> Tensor:
-    """Ones in the shape and the type of another tensor."""
-    return full_like(x, 1, dtype, device=device) if device is not None else functions.ones_like(x, dtype)
+def ones_like(x: Any, dtype: Any = None, *, device: Device | None = None, shape: int | Sequence[int] | None = None) -> Tensor:
+    """Ones in the shape (unless another one is given) and the type of another tensor."""
+    return functions.ones_like(x, dtype) if device is None and shape is None else full_like(x, 1, dtype, device=device, shape=shape)
 
 
-def empty_like(x: Any, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+def empty_like(x: Any, dtype: Any = None, *, device: Device | None = None, shape: int | Sequence[int] | None = None) -> Tensor:
     """The shape and the type of another tensor; the elements are not said, and are 0 here."""
-    return zeros_like(x, dtype, device=device)
+    return zeros_like(x, dtype, device=device, shape=shape)
 
 
-def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None, *, device: Device | None = None) -> Tensor:
     """start, start + step, … before stop; with one number, 0, 1, … before it."""
     if stop is None:
         start, stop = 0, start
@@ -108,13 +108,15 @@ def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: A
     return functions.arange(count, float(start), float(step), kind, device=device)
 
 
-def linspace(start: Any, stop: Any, /, num: int = 50, *, dtype: Any = None, device: Device | None = None, endpoint: bool = True) -> Tensor:
-    """`num` numbers at equal distances from start to stop, along a new first dimension for those of tensors; without `endpoint`, stop would be the
-    next one."""
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, dtype: Any = None, device: Device | None = None, axis: int = 0) -> Tensor:
+    """`num` numbers at equal distances from start to stop, for those of tensors along a new dimension, the first unless `axis` says another one;
+    without `endpoint`, stop would be the next one."""
+    if axis != 0:
+        return moveaxis(linspace(start, stop, num, endpoint, dtype=dtype, device=device), 0, axis)
     kind = to_dtype(dtype) if dtype is not None else float32
     whole, many = kind.is_integer or kind == boolean, (list, tuple, np.ndarray, Tensor)
     if whole and (isinstance(start, many) or isinstance(stop, many)):  # as numpy: the largest whole numbers below
-        return functions.cast(functions.floor(linspace(start, stop, num, device=device, endpoint=endpoint)), kind)
+        return functions.cast(functions.floor(linspace(start, stop, num, endpoint, device=device)), kind)
     if whole:  # in doubles, where a whole number is one
         return array(np.linspace(start, stop, num, endpoint=endpoint, dtype=str(kind).rpartition(".")[2]), kind, device=device)
     if isinstance(start, many) or isinstance(stop, many):
@@ -124,7 +126,7 @@ def linspace(start: Any, stop: Any, /, num: int = 50, *, dtype: Any = None, devi
     return functions.linspace(float(start), float(stop), num, endpoint, kind, device=device)
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Device | None = None) -> Tensor:
+def eye(n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = None, *, device: Device | None = None) -> Tensor:
     """A matrix with 1 on a diagonal (0 the main one, 1 the one above it) and 0 elsewhere."""
     return functions.eye(n_rows, n_cols, k, float32 if dtype is None else dtype, device=device)
 
@@ -150,9 +152,17 @@ def triu(x: Any, /, k: int = 0) -> Tensor:
     return functions.triu(_square(x), k)
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Each of some vectors along a dimension of its own and repeated along those of the others."""
-    return tuple(functions.meshgrid([reshape(a, -1) for a in arrays], indexing)) if arrays else ()
+def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Tensor, ...]:
+    """Each of some vectors along a dimension of its own and repeated along those of the others; with `sparse` it has an extent of 1 there."""
+    if not arrays:
+        return ()
+    vectors = [reshape(a, -1) for a in arrays]
+    if not sparse:
+        return tuple(functions.meshgrid(vectors, indexing))
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid(): `indexing` is {indexing!r}; there are 'xy' and 'ij'.")
+    places = [1, 0, *range(2, len(vectors))] if indexing == "xy" and len(vectors) > 1 else range(len(vectors))
+    return tuple(functions.reshape(v, tuple(v.size if d == place else 1 for d in range(len(vectors)))) for v, place in zip(vectors, places, strict=True))
 
 
 # Shapes.
@@ -208,7 +218,7 @@ def expand_dims(x: Any, /, axis: Axis = 0) -> Tensor:
     return made
 
 
-def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int], /) -> Tensor:
+def moveaxis(x: Any, /, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Some dimensions at other places; the others keep their order."""
     places = wholes(source), wholes(destination)
     return functions.movedim(x, *places) if any(places) else asarray(x)
@@ -254,20 +264,23 @@ def unstack(x: Any, /, axis: int = 0) -> tuple[Tensor, ...]:
     return tuple(functions.squeeze_axes(functions.slice(x, place, i, 1), place) for i in range(x.shape[place]))
 
 
-def split(x: Any, indices_or_sections: int | Sequence[int], /, axis: int = 0) -> list[Tensor]:
+def split(x: Any, /, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Equal parts of a dimension (a number), or the parts between some places (a list)."""
     x = asarray(x)
     if is_one(indices_or_sections):
         return functions.split(x, operator.index(indices_or_sections), axis)  # type: ignore[arg-type]
     extent = x.shape[axis_of(axis, x.ndim, "split")]
     places = [min(max(p + extent if p < 0 else p, 0), extent) for p in wholes(indices_or_sections)]
+    if places != sorted(places):  # numpy has parts of no elements there
+        along = axis_of(axis, x.ndim, "split")
+        return [functions.slice(x, along, start, max(stop - start, 0)) for start, stop in zip([0, *places], [*places, extent], strict=True)]
     return functions.split_at(x, places, axis)
 
 
-def repeat(x: Any, repeats: int | Sequence[int], /, axis: int | None = None) -> Tensor:
+def repeat(x: Any, /, repeats: int | Sequence[int], axis: int | None = None) -> Tensor:
     """Each element so often in a row: all as often as one number says, or each as often as its own."""
     x = asarray(x)
-    if axis is None:
+    if axis is None or (x.ndim == 0 and axis in (0, -1)):
         x, axis = reshape(x, -1), 0
     times = wholes(np.asarray(repeats) if isinstance(repeats, Tensor) else repeats)
     if any(r < 0 for r in times):
@@ -275,10 +288,10 @@ def repeat(x: Any, repeats: int | Sequence[int], /, axis: int | None = None) -> 
     return functions.repeat_interleave(x, times[0], axis) if len(times) == 1 else functions.repeat_interleave_each(x, times, axis)
 
 
-def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
+def tile(x: Any, /, reps: int | Sequence[int]) -> Tensor:
     """The tensor as a whole repeated along each dimension, so often."""
     x = asarray(x)
-    times = wholes(repetitions)
+    times = wholes(reps)
     times = [1] * (x.ndim - len(times)) + times
     if x.ndim < len(times):
         x = functions.reshape(x, (*[1] * (len(times) - x.ndim), *x.shape))
@@ -303,15 +316,34 @@ def roll(x: Any, /, shift: int | Sequence[int], axis: Axis = None) -> Tensor:
     return functions.roll(x, places)
 
 
-def pad(x: Any, pad_width: Any, /, mode: str = "constant", constant_values: float = 0) -> Tensor:
+def _padded(x: Tensor, low: list[int], high: list[int], values: Any) -> Tensor:
+    """With constants, which may be others before and behind, and along each dimension."""
+    if is_one(values):
+        return functions.pad(x, low, high, values)
+    for axis, pair in enumerate(np.broadcast_to(np.asarray(values), (x.ndim, 2)).tolist()):
+        for value, ends in zip(pair, ((low[axis], 0), (0, high[axis])), strict=True):
+            before, behind = ([count if d == axis else 0 for d in range(x.ndim)] for count in ends)
+            x = functions.pad(x, before, behind, value)
+    return x
+
+
+def pad(x: Any, /, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
     """Elements before and after a tensor: pad_width is one number, a pair, or a pair for each dimension. Modes: "constant", "edge",
-    "reflect", "wrap"."""
+    "reflect", "symmetric", "wrap"."""
     x = asarray(x)
-    pairs = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist() if x.ndim else []
+    try:
+        pairs = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist() if x.ndim else []
+    except ValueError:
+        raise ValueError(f"pad(): `pad_width` is {pad_width}; a tensor of {x.ndim} dimensions takes a number, a pair, or a pair for each.") from None
     low, high = [p[0] for p in pairs], [p[1] for p in pairs]
     if mode == "constant":
-        return functions.pad(x, low, high, constant_values)
+        return _padded(x, low, high, constant_values)
+    if mode == "symmetric":  # as reflect, but the element at the end is there twice
+        for axis, pair in enumerate(pairs):
+            places = np.pad(np.arange(x.shape[axis], dtype=np.int32), pair, "symmetric")
+            x = functions.take(x, array(places, device=x.device), axis) if any(pair) else x
+        return x
     edges: dict[str, Any] = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}
     if mode not in edges:
-        raise ValueError(f"pad(): `mode` is {mode!r}; there are 'constant', 'edge', 'reflect' and 'wrap'.")
+        raise ValueError(f"pad(): `mode` is {mode!r}; there are 'constant', 'edge', 'reflect', 'symmetric' and 'wrap'.")
     return functions.pad_edge(x, low, high, edges[mode])

@@ -10,7 +10,7 @@ from ._core import Tensor
 # Names that numpy has for others.
 OTHER_NAMES = {"arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
                "power": "pow", "absolute": "abs", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
-               "rint": "round", "conjugate": "conj", "fabs": "abs", "degrees": "rad2deg", "radians": "deg2rad"}
+               "conjugate": "conj", "degrees": "rad2deg", "radians": "deg2rad"}
 REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 
 

@@ -9,8 +9,8 @@ from ._array import asarray
 from ._core import Tensor, functions
 from ._decompositions import eig, eigh, eigvals, eigvalsh, matrix_rank, pinv, qr, slogdet, svd, svdvals
 from ._described import cross, outer
-from ._numpy import sum as _sum
 from ._products import matmul, tensordot, vecdot
+from ._reduce import sum as _sum
 from ._shapes import Axis, axis_of, matrix_transpose
 from ._types import result_type, wholes
 
