@@ -45,7 +45,7 @@ Tensor unpack_int4(In packed, bool with_sign = true);
 
 /// The bits of floats of 8 bits as u8: "e4m3" (four bits of exponent and three behind it: up to
 /// 448, NaN and no infinity) or "e5m2" (up to 57344, infinity and NaN). Halves go to the even
-/// neighbour; what is too large becomes NaN, or infinity in e5m2, and -0 becomes 0. safetensors
+/// neighbour; what is too large becomes NaN, or infinity in e5m2; -0 stays what it is. safetensors
 /// files give their F8 tensors as such bits.
 Tensor to_f8(In x, std::string_view format = "e4m3");
 /// The numbers with such bits; f16 and f32 hold all of them, bf16 too.

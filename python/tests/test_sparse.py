@@ -98,10 +98,42 @@ def test_gradients_reach_the_elements(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(wanted, np.where(stored, everywhere, 0), rtol=1e-5)
 
 
+@pytest.mark.parametrize("make", MAKERS, ids=["csr", "csc", "coo", "bsr"])
+def test_products_element_by_element(make: Any, rng: np.random.Generator) -> None:
+    x, y = (dense_of(rng, (6, 8)) for _ in range(2))
+    x[0, 0], y[:2, :2] = np.inf, 0  # a place that only one has is none of the product's
+    x[5, 7], y[5, 7] = 2, 3
+    a, b = sparse.csr_array(wt.array(x)), make(wt.array(y))
+    for made in (a * b, b.multiply(a)):
+        assert isinstance(made, sparse.csr_array)
+        np.testing.assert_allclose(made.toarray().numpy(), np.where(y == 0, 0, x) * y, rtol=1e-6)
+    assert (a * sparse.csr_array(wt.array(y))).nnz == np.count_nonzero((x != 0) & (y != 0))
+    assert (a * sparse.csr_array(wt.zeros((6, 8)))).nnz == 0
+    slope = wt.grad(lambda data: (a.with_data(data) * b).sum())(a.data)
+    np.testing.assert_allclose(a.with_data(slope).toarray().numpy(), np.where(x != 0, y, 0), rtol=1e-6)
+
+
+def test_matrices_of_scipy_are_taken() -> None:
+    class Foreign:
+        """What scipy's matrices have in common."""
+
+        data, indices, indptr, shape = np.array([1.0, 2.0]), np.array([2, 0], np.int64), np.array([0, 1, 2], np.int64), (2, 3)
+
+        def tocsr(self) -> Foreign:
+            return self
+
+    for kind in (sparse.csr_array, sparse.csc_array, sparse.coo_array):
+        assert kind(Foreign()).toarray().tolist() == [[0, 0, 1], [2, 0, 0]]
+    wide = Foreign()
+    wide.shape = (2, 4)
+    assert sparse.bsr_array(wide, blocksize=2).toarray().tolist() == [[0, 0, 1, 0], [2, 0, 0, 0]]
+
+
 def test_what_does_not_fit_is_a_sentence() -> None:
     a = sparse.csr_array(wt.eye(4))
     cases: list[Any] = [
-        (lambda: a @ sparse.csr_array(wt.eye(3)), ValueError, "cannot be multiplied"), (lambda: a * a, TypeError, "element by element"),
+        (lambda: a @ sparse.csr_array(wt.eye(3)), ValueError, "cannot be multiplied"),
+        (lambda: a * sparse.csr_array(wt.eye(3)), ValueError, "element by element"),
         (lambda: a @ wt.ones(3), ValueError, "not multiplied"),
         (lambda: wt.ones((2, 3)) @ a, ValueError, "left"), (lambda: a + sparse.csr_array(wt.eye(3)), ValueError, "cannot be added"),
         (lambda: a.with_data([1.0]), ValueError, "with_data"), (lambda: a.sum(2), ValueError, "axis"),

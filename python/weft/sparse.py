@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+import numpy as np
+
 from ._array import array, asarray
 from ._core import Tensor
 from ._core import functions as F
@@ -136,9 +138,10 @@ class _Sparse:
         return self.with_data(F.abs(self.data))
 
     def __mul__(self, x: Any) -> Any:
-        """By a number, or element by element with a matrix that broadcasts: the same places."""
+        """By a number, or element by element with a matrix that broadcasts: the same places. With a sparse matrix those that both have (which
+        waits)."""
         if isinstance(x, _Sparse):
-            raise TypeError("Two sparse matrices are not multiplied element by element; toarray() makes one of them dense.")
+            return _multiplied(self.tocsr(), x.tocsr())
         if asarray(x).ndim == 0:
             return self.with_data(self.data * x)
         a = self.tocoo()
@@ -174,11 +177,14 @@ class _Sparse:
 
 class csr_array(_Sparse):
     """Compressed rows: `data` [count], their columns `indices`, and where the elements of each row begin, `indptr` [rows + 1]. Made of a dense
-    matrix (which waits), of (data, indices, indptr), of (data, (row, col)), or of another sparse matrix."""
+    matrix (which waits), of (data, indices, indptr), of (data, (row, col)), or of another sparse matrix, also one of scipy."""
 
     def __init__(self, given: Any, shape: Sequence[int] | None = None) -> None:
         if isinstance(given, _Sparse):
             vars(self).update(vars(given.tocsr()))
+        elif not isinstance(given, Tensor) and hasattr(given, "tocsr"):  # of scipy
+            rows = given.tocsr()
+            vars(self).update(vars(csr_array((rows.data, rows.indices, rows.indptr), rows.shape)))
         elif isinstance(given, tuple) and len(given) == 2:
             vars(self).update(vars(coo_array(given, shape).tocsr()))
         elif isinstance(given, tuple) and len(given) == 3:
@@ -289,8 +295,8 @@ class bsr_array(_Sparse):
     `blocksize`; 16 and 32 suit matrix units. Made of a dense matrix or another sparse one (both wait), or of (data, indices, indptr)."""
 
     def __init__(self, given: Any, shape: Sequence[int] | None = None, blocksize: int = 16) -> None:
-        if isinstance(given, _Sparse):
-            vars(self).update(vars(given.tobsr(blocksize)))
+        if isinstance(given, _Sparse) or hasattr(given, "tocsr"):
+            vars(self).update(vars(csr_array(given).tobsr(blocksize)))
         elif isinstance(given, tuple) and len(given) == 3:
             self.data, self.indices, self.indptr = _floats(given[0]), _whole(given[1]), _whole(given[2])
             if self.data.ndim != 3 or self.data.shape[1] != self.data.shape[2]:
@@ -355,6 +361,23 @@ def _product(a: csr_array, b: csr_array) -> csr_array:
     data = F.take(a.data, of_a, 0) * F.take(b.data, of_b, 0)
     rows = F.take(F.csr_rows(a.indptr, a.nnz), of_a, 0)
     return coo_array((data, (rows, F.take(b.indices, of_b, 0))), shape).tocsr().sum_duplicates()
+
+
+def _multiplied(a: csr_array, b: csr_array) -> csr_array:
+    """Each beside zeros at the places of the other, added up, so that both have the same places; of these, those of both are kept."""
+    if a.shape != b.shape:
+        raise ValueError(f"Sparse matrices of shapes {a.shape} and {b.shape} cannot be multiplied element by element.")
+    a, b = a.sum_duplicates(), b.sum_duplicates()
+    places = [F.concat([p, q], 0) for p, q in ((F.csr_rows(a.indptr, a.nnz), F.csr_rows(b.indptr, b.nnz)), (a.indices, b.indices))]
+
+    def at_all(of_a: Tensor, of_b: Tensor) -> csr_array:
+        return coo_array((F.concat([of_a, of_b], 0), (places[0], places[1])), a.shape).tocsr().sum_duplicates()
+
+    counts = at_all(F.ones_like(a.data), F.ones_like(b.data))
+    both = array(np.flatnonzero(counts.data.numpy() > 1).astype(np.int32))
+    found = at_all(a.data, F.zeros_like(b.data)), at_all(F.zeros_like(a.data), b.data)
+    data = F.take(found[0].data, both, 0) * F.take(found[1].data, both, 0)
+    return coo_array((data, (F.take(F.csr_rows(counts.indptr, counts.nnz), both, 0), F.take(counts.indices, both, 0))), a.shape).tocsr()
 
 
 def issparse(x: Any) -> bool:

@@ -63,8 +63,10 @@ Tensor to_f8(In x, std::string_view format) {
   if (of.has_infinity) {
     bits = where(In(isnan(In(flat, at)), at), device.full({}, 127, DType::i32, at), bits);
   }
+  // The angle knows the sign of a zero; NaN has none.
+  const Tensor angle = map("atan2", {flat, device.full({}, -1, DType::f32, at)}, {}, at);
   const Tensor negative =
-      less(In(flat, at), device.full({}, 0, DType::f32, at)).to(DType::i32, at) * 128.0;
+      less(In(angle, at), device.full({}, 0, DType::f32, at)).to(DType::i32, at) * 128.0;
   return (bits + In(negative, at)).to(DType::u8, at).reshape(shape, at);
 }
 

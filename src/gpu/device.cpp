@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "base/math.hpp"
@@ -10,7 +11,11 @@
 namespace weft::gpu {
 
 std::uint64_t Buffer::size() const { return state_ ? state_->size : 0; }
-std::uint64_t Buffer::capacity() const { return round_up<std::uint64_t>(size(), 16); }
+// A buffer without bytes can be bound: no block of memory is smaller, and kernels read nothing of
+// it.
+std::uint64_t Buffer::capacity() const {
+  return round_up<std::uint64_t>(std::max<std::uint64_t>(size(), 1), 16);
+}
 std::uint64_t Buffer::id() const { return state_ ? state_->id : 0; }
 
 const std::string& Kernel::label() const {

@@ -87,7 +87,7 @@ Status StreamState::check(const KernelState& kernel, std::span<const Slice> bind
                   kernel.label, buffer ? "a buffer of another device" : "no buffer");
     }
     const std::uint64_t size = round_up<std::uint64_t>(slice.size, 4);
-    const std::uint64_t capacity = round_up<std::uint64_t>(buffer->size, 16);
+    const std::uint64_t capacity = slice.buffer.capacity();
     if (slice.size == 0 || slice.offset > capacity || size > capacity - slice.offset) {
       return fail(
           ErrorCode::invalid_argument,
