@@ -110,6 +110,32 @@ Floats of_models(const Device& device, const std::filesystem::path& /*folder*/) 
       .to_vector();
 }
 
+Floats of_sparse(const Device& device, const std::filesystem::path& /*folder*/) {
+  const Tensor x = matrix(device, 5, 3);
+  const Tensor mask = device.tensor({4, 5}, Floats{0, 1, 0, 0, 2, 0, 0, 0, 3, 0,  //
+                                                   0, 0, 0, 0, 0, 4, 0, 5, 0, 0});
+  const Csr sparse = csr_from_dense(mask);
+  return joined({csr_matmul(sparse.values, sparse.starts, sparse.indices, x),
+                 csr_softmax(sparse.values, sparse.starts),
+                 csr_transpose(sparse.values, sparse.starts, sparse.indices, 5).values});
+}
+
+Floats of_quantized(const Device& device, const std::filesystem::path& /*folder*/) {
+  const Tensor x = matrix(device, 4, 32);
+  const Quantized rows = quantize_dynamic(matrix(device, 8, 32), {.per_row = true});
+  const QuantizationRange range = quantization_range(x, {.method = "percentile"});
+  const QuantizationScale scale = quantization_scale(range.low, range.high);
+  return joined({linear_int8(x, rows.values, rows.scale.reshape({8})),
+                 fake_quantize(x, scale.scale), pack_int4(quantize(x, scale.scale))});
+}
+
+Floats of_recurrent(const Device& device, const std::filesystem::path& /*folder*/) {
+  const Tensor w = variable(matrix(device, 16, 3).reshape({1, 16, 3}));
+  const Tensor x = matrix(device, 6, 3).reshape({3, 2, 3});
+  const Recurrent all = lstm(x, w, matrix(device, 16, 4).reshape({1, 16, 4}));
+  return joined({all.y, all.cell, grad(sum(all.y * all.y), {w})[0]});
+}
+
 const std::vector<Call>& calls() {
   static const std::vector<Call> all{
       {"elementwise",
@@ -161,6 +187,22 @@ const std::vector<Call>& calls() {
          const Tensor x = matrix(d, 12, 16).reshape({1, 2, 6, 16});
          return joined({attention(x, x, x), softmax(x), layer_norm(x, d.full({16}, 1))});
        }},
+      {"neighbours",
+       [](const Device& d, const auto&) {
+         const Neighbours near = knn(matrix(d, 3, 4), matrix(d, 50, 4), 2);
+         const Tensor ids = d.tensor({5}, std::vector<std::int32_t>{1, 0, 1, 2, 1});
+         return joined({near.distances, near.indices, segment_max(matrix(d, 5, 2), ids, 3),
+                        unique_consecutive(d.full({7}, 2)).inverse, median(matrix(d, 3, 9))});
+       }},
+      {"sampling",
+       [](const Device& d, const auto&) {
+         random::Generator generator(d, 7);
+         return joined({sample_tokens(matrix(d, 2, 40), generator.next_key(), {.top_k = 5}),
+                        stft(matrix(d, 1, 64), 16)});
+       }},
+      {"sparse", of_sparse},
+      {"quantized", of_quantized},
+      {"recurrent", of_recurrent},
       {"kernels", of_kernel},
       {"files", of_files},
       {"variables", of_variables},
