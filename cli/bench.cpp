@@ -34,13 +34,6 @@ struct Options {
   bool list = false;
 };
 
-/// "gemm/f32_4096": what benchmarks are called here.
-std::string title_of(const ops::Op& op, const ops::Case& test) {
-  constexpr std::string_view prefix = "bench_";
-  return formatted("{}/{}", op.name,
-                   test.name.substr(test.name.starts_with(prefix) ? prefix.size() : 0));
-}
-
 bool matches(const Options& options, const std::string& title) {
   if (options.patterns.empty()) return !title.contains("sweep");
   return std::ranges::any_of(options.patterns,

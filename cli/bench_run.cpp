@@ -4,7 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <string_view>
 #include <utility>
+
+#include "base/format.hpp"
 
 namespace weft::cli {
 namespace {
@@ -37,6 +40,12 @@ Status fill_random(gpu::Device& device, const gpu::Buffer& buffer, const ops::Te
 }
 
 }  // namespace
+
+std::string title_of(const ops::Op& op, const ops::Case& test) {
+  constexpr std::string_view prefix = "bench_";
+  return formatted("{}/{}", op.name,
+                   test.name.substr(test.name.starts_with(prefix) ? prefix.size() : 0));
+}
 
 double bytes_of(const ops::Case& test) {
   if (test.bytes > 0) return test.bytes;

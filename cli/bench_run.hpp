@@ -22,6 +22,9 @@ struct Measurement {
   [[nodiscard]] double gigabytes_per_second() const { return bytes / seconds * 1e-9; }
 };
 
+/// "gemm/f32_4096": what a benchmark is called on the command line.
+std::string title_of(const ops::Op& op, const ops::Case& test);
+
 /// The fewest bytes that a case moves: what it says, or each of its tensors once.
 double bytes_of(const ops::Case& test);
 

@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/format.hpp"
 #include "commands.hpp"
 #include "device/profile_text.hpp"
+#include "device/profiles.hpp"
 #include "device/traits_text.hpp"
+#include "files.hpp"
 #include "gpu/disk_cache.hpp"
 #include "gpu/tuned.hpp"
 #include "late_notice.hpp"
@@ -20,9 +26,16 @@ namespace {
 struct Options {
   std::string adapter;
   std::string file;
+  std::string json_file;
   bool show = false;
+  bool check = false;
   TuneOptions tune;
 };
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 /// As src/device/profiles.cpp wants it. Devices of one architecture differ in size, so that the row
 /// is for those of this name.
@@ -59,6 +72,58 @@ std::string summary_of(const Tuned& tuned, const Traits& before) {
   return text;
 }
 
+/// What is known about a device without an earlier tuning, so that a second one finds the same.
+Traits untuned(const gpu::Device& device) {
+  const gpu::AdapterInfo& info = device.info();
+  if (!environment("WEFT_TUNE").empty()) return device.caps().traits;
+  const auto probed = gpu::load_probed(info, gpu::cache_directory({}));
+  Caps caps = device.caps();
+  caps.traits =
+      probed ? *probed : traits_for({info.kind, info.vendor, info.architecture, info.name}, caps);
+  return value_or_exit(apply_caps_mask(caps, environment("WEFT_CAPS"))).traits;
+}
+
+/// Ends the command with the status that a shell gives a program which a signal ended.
+void end_if(int signal) {
+  if (signal == 0) return;
+  std::fputs("weft: stopped, and nothing was kept\n", stderr);
+  throw CLI::RuntimeError(128 + signal);
+}
+
+/// Times what a kept result changes, and says where it is slower.
+void check(const gpu::Device& device, const std::filesystem::path& file, const Options& options) {
+  const Traits known = untuned(device);
+  const Traits traits = value_or_exit(gpu::read_tuned(file, known));
+  const Comparison made = [&] {
+    const LateNotice notice(
+        formatted("timing kernels, for {:.0f} seconds at most", options.tune.seconds));
+    return Tuner(device, known, options.tune).compare(traits);
+  }();
+  end_if(made.signal);
+  Compared sum{.title = "together"};
+  nlohmann::json list = nlohmann::json::array();
+  const auto print = [](const Compared& row) {
+    std::printf("%-52s %10.1f us %10.1f us  %6.3f times as fast\n", row.title.c_str(),
+                row.before * 1e6, row.after * 1e6, row.before / row.after);
+  };
+  for (const Compared& row : made.rows) {
+    print(row);
+    sum.before += row.before;
+    sum.after += row.after;
+    list.push_back({{"name", row.title}, {"before", row.before}, {"after", row.after}});
+  }
+  if (!made.rows.empty()) print(sum);
+  std::printf("%zu of %zu benchmarks choose otherwise, and %zu of these were timed\n", made.changed,
+              made.benchmarks, made.rows.size());
+  if (options.json_file.empty()) return;
+  const nlohmann::json document{{"device", device.info().name},
+                                {"benchmarks", made.benchmarks},
+                                {"changed", made.changed},
+                                {"traits", text_of(traits)},
+                                {"results", list}};
+  write_whole(options.json_file, document.dump(1) + "\n");
+}
+
 void run_tune(const Options& options) {
   gpu::Device device = value_or_exit(gpu::Device::create({.adapter = options.adapter}));
   const std::filesystem::path file = options.file.empty()
@@ -70,12 +135,26 @@ void run_tune(const Options& options) {
   }
   if (file.empty())
     throw CommandError("There is no folder to keep the result in; --file names one.");
-  const Traits before = device.caps().traits;
+  if (options.check) {
+    if (!std::filesystem::exists(file)) {
+      throw CommandError(
+          formatted("There is no {}; `weft tune` without --check writes it.", file.string()));
+    }
+    return check(device, file, options);
+  }
+  if (options.file.empty() && !environment("WEFT_CAPS").empty()) {
+    throw CommandError(
+        "WEFT_CAPS is set, so what is found out is not about this device as other programs see it; "
+        "--file names a file to keep it in.");
+  }
+  value_or_exit(gpu::can_store(file));
+  const Traits before = untuned(device);
   const Tuned tuned = [&] {
     const LateNotice notice(
         formatted("timing kernels, for {:.0f} seconds at most", options.tune.seconds));
-    return Tuner(device, options.tune).run();
+    return Tuner(device, before, options.tune).run();
   }();
+  end_if(tuned.signal);
   value_or_exit(gpu::store_tuned(device.info(), tuned.traits, file));
   std::fputs(formatted("{}: {}\nkept in {}\n", device.info().name, summary_of(tuned, before),
                        file.string())
@@ -99,6 +178,10 @@ void add_tune(CLI::App& app) {
   command->add_flag("--processor-time", options->tune.processor_time,
                     "Count what processors do, for software adapters beside other work");
   command->add_option("--file", options->file, "Where to keep the result, for WEFT_TUNE=FILE");
+  command->add_flag("--check", options->check,
+                    "Time every benchmark that the kept result changes, with it and without");
+  command->add_option("--json", options->json_file,
+                      "Also write what --check measured to this file");
   command->add_flag("--export", options->show,
                     "Print what is known, as a row for the table of devices");
   command->callback([options] { run_tune(*options); });

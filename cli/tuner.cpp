@@ -14,13 +14,13 @@ namespace weft::cli {
 namespace {
 
 /// A benchmark may lose so much, which is less than timings differ by themselves.
-constexpr double least_share = 0.97;
+constexpr double least_share = 0.98;
 /// What a change must gain to be kept.
 constexpr double least_gain = 1.01;
 constexpr double seconds_each = 0.01;
 /// Shares of the time: the last part is for timing once more what is kept.
-constexpr double tries_share = 0.8;
-constexpr double tiles_share = 0.6;
+constexpr double tries_share = 0.7;
+constexpr double tiles_share = 0.55;
 
 Family tiles(const ops::TileFamily& of) {
   Family family{std::string(of.name), {}};
@@ -69,9 +69,8 @@ std::vector<Family> families() {
   return all;
 }
 
-Tuner::Tuner(gpu::Device device, const TuneOptions& options)
-    : executor_(std::move(device)), options_(options) {
-  known_ = best_ = executor_.device().caps().traits;
+Tuner::Tuner(gpu::Device device, const Traits& known, const TuneOptions& options)
+    : executor_(std::move(device)), options_(options), known_(known), best_(known) {
   for (const ops::Op& op : ops::all_ops()) {
     for (ops::Case& test : op.cases(1)) {
       const bool fits = !executor_.device().info().is_software() || !too_large_for_software(test);
@@ -92,10 +91,9 @@ Caps Tuner::with(const Traits& traits) const {
 }
 
 bool Tuner::differ(const Bench& bench, const Traits& a, const Traits& b) const {
-  const auto views = views_of(bench.test);
-  const auto before = bench.test.plan(views, with(a));
-  const auto after = bench.test.plan(views, with(b));
-  return before && after && choice_of(*before) != choice_of(*after);
+  const std::string before = choice_with(bench, a);
+  const std::string after = choice_with(bench, b);
+  return !before.empty() && !after.empty() && before != after;
 }
 
 /// The benchmarks that choose otherwise with other traits.
@@ -120,9 +118,8 @@ std::optional<double> Tuner::measured(const Bench& bench, const Traits& traits, 
 /// How long a benchmark takes with these traits; the same choices are timed once. Nothing where it
 /// cannot run.
 std::optional<double> Tuner::time_of(const Bench& bench, const Traits& traits) {
-  const auto plan = bench.test.plan(views_of(bench.test), with(traits));
-  if (!plan) return std::nullopt;
-  const std::string key = formatted("{} {} {}", bench.op->name, bench.test.name, choice_of(*plan));
+  const std::string key = choice_with(bench, traits);
+  if (key.empty()) return std::nullopt;
   const auto known = times_.find(key);
   if (known != times_.end()) return known->second;
   const auto seconds = measured(bench, traits, 3);
@@ -138,8 +135,7 @@ double Tuner::gain_of(const Traits& traits, const std::string& name, double shar
   std::size_t count = 0;
   for (std::size_t i = 0; i < wanted; ++i) {
     const Bench& bench = *all[i * all.size() / wanted];  // from all over the list
-    line_.show(share, formatted("{}: {} {} ({} of {})", name, bench.op->name, bench.test.name,
-                                i + 1, wanted));
+    line_.show(share, formatted("{}: {} ({} of {})", name, bench.title(), i + 1, wanted));
     if (late()) return 0;
     const auto before = time_of(bench, best_);
     const auto after = time_of(bench, traits);
@@ -166,7 +162,7 @@ void Tuner::try_family(const Family& family, double share, double next_share) {
     most = gain;
   }
   if (best == nullptr) return;
-  line_.print(formatted("{}: {:.1f}% faster, kept\n", best->name, (most - 1) * 100));
+  line_.print(formatted("{}: {:.1f}% faster, kept", best->name, (most - 1) * 100));
   kept_.push_back(*best);
   best->make(best_);
 }
@@ -198,8 +194,8 @@ Traits Tuner::all_kept() const {
   return traits;
 }
 
-/// The benchmarks to time once more: of each change some from all over the list, turn by turn, and
-/// of those that only all changes together make choose otherwise.
+/// The benchmarks to time once more: all that choose otherwise, of each change some from all over
+/// the list first, turn by turn.
 std::vector<const Tuner::Bench*> Tuner::to_verify() const {
   std::vector<std::vector<const Bench*>> lists;
   const auto add = [&](const Traits& traits) {
@@ -207,20 +203,60 @@ std::vector<const Tuner::Bench*> Tuner::to_verify() const {
     const std::size_t wanted = std::min(all.size(), options_.cases);
     std::vector<const Bench*>& list = lists.emplace_back();
     for (std::size_t i = 0; i < wanted; ++i) list.push_back(all[i * all.size() / wanted]);
+    return all;
   };
   for (const Change& change : kept_) {
     Traits alone = known_;
     change.make(alone);
     add(alone);
   }
-  add(all_kept());
+  const std::vector<const Bench*> rest = add(all_kept());
   std::vector<const Bench*> out;
+  const auto take = [&out](const Bench* bench) {
+    if (!std::ranges::contains(out, bench)) out.push_back(bench);
+  };
   for (std::size_t i = 0; i < options_.cases; ++i) {
     for (const auto& list : lists) {
-      if (i < list.size() && !std::ranges::contains(out, list[i])) out.push_back(list[i]);
+      if (i < list.size()) take(list[i]);
     }
   }
-  if (out.size() > 4 * options_.cases) out.resize(4 * options_.cases);
+  std::ranges::for_each(rest, take);
+  return out;
+}
+
+/// A benchmark and what it chooses with these traits; empty where it cannot run.
+std::string Tuner::choice_with(const Bench& bench, const Traits& traits) const {
+  const auto plan = bench.test.plan(views_of(bench.test), with(traits));
+  return plan ? formatted("{} {}", bench.title(), choice_of(*plan)) : std::string();
+}
+
+Tuner::Pair Tuner::in_turns(const Bench& bench, const Traits& traits, int turns) {
+  const std::string key = choice_with(bench, traits);
+  if (const auto known = pairs_.find(key); known != pairs_.end()) return known->second;
+  if (key.empty() || late()) return std::nullopt;
+  Pair least;
+  for (int turn = 0; turn < turns && (turn == 0 || !late()); ++turn) {
+    const auto before = measured(bench, known_, 3);
+    const auto after = measured(bench, traits, 3);
+    if (!before || !after) return pairs_[key] = std::nullopt;
+    least = least ? std::array{std::min((*least)[0], *before), std::min((*least)[1], *after)}
+                  : std::array{*before, *after};
+  }
+  return pairs_[key] = least;
+}
+
+Comparison Tuner::compare(const Traits& traits) {
+  constexpr int turns = 4;
+  deadline_ = options_.seconds;
+  const std::vector<const Bench*> all = affected(known_, traits);
+  Comparison out{.benchmarks = benches_.size(), .changed = all.size()};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    line_.show(static_cast<double>(i) / static_cast<double>(all.size()),
+               formatted("{} ({} of {})", all[i]->title(), i + 1, all.size()));
+    const Pair pair = in_turns(*all[i], traits, turns);
+    if (pair) out.rows.push_back({all[i]->title(), (*pair)[0], (*pair)[1]});
+  }
+  out.signal = stop_.number();
   return out;
 }
 
@@ -231,9 +267,34 @@ void Tuner::drop_untimed(std::span<const Bench* const> timed) {
     change.make(alone);
     const bool seen = std::ranges::any_of(
         timed, [&](const Bench* bench) { return differ(*bench, known_, alone); });
-    if (!seen) line_.print(formatted("{}: not timed once more, dropped\n", change.name));
+    if (!seen) line_.print(formatted("{}: not timed once more, dropped", change.name));
     return !seen;
   });
+}
+
+/// Drops the changes that make a benchmark slower by themselves, or else all that touch it.
+void Tuner::drop_for(const Bench& slower) {
+  const auto touches = [&](const Change& change) {
+    Traits alone = known_;
+    change.make(alone);
+    return differ(slower, known_, alone);
+  };
+  const auto slows = [&](const Change& change) {
+    Traits alone = known_;
+    change.make(alone);
+    const Pair pair = touches(change) ? in_turns(slower, alone, 2) : std::nullopt;
+    return pair && (*pair)[0] / (*pair)[1] < least_share;
+  };
+  const bool alone = std::ranges::any_of(kept_, slows);
+  const std::size_t count = kept_.size();
+  std::erase_if(kept_, [&](const Change& change) {
+    const bool culprit = alone ? slows(change) : touches(change);
+    if (culprit) {
+      line_.print(formatted("{}: made {} slower, dropped", change.name, slower.title()));
+    }
+    return culprit;
+  });
+  if (kept_.size() == count) kept_.clear();  // Only together do they change it.
 }
 
 /// Times what was known and what is kept once more, turn by turn, where they differ. What makes
@@ -245,45 +306,29 @@ Tuned Tuner::verified() {
     const std::size_t wanted = all.size();
     const Bench* slower = nullptr;
     std::vector<const Bench*> timed;
-    for (std::size_t i = 0; i < wanted && slower == nullptr && !late(); ++i) {
+    for (std::size_t i = 0; i < wanted && slower == nullptr; ++i) {
       const Bench& bench = *all[i];
       line_.show(
           tries_share + ((1 - tries_share) * static_cast<double>(i)) / static_cast<double>(wanted),
-          formatted("once more: {} {} ({} of {})", bench.op->name, bench.test.name, i + 1, wanted));
-      std::array<double, 2> least{};
-      for (int turn = 0; turn < 2; ++turn) {
-        const auto before = measured(bench, known_, 3);
-        const auto after = measured(bench, out.traits, 3);
-        if (!before || !after) break;
-        least[0] = turn == 0 ? *before : std::min(least[0], *before);
-        least[1] = turn == 0 ? *after : std::min(least[1], *after);
-      }
-      if (least[0] == 0 || least[1] == 0) continue;
-      const double ratio = least[0] / least[1];
+          formatted("once more: {} ({} of {})", bench.title(), i + 1, wanted));
+      const Pair least = in_turns(bench, out.traits, 2);
+      if (!least) continue;
+      const auto [before, after] = *least;
+      const double ratio = before / after;
       if (ratio < least_share) slower = &bench;
       timed.push_back(&bench);
       ++out.benchmarks;
-      out.before += least[0];
-      out.after += least[1];
+      out.before += before;
+      out.after += after;
       out.slowest = out.benchmarks == 1 ? ratio : std::min(out.slowest, ratio);
     }
     if (slower == nullptr) {
       drop_untimed(timed);
       out.traits = all_kept();
+      out.signal = stop_.number();
       return out;
     }
-    const std::size_t count = kept_.size();
-    std::erase_if(kept_, [&](const Change& change) {
-      Traits alone = known_;
-      change.make(alone);
-      const bool culprit = differ(*slower, known_, alone);
-      if (culprit) {
-        line_.print(formatted("{}: made {} {} slower, dropped\n", change.name, slower->op->name,
-                              slower->test.name));
-      }
-      return culprit;
-    });
-    if (kept_.size() == count) kept_.clear();  // Only together do they change it.
+    drop_for(*slower);
   }
 }
 

@@ -16,23 +16,37 @@ namespace {
 using Member = std::variant<bool Traits::*, std::uint32_t Traits::*, std::uint64_t Traits::*,
                             double Traits::*>;
 
+/// A trait and the most that a file may say about it: more than any device has, and not so much
+/// that plans would ask for what nobody can give.
 struct Row {
   std::string_view name;
   Member member;
+  double most = std::numeric_limits<std::uint32_t>::max();
 };
 
 constexpr std::array<Row, 22> rows{{
-    {"processors", &Traits::processors},       {"overlaps", &Traits::overlaps},
-    {"slow_barriers", &Traits::slow_barriers}, {"slow_compile", &Traits::slow_compile},
-    {"slow_scatter", &Traits::slow_scatter},   {"near_memory", &Traits::near_memory},
-    {"matrix_units", &Traits::matrix_units},   {"items", &Traits::items},
-    {"launch_bytes", &Traits::launch_bytes},   {"memory_rate", &Traits::memory_rate},
-    {"cache_bytes", &Traits::cache_bytes},     {"f16_rate", &Traits::f16_rate},
-    {"matrix_rate", &Traits::matrix_rate},     {"registers", &Traits::registers},
-    {"gemm_tile", &Traits::gemm_tile},         {"matrix_tile", &Traits::matrix_tile},
-    {"vector_tile", &Traits::vector_tile},     {"quantized_tile", &Traits::quantized_tile},
-    {"few_tile", &Traits::few_tile},           {"attention_tile", &Traits::attention_tile},
-    {"reduce_tile", &Traits::reduce_tile},     {"conv_tile", &Traits::conv_tile},
+    {"processors", &Traits::processors, 0x1p16},
+    {"overlaps", &Traits::overlaps},
+    {"slow_barriers", &Traits::slow_barriers},
+    {"slow_compile", &Traits::slow_compile},
+    {"slow_scatter", &Traits::slow_scatter},
+    {"near_memory", &Traits::near_memory},
+    {"matrix_units", &Traits::matrix_units},
+    {"items", &Traits::items, 16},
+    {"launch_bytes", &Traits::launch_bytes, 0x1p48},
+    {"memory_rate", &Traits::memory_rate, 1e6},
+    {"cache_bytes", &Traits::cache_bytes, 0x1p48},
+    {"f16_rate", &Traits::f16_rate, 1000},
+    {"matrix_rate", &Traits::matrix_rate, 1e6},
+    {"registers", &Traits::registers, 0x1p16},
+    {"gemm_tile", &Traits::gemm_tile},
+    {"matrix_tile", &Traits::matrix_tile},
+    {"vector_tile", &Traits::vector_tile},
+    {"quantized_tile", &Traits::quantized_tile},
+    {"few_tile", &Traits::few_tile},
+    {"attention_tile", &Traits::attention_tile},
+    {"reduce_tile", &Traits::reduce_tile},
+    {"conv_tile", &Traits::conv_tile},
 }};
 
 /// Sets a member if `value` is a number that it can hold.
@@ -49,9 +63,7 @@ struct Set {
   }
   template <class T>
   bool operator()(T Traits::* member) const {
-    if (!(value >= 0 && value < 0x1p53 &&
-          value <= static_cast<double>(std::numeric_limits<T>::max())))
-      return false;
+    if (!(value >= 0)) return false;
     traits.*member = static_cast<T>(value);
     return static_cast<double>(traits.*member) == value;
   }
@@ -61,7 +73,7 @@ struct Set {
 
 std::vector<std::pair<std::string_view, double>> values_of(const Traits& traits) {
   std::vector<std::pair<std::string_view, double>> values;
-  for (const auto& [name, member] : rows) {
+  for (const auto& [name, member, most] : rows) {
     values.emplace_back(
         name, std::visit([&traits](auto m) { return static_cast<double>(traits.*m); }, member));
   }
@@ -87,9 +99,13 @@ Result<Traits> parse_traits(std::string_view text, Traits traits) {
         parse_number(word.substr(std::min(equals + 1, word.size())));
     bool known = false;
     bool good = equals < word.size() && value;
-    for (const auto& [name, member] : rows) {
+    for (const auto& [name, member, most] : rows) {
       if (name != word.substr(0, equals)) continue;
       known = true;
+      if (good && value && *value > most) {
+        return fail(ErrorCode::invalid_argument, "\"{}\" is more than any device has: {} at most.",
+                    word, most);
+      }
       good = good && value && std::visit(Set{traits, *value}, member);
     }
     if (!known || !good) {

@@ -17,8 +17,17 @@ std::filesystem::path tuned_file(const AdapterInfo& info, const std::filesystem:
 /// The same for what a probe found, which counts where nothing was tuned.
 std::filesystem::path probed_file(const AdapterInfo& info, const std::filesystem::path& cache);
 
+/// What a probe found and kept, if one did.
+std::optional<Traits> load_probed(const AdapterInfo& info, const std::filesystem::path& cache);
+
+/// Whether a file can be written, before anything is found out that it is for.
+Status can_store(const std::filesystem::path& file);
 Status store_tuned(const AdapterInfo& info, const Traits& traits,
                    const std::filesystem::path& file);
+
+/// What a file says, whatever device it was made on, over what is known. One that begins with the
+/// name of its device must have been made with this version's lists of tiles.
+Result<Traits> read_tuned(const std::filesystem::path& file, const Traits& known);
 
 /// The traits that an adapter has been tuned to, or that a probe found, if any. `setting` is
 /// WEFT_TUNE: empty, "off", "probe", with which nothing is read either, or the file to read, which

@@ -62,7 +62,8 @@ TEST(Traits, TheHashOfAllTilesIsThatOfTheLists) {
 TEST(Traits, WrongTextsAreErrorsWithTheWord) {
   for (const std::string_view text :
        {"speed=9", "items", "items=", "items=x", "items=-1", "items=0", "items=1.5", "processors=0",
-        "processors=5e9", "overlaps=2", "memory_rate=nan", "memory_rate=0", "=3"}) {
+        "processors=5e9", "processors=65537", "items=17", "memory_rate=2e6", "overlaps=2",
+        "memory_rate=nan", "memory_rate=0", "=3"}) {
     const auto read = parse_traits(text, Traits{});
     ASSERT_FALSE(read) << text;
     EXPECT_EQ(read.error().code, ErrorCode::invalid_argument) << text;
@@ -128,6 +129,41 @@ TEST_F(TunedFiles, DamagedOnesAreIgnoredUnlessTheyAreNamed) {
   ASSERT_FALSE(named);
   EXPECT_TRUE(named.error().message.contains("nonsense")) << named.error().message;
   EXPECT_FALSE(gpu::load_tuned(mine, (folder_ / "missing").string(), folder_));
+}
+
+TEST_F(TunedFiles, NamedOnesMustHaveTheSameTilesOrBeWrittenByHand) {
+  const gpu::AdapterInfo mine = adapter("one");
+  const auto file = folder_ / "named";
+  ASSERT_TRUE(gpu::store_tuned(mine, Traits{}, file));
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  std::string other_lists = text.str();
+  other_lists.replace(other_lists.find(formatted("{:016x}", tile_lists)), 16, 16, '0');
+  std::ofstream(file) << other_lists;
+  const auto other = gpu::load_tuned(mine, file.string(), folder_);
+  ASSERT_FALSE(other);
+  EXPECT_TRUE(other.error().message.contains("another version")) << other.error().message;
+  EXPECT_TRUE(other.error().message.contains("named")) << other.error().message;
+  std::ofstream(file) << "processors=3\nitems=2\n";
+  const auto by_hand = gpu::load_tuned(mine, file.string(), folder_);
+  const Traits some = by_hand && *by_hand ? **by_hand : Traits{};
+  EXPECT_EQ(some.processors, 3U);
+  EXPECT_EQ(some.items, 2U);
+}
+
+TEST_F(TunedFiles, WhetherOneCanBeWrittenIsKnownBefore) {
+  const auto file = folder_ / "new" / "file";
+  ASSERT_TRUE(gpu::can_store(file));
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_TRUE(std::filesystem::is_empty(file.parent_path()));
+  const Status folder = gpu::can_store(folder_);
+  ASSERT_FALSE(folder);
+  EXPECT_TRUE(folder.error().message.contains("no plain file")) << folder.error().message;
+  ASSERT_TRUE(gpu::store_tuned(adapter("one"), Traits{}, file));
+  EXPECT_TRUE(gpu::can_store(file));
+  const Status below = gpu::can_store(file / "below");
+  ASSERT_FALSE(below);
+  EXPECT_TRUE(below.error().message.contains("Not a directory")) << below.error().message;
 }
 
 TEST_F(TunedFiles, NobodyElseCanWriteThemAndNoPipeIsWaitedFor) {

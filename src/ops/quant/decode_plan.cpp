@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "base/format.hpp"
 #include "base/math.hpp"
+#include "ops/choose.hpp"
 #include "ops/map/map.hpp"
 #include "ops/quant/job.hpp"
 #include "ops/quant/quant.hpp"
@@ -43,11 +46,18 @@ std::uint64_t tile_elements(const Caps& caps) {
   return std::uint64_t{piece_elements} * sure_subgroup(caps);
 }
 
-bool fits_rows(const Job& job, const Caps& caps) {
+Status can_rows(const Job& job, const Caps& caps) {
   const std::uint64_t columns = job.flat.shape[job.flat.rank - 1];
-  return caps.traits.slow_scatter && sure_subgroup(caps) > 0 && job.flat.dtype == DType::f32 &&
-         rows_in_chunks(job.flat, 8) && columns > 0 && columns % tile_elements(caps) == 0;
+  if (sure_subgroup(caps) > 0 && job.flat.dtype == DType::f32 && rows_in_chunks(job.flat, 8) &&
+      columns > 0 && columns % tile_elements(caps) == 0)
+    return {};
+  return fail(ErrorCode::unsupported,
+              "Values are decoded by rows where subgroups have one size, into f32 rows that are a "
+              "multiple of {} elements; given were {} of {}.",
+              tile_elements(caps), columns, name(job.flat.dtype));
 }
+
+bool worth_rows(const Job&, const Caps& caps) { return caps.traits.slow_scatter; }
 
 Result<Dispatch> launch_rows(const Job& job, const Caps& caps) {
   const std::uint32_t lanes = sure_subgroup(caps);
@@ -77,8 +87,10 @@ Result<Dispatch> launch_rows(const Job& job, const Caps& caps) {
   return make_dispatch(std::move(out), caps);
 }
 
-Result<Dispatch> launch(const Job& job, const Caps& caps) {
-  if (fits_rows(job, caps)) return launch_rows(job, caps);
+Status can_pieces(const Job&, const Caps&) { return {}; }
+bool worth_pieces(const Job&, const Caps&) { return true; }
+
+Result<Dispatch> launch_pieces(const Job& job, const Caps& caps) {
   // Finding a row takes divisions, which some devices do one lane at a time: it should pay.
   constexpr std::uint64_t four_pieces = 4ULL * piece_elements;
   const std::uint32_t items =
@@ -106,6 +118,26 @@ Result<Dispatch> launch(const Job& job, const Caps& caps) {
   add_codebook(out, job.table.dtype);
   out.grid = grid_1d(ceil_div<std::uint64_t>(params.count, workgroup_width(caps)), caps);
   return make_dispatch(std::move(out), caps);
+}
+
+/// One kernel of the op's list.
+struct Kernel {
+  std::string_view name;
+  Status (*can)(const Job&, const Caps&);
+  bool (*worth)(const Job&, const Caps&);
+  Result<Dispatch> (*launch)(const Job&, const Caps&);
+};
+
+constexpr Kernel rows_kernel{"rows", can_rows, worth_rows, launch_rows};
+constexpr Kernel pieces_kernel{"pieces", can_pieces, worth_pieces, launch_pieces};
+
+// In order of preference.
+constexpr std::array kernels{&rows_kernel, &pieces_kernel};
+
+Result<Dispatch> launch(const Job& job, const Caps& caps) {
+  const auto kernel = choose_kernel(kernels, "Decoding", {}, job, caps);
+  if (!kernel) return std::unexpected(kernel.error());
+  return (*kernel)->launch(job, caps);
 }
 
 /// A quantized view as rows of plain integers of the same bytes.
