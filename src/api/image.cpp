@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "describe/attributes/resize.hpp"
 #include "graph/attributes/windows.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 
@@ -58,29 +59,35 @@ std::vector<Tensor> with_bias(In x, const Tensor& weights, const Tensor& bias) {
 }  // namespace
 
 Tensor conv(In x, const Tensor& weights, const ConvOptions& options, const Tensor& bias) {
+  const graph::Called called("conv", x.where);
   return make(kinds::conv, conv_attributes(options, x), with_bias(x, weights, bias), x.where);
 }
 
 Tensor conv_transpose(In x, const Tensor& weights, const ConvOptions& options, const Tensor& bias) {
+  const graph::Called called("conv_transpose", x.where);
   auto attributes = conv_attributes(options, x);
   attributes.high = spread(options.more, spatial_of(x), 0, "number of further elements", x);
   return make(kinds::conv_transpose, attributes, with_bias(x, weights, bias), x.where);
 }
 
 Tensor max_pool(In x, const Numbers& kernel, const Windows& windows) {
+  const graph::Called called("max_pool", x.where);
   return pool(ops::pool::Function::max, x, kernel, windows, false);
 }
 
 Tensor avg_pool(In x, const Numbers& kernel, const Windows& windows, bool count_outside) {
+  const graph::Called called("avg_pool", x.where);
   return pool(ops::pool::Function::mean, x, kernel, windows, count_outside);
 }
 
 Tensor unfold(In x, const Numbers& kernel, const Windows& windows) {
+  const graph::Called called("unfold", x.where);
   return make(kinds::unfold, window_attributes(kernel, windows, spatial_of(x), x), {x.tensor},
               x.where);
 }
 
 Tensor fold(In columns, const Numbers& spatial, const Windows& windows) {
+  const graph::Called called("fold", columns.where);
   const Shape& shape = columns.tensor.shape();
   const std::size_t count = spatial.size();
   Numbers kernel;

@@ -8,6 +8,7 @@
 #include "api/labels.hpp"
 #include "base/format.hpp"
 #include "describe/attributes/cross_entropy.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/view.hpp"
@@ -241,6 +242,7 @@ Tensor cosine_similarity(In a, const Tensor& b, int axis, double eps) {
 
 Tensor cosine_embedding_loss(In a, const Tensor& b, const Tensor& target, double margin,
                              Reduction reduction) {
+  const graph::Called called("cosine_embedding_loss", a.where);
   need("cosine_embedding_loss", "a", a.tensor, a.where);
   need("cosine_embedding_loss", "b", b, a.where);
   need("cosine_embedding_loss", "its target", target, a.where);

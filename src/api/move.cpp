@@ -13,6 +13,7 @@
 #include "describe/attributes/shape.hpp"
 #include "describe/attributes/sort.hpp"
 #include "gpu/lifetime.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/ops.hpp"
@@ -68,7 +69,15 @@ void check_indices(std::string_view what, const Tensor& indices, std::uint64_t c
 }  // namespace
 
 Tensor embedding(In table, const Tensor& indices) {
+  const graph::Called called("embedding", table.where);
   Shape shape = indices.shape();
+  const Shape& of_table = table.tensor.shape();
+  if (!of_table.empty() && of_table.front() == 0 && indices.size() != 0) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        formatted("{} indices cannot lie in a table without rows, {}. ({})", indices.size(),
+                  ops::describe(of_table), graph::describe_place("embedding", table.where)));
+  }
   const Tensor flat = indices.reshape({indices.size()}, table.where);
   const Tensor rows = moved(
       table, [&](const Tensor& t) { return make(kinds::embedding, {}, {t, flat}, table.where); });
@@ -77,8 +86,39 @@ Tensor embedding(In table, const Tensor& indices) {
   return rows.reshape(shape, table.where);
 }
 
+namespace {
+
+/// How many elements all dimensions but the last have.
+std::uint64_t outside(const Shape& shape) {
+  std::uint64_t count = 1;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) count *= shape[i];
+  return count;
+}
+
+/// gather() of tensors with the most dimensions, which its kernel has one less of: as rows.
+Tensor gather_flat(In x, const Tensor& index, std::uint32_t dim) {
+  const Tensor from = axis_to_last(x, dim);
+  const Tensor places = axis_to_last({index, x.where}, dim);
+  const Shape& shape = places.shape();
+  if (!std::equal(shape.begin(), shape.end() - 1, from.shape().begin())) {
+    throw Error(ErrorCode::unsupported,
+                formatted("gather of {} dimensions needs indices whose extents, except along axis "
+                          "{}, are those of {}; they are {}. ({})",
+                          shape.size(), dim, ops::describe(x.tensor.shape()),
+                          ops::describe(index.shape()), graph::describe_place("gather", x.where)));
+  }
+  const Tensor rows = from.reshape({outside(from.shape()), from.shape().back()}, x.where);
+  const Tensor taken =
+      gather({rows, x.where}, places.reshape({outside(shape), shape.back()}, x.where), 1);
+  return axis_from_last({taken.reshape(shape, x.where), x.where}, dim);
+}
+
+}  // namespace
+
 Tensor gather(In x, const Tensor& index, int axis) {
   const std::uint32_t dim = axis_of("gather", x, axis);
+  if (x.tensor.shape().size() == ops::max_rank && index.shape().size() == ops::max_rank)
+    return gather_flat(x, index, dim);
   Tensor y = moved(x, [&](const Tensor& t) {
     return make(kinds::gather, graph::AxisAttributes{dim}, {t, index}, x.where);
   });
@@ -158,6 +198,7 @@ Tensor roll(In x, const std::vector<std::int64_t>& places) {
                   ops::describe(x.tensor.shape()), places.size(),
                   graph::describe_place("roll", x.where)));
   }
+  if (places.empty()) return x.tensor;
   // A whole turn changes nothing.
   std::vector<std::int64_t> rest = places;
   for (std::size_t i = 0; i < rest.size(); ++i) {
@@ -193,12 +234,14 @@ Tensor tile(In x, const std::vector<std::uint64_t>& times) {
 }
 
 Tensor tril(In x, std::int64_t diagonal) {
+  const graph::Called called("tril", x.where);
   return moved(x, [&](const Tensor& t) {
     return band_part({t, x.where}, std::numeric_limits<std::int32_t>::min(), diagonal);
   });
 }
 
 Tensor triu(In x, std::int64_t diagonal) {
+  const graph::Called called("triu", x.where);
   return moved(x, [&](const Tensor& t) {
     return band_part({t, x.where}, diagonal, std::numeric_limits<std::int32_t>::max());
   });
@@ -240,7 +283,16 @@ Sorted sorted_last(In x, std::uint64_t count, bool descending) {
 
 /// The first `count` elements in order, of the last dimension or along another one through views.
 Sorted sorted(In x, std::uint64_t count, std::uint32_t axis, bool descending) {
-  const Sorted found = sorted_last({axis_to_last(x, axis), x.where}, count, descending);
+  Tensor last = axis_to_last(x, axis);
+  Shape shape = last.shape();
+  // Kernels that take elements by their indices have a dimension less than tensors may have.
+  const bool most = shape.size() == ops::max_rank;
+  if (most) last = last.reshape({outside(shape), shape.back()}, x.where);
+  Sorted found = sorted_last({last, x.where}, count, descending);
+  if (most) {
+    shape.back() = count;
+    found = {found.values.reshape(shape, x.where), found.indices.reshape(shape, x.where)};
+  }
   return {axis_from_last({found.values, x.where}, axis),
           axis_from_last({found.indices, x.where}, axis)};
 }

@@ -6,6 +6,7 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
+#include "graph/called.hpp"
 #include "ops/view.hpp"
 
 namespace weft {
@@ -80,6 +81,7 @@ BatchNorm batch_norm(In x, const Tensor& running_mean, const Tensor& running_var
 }
 
 Tensor instance_norm(In x, const Tensor& weight, const Tensor& bias, float eps) {
+  const graph::Called called("instance_norm", x.where);
   need("instance_norm", "x", x.tensor, x.where);
   const Shape& shape = x.tensor.shape();
   if (shape.size() < 3 || !is_float(x.tensor.dtype())) {

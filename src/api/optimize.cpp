@@ -3,6 +3,7 @@
 
 #include "describe/attributes/adam.hpp"
 #include "describe/attributes/clip.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/device.hpp"
@@ -48,6 +49,7 @@ Tensor adamw_numbers(In weights, const Tensor& step, const AdamWOptions& o) {
 
 AdamWStep adamw(In weights, const Tensor& gradients, const Tensor& m, const Tensor& v,
                 const Tensor& step, const AdamWOptions& options) {
+  const graph::Called called("adamw", weights.where);
   const graph::AdamAttributes attributes{options.coupled, options.working.has_value(),
                                          options.working.value_or(DType::f16)};
   const auto node = graph::make_node(
@@ -60,6 +62,7 @@ AdamWStep adamw(In weights, const Tensor& gradients, const Tensor& m, const Tens
 
 SgdStep sgd(In weights, const Tensor& gradients, const Tensor& velocity,
             const SgdOptions& options) {
+  const graph::Called called("sgd", weights.where);
   const graph::AdamAttributes attributes{true, options.working.has_value(),
                                          options.working.value_or(DType::f16)};
   std::vector<double> rest{options.weight_decay};

@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "describe/attributes/cast.hpp"
 #include "graph/attributes/windows.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/device.hpp"
@@ -92,6 +93,7 @@ Tensor matmul_integer(In a, const Tensor& b, const Tensor& a_zero, const Tensor&
 
 Tensor conv_integer(In x, const Tensor& weights, const ConvOptions& options, const Tensor& x_zero,
                     const Tensor& weight_zero) {
+  const graph::Called called("conv_integer", x.where);
   need("conv_integer", "x", x.tensor, x.where);
   graph::ConvAttributes attributes = conv_attributes(options, x);
   attributes.dtype = DType::i32;

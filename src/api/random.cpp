@@ -9,6 +9,7 @@
 #include "api/arguments.hpp"
 #include "base/format.hpp"
 #include "graph/attributes/random.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/random/threefry.hpp"
@@ -68,31 +69,39 @@ Tensor Key::on(const Device& device) const {
 Tensor key(const Device& device, std::uint64_t seed) { return Key(seed).on(device); }
 
 Tensor split(In key, std::uint64_t count) {
+  const graph::Called called("split", key.where);
   return draw(key, {.dtype = DType::u32, .shape = {count, 2}, .domain = ops::random::split_domain});
 }
 
 Tensor fold_in(In key, std::uint32_t data) {
+  const graph::Called called("fold_in", key.where);
   return draw(key, {.dtype = DType::u32,
                     .shape = {2},
                     .first = 2 * std::uint64_t{data},
                     .domain = ops::random::fold_domain});
 }
 
-Tensor bits(In key, const Shape& shape) { return draw(key, {.dtype = DType::u32, .shape = shape}); }
+Tensor bits(In key, const Shape& shape) {
+  const graph::Called called("bits", key.where);
+  return draw(key, {.dtype = DType::u32, .shape = shape});
+}
 
 Tensor uniform(In key, const Shape& shape, const UniformOptions& options) {
+  const graph::Called called("uniform", key.where);
   const Distribution distribution{
       .function = Function::uniform, .low = options.low, .high = options.high};
   return draw(key, {.distribution = distribution, .dtype = options.dtype, .shape = shape});
 }
 
 Tensor normal(In key, const Shape& shape, const NormalOptions& options) {
+  const graph::Called called("normal", key.where);
   const Distribution distribution{
       .function = Function::normal, .mean = options.mean, .std = options.std};
   return draw(key, {.distribution = distribution, .dtype = options.dtype, .shape = shape});
 }
 
 Tensor truncated_normal(In key, const Shape& shape, const TruncatedNormalOptions& options) {
+  const graph::Called called("truncated_normal", key.where);
   const Distribution distribution{.function = Function::truncated_normal,
                                   .low = options.low,
                                   .high = options.high,
@@ -102,6 +111,7 @@ Tensor truncated_normal(In key, const Shape& shape, const TruncatedNormalOptions
 }
 
 Tensor randint(In key, const Shape& shape, std::int64_t low, std::int64_t high, DType dtype) {
+  const graph::Called called("randint", key.where);
   const auto limits = limits_of(dtype);
   if (!limits) {
     refuse("randint", key.where,
@@ -121,6 +131,7 @@ Tensor randint(In key, const Shape& shape, std::int64_t low, std::int64_t high, 
 }
 
 Tensor bernoulli(In key, const Shape& shape, double probability) {
+  const graph::Called called("bernoulli", key.where);
   if (!(probability >= 0) || probability > 1) {
     refuse("bernoulli", key.where,
            formatted("bernoulli needs a probability from 0 to 1; it is {}.", probability));
@@ -130,15 +141,18 @@ Tensor bernoulli(In key, const Shape& shape, double probability) {
 }
 
 Tensor bernoulli(In key, const Tensor& probability) {
+  const graph::Called called("bernoulli", key.where);
   return less(In(uniform(key, probability.shape()), key.where),
               probability.to(DType::f32, key.where));
 }
 
 Tensor gumbel(In key, const Shape& shape) {
+  const graph::Called called("gumbel", key.where);
   return draw(key, {.distribution = {.function = Function::gumbel}, .shape = shape});
 }
 
 Tensor permutation(In key, std::uint64_t count) {
+  const graph::Called called("permutation", key.where);
   // Equal bits keep their order, so that a long list needs more bits than one word has: each round
   // sorts by another word, and there are enough of them for 3 log2(count) bits.
   const double digits = 3 * std::log2(static_cast<double>(std::max<std::uint64_t>(count, 1)));
@@ -157,6 +171,7 @@ Tensor permutation(In key, std::uint64_t count) {
 }
 
 Tensor permutation(In key, const Tensor& x, int axis) {
+  const graph::Called called("permutation", key.where);
   const std::uint32_t at = axis_in("permutation", axis, x.shape(), key.where);
   const std::uint64_t extent = x.shape()[at];
   if (x.size() == 0) return x;
@@ -168,6 +183,7 @@ Tensor permutation(In key, const Tensor& x, int axis) {
 }
 
 Tensor categorical(In key, const Tensor& logits, int axis) {
+  const graph::Called called("categorical", key.where);
   const std::uint32_t at = axis_in("categorical", axis, logits.shape(), key.where);
   if (!is_float(logits.dtype())) {
     refuse(
@@ -180,6 +196,7 @@ Tensor categorical(In key, const Tensor& logits, int axis) {
 }
 
 Tensor multinomial(In key, const Tensor& weights, std::uint64_t count, bool replacement) {
+  const graph::Called called("multinomial", key.where);
   Shape shape = weights.shape();
   if (shape.empty() || !is_float(weights.dtype()) || shape.back() == 0 ||
       (!replacement && count > shape.back())) {

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "describe/attributes/cumsum.hpp"
 #include "describe/attributes/fourier.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/create.hpp"
@@ -124,6 +125,7 @@ Tensor logcumsumexp(In x, int axis, bool reverse) {
 }
 
 Tensor fft(In given, int axis) {
+  const graph::Called called("fft", given.where);
   const std::uint32_t number = complex_axis("fft", given, axis);
   return in_f32(given, [&](In x) {
     return swapped({transform({swapped(x, number), x.where}, false, 1), x.where}, number);
@@ -131,6 +133,7 @@ Tensor fft(In given, int axis) {
 }
 
 Tensor ifft(In given, int axis) {
+  const graph::Called called("ifft", given.where);
   const std::uint32_t number = complex_axis("ifft", given, axis);
   const std::uint64_t n = given.tensor.shape()[number];
   const double scale = n == 0 ? 1 : 1 / static_cast<double>(n);
@@ -188,10 +191,12 @@ Tensor from_half(In x, std::uint64_t n, int axis) {
 }  // namespace
 
 Tensor rfft(In x, int axis) {
+  const graph::Called called("rfft", x.where);
   return in_f32(x, [&](In wide) { return half_transform(wide, axis); });
 }
 
 Tensor irfft(In x, std::uint64_t n, int axis) {
+  const graph::Called called("irfft", x.where);
   return in_f32(x, [&](In wide) { return from_half(wide, n, axis); });
 }
 

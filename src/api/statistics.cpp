@@ -8,6 +8,7 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
+#include "graph/called.hpp"
 #include "weft/create.hpp"
 #include "weft/device.hpp"
 #include "weft/math.hpp"
@@ -99,10 +100,11 @@ Tensor norm(In x, double p, const Dims& axes, bool keep_dims) {
   if (std::isnan(p)) refuse("norm", x.where, "norm needs a number p; it is NaN.");
   const Tensor sizes = abs(In(wide(x.tensor, x.where), x.where));
   const auto finish = [&](const Tensor& y) { return narrow(y, x.tensor, x.where); };
-  if (std::isinf(p)) {
+  const bool nothing = count_along(sizes, dims) == 0;
+  if (std::isinf(p) && !(nothing && p > 0)) {
     return finish(reduced(p > 0 ? "max" : "min", sizes, dims, keep_dims, x.where));
   }
-  if (p == 1 || count_along(sizes, dims) == 0) {
+  if (p == 1 || nothing) {
     return finish(reduced("sum", sizes, dims, keep_dims, x.where));
   }
   const Tensor zero = x.tensor.device().full({}, 0, DType::f32, x.where);
@@ -170,6 +172,7 @@ Tensor clip(In x, std::optional<double> low, std::optional<double> high) {
 }
 
 Tensor isclose(In a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  const graph::Called called("isclose", a.where);
   need("isclose", "a", a.tensor, a.where);
   need("isclose", "b", b, a.where);
   const auto at = [&](const Tensor& t) { return In(t, a.where); };

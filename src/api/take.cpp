@@ -4,6 +4,7 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
+#include "graph/called.hpp"
 #include "weft/device.hpp"
 #include "weft/shape.hpp"
 
@@ -26,6 +27,7 @@ Tensor from_front(std::string_view function, const Tensor& indices, std::uint64_
 }  // namespace
 
 Tensor take(In x, const Tensor& indices, int axis) {
+  const graph::Called called("take", x.where);
   const Shape& shape = x.tensor.shape();
   const std::uint32_t at = axis_in("take", axis, shape, x.where);
   const Tensor places = from_front("take", indices, shape[at], x.where);
@@ -54,6 +56,7 @@ Tensor take(In x, const Tensor& indices) {
 }
 
 Tensor take_along(In x, const Tensor& indices, int axis) {
+  const graph::Called called("take_along", x.where);
   const Shape& shape = x.tensor.shape();
   const std::uint32_t at = axis_in("take_along", axis, shape, x.where);
   const Tensor places = from_front("take_along", indices, shape[at], x.where);

@@ -10,6 +10,7 @@
 #include "api/axes.hpp"
 #include "api/wide.hpp"
 #include "base/format.hpp"
+#include "graph/called.hpp"
 #include "weft/device.hpp"
 #include "weft/shape.hpp"
 
@@ -69,6 +70,7 @@ Tensor through(In x, const Dims& axes, bool inverse) {
 
 Tensor complex_transform(std::string_view function, In given, const Dims& axes,
                          std::string_view norm, bool inverse) {
+  const graph::Called called(function, given.where);
   const std::vector<int> numbers = axes_of(function, given, axes, true);
   const double n = count_along(given.tensor, numbers);
   const double factor = share(function, norm, n, inverse, given.where);
@@ -79,6 +81,7 @@ Tensor complex_transform(std::string_view function, In given, const Dims& axes,
 }
 
 Tensor of_real(std::string_view function, In given, const Dims& axes, std::string_view norm) {
+  const graph::Called called(function, given.where);
   std::vector<int> numbers = axes_of(function, given, axes, false);
   const double factor =
       share(function, norm, count_along(given.tensor, numbers), false, given.where);
@@ -91,6 +94,7 @@ Tensor of_real(std::string_view function, In given, const Dims& axes, std::strin
 
 Tensor to_real(std::string_view function, In given, std::uint64_t n, const Dims& axes,
                std::string_view norm) {
+  const graph::Called called(function, given.where);
   std::vector<int> numbers = axes_of(function, given, axes, true);
   const int last = numbers.back();
   numbers.pop_back();

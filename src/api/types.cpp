@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/autodiff.hpp"
+#include "graph/called.hpp"
 #include "graph/node.hpp"
 #include "ops/map/functions.hpp"
 
@@ -28,7 +29,10 @@ std::string_view adapted(std::string_view function, const std::vector<Tensor>& i
   const DType dtype = inputs[0].dtype();
   const bool rounds = function == "floor" || function == "ceil" || function == "trunc" ||
                       function.starts_with("round") || function == "nan_to_num";
-  if (rounds && !is_float(dtype)) return "copy";
+  if (rounds && !is_float(dtype)) {
+    scalars = {};  // what would take the place of NaN
+    return "copy";
+  }
   if (function == "bitwise_not" && dtype == DType::boolean) return "logical_not";
   if (function == "nan_to_num" && dtype != DType::f32) {
     const double most = dtype == DType::f16 ? 65504.0 : 0x1.fep127;
@@ -94,6 +98,7 @@ Tensor reduce_wide(std::string_view function, In x, const std::vector<std::uint3
     return again(function, map("not_equal", {x.tensor, zero_like(x)}, {}, x.where), keep_dims);
   }
   if (function == "argmax" || function == "argmin") {
+    const graph::Called called(function, x.where);
     const Tensor best = again(function == "argmax" ? "max" : "min", x.tensor, true);
     return again("argmax", map("equal", {x.tensor, best}, {}, x.where), keep_dims);
   }

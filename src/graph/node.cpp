@@ -16,6 +16,7 @@
 #include "graph/attributes/map.hpp"
 #include "graph/attributes/reduce.hpp"
 #include "graph/attributes/windows.hpp"
+#include "graph/called.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
 #include "graph/recover.hpp"
@@ -102,7 +103,30 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
   return out;
 }
 
-std::string describe_place(std::string_view what, const Where& where) {
+namespace {
+
+/// What the outermost Called of this thread says.
+struct CalledNow {
+  std::string_view name;
+  Where where;
+};
+thread_local CalledNow called_now;
+
+}  // namespace
+
+Called::Called(std::string_view name, const Where& where) noexcept
+    : outermost_(called_now.name.empty()) {
+  if (outermost_) called_now = {name, where};
+}
+
+Called::~Called() {
+  if (outermost_) called_now.name = {};
+}
+
+std::string describe_place(std::string_view function, const Where& from) {
+  const bool inside = !called_now.name.empty();
+  const std::string_view what = inside ? called_now.name : function;
+  const Where& where = inside ? called_now.where : from;
   if (where.line() == 0) return std::string(what);  // not called from C++
   std::string_view file = where.file_name();
   const std::size_t slash = file.find_last_of('/');

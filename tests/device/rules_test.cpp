@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 #include <weft/weft.hpp>
 
@@ -122,6 +123,20 @@ TEST(DeviceRules, ResultsOfNothing) {
   EXPECT_TRUE(sentence_of([] {
                 (void)max(api_device().full({2, 0, 0}, 1), {1});
               }).starts_with("`max` of no elements has no result"));
+}
+
+TEST(DeviceRules, ErrorsNameTheFunctionThatWasCalled) {
+  const Tensor two = api_device().full({2}, 1);
+  const Tensor three = api_device().full({3}, 1);
+  const auto says = [](const auto& call, std::string_view place) {
+    EXPECT_TRUE(sentence_of(call).contains(place)) << sentence_of(call);
+  };
+  says([&] { (void)isclose(two, three); }, "(isclose at rules_test.cpp:");
+  says([&] { (void)tril(two); }, "(tril at rules_test.cpp:");
+  says([&] { (void)max_pool(two, {2, 2}); }, "(max_pool at rules_test.cpp:");
+  says([&] { (void)take(api_device().full({0}, 1), line(Ints{0}), 0); },
+       "(take at rules_test.cpp:");
+  says([&] { (void)(two + three); }, "(add at rules_test.cpp:");  // and nothing stays behind
 }
 
 TEST(DeviceRules, MediansOfIntegers) {

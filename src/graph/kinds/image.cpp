@@ -132,6 +132,10 @@ Result<std::vector<Type>> infer_band(const Signature& s) {
     return fail(ErrorCode::invalid_argument, "A triangle is part of matrices; {} was given.",
                 describe(x));
   }
+  if (!is_float(x.dtype) && x.dtype != DType::i32 && x.dtype != DType::u32) {
+    return fail(ErrorCode::unsupported,
+                "A triangle is cut from f32, f16, bf16, i32 or u32; {} was given.", describe(x));
+  }
   return one(x.dtype, x.shape);
 }
 
