@@ -88,3 +88,18 @@ def test_gradients_pass_where() -> None:
     assert wt.grad(lambda x: wt.max(x, where=mask, initial=-9.0))(x).tolist() == [[0, 0], [0, 1]]
     got = wt.grad(lambda x: wt.pad(x, 1, "symmetric").sum())(x)
     np.testing.assert_array_equal(got.numpy(), np.full((2, 2), 4.0, np.float32))
+
+
+def test_diagonals_in_compiled_functions() -> None:
+    def run(x: wt.Tensor) -> list[wt.Tensor]:
+        filled, changed = x.copy(), x.copy()
+        wt.fill_diagonal(filled, 7.0)
+        wt.fill_diagonal(changed, x[0])
+        return [filled, changed, wt.diagflat(x[0], -1)]
+
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    filled, changed = x.copy(), x.copy()
+    np.fill_diagonal(filled, 7)
+    np.fill_diagonal(changed, x[0])
+    for got, wanted in zip(wt.compile(run)(wt.array(x)), (filled, changed, np.diagflat(x[0], -1)), strict=True):
+        np.testing.assert_array_equal(got.numpy(), wanted)

@@ -139,14 +139,14 @@ def test_weights_in_blocks_of_a_few_bits(tmp_path: Path, rng: np.random.Generato
         assert nn.quantize(blocks, kind) is blocks
         # 40 is no multiple of 32: the last layer stays.
         assert [layer.weight.dtype.short_name for layer in (blocks.layers[0], blocks.layers[1], blocks.layers[3])] == [kind, kind, "f32"]
-        assert list(blocks.named_parameters()) == ["layers.1.bias", "layers.3.weight", "layers.3.bias"]
+        assert list(blocks.named_parameters()) == ["1.bias", "3.weight", "3.bias"]
         np.testing.assert_allclose(blocks(words).numpy(), wanted, atol=near * np.abs(wanted).max())
         np.testing.assert_allclose(wt.compile(blocks)(words).numpy(), blocks(words).numpy(), atol=1e-5)
         wt.save(tmp_path / "blocks.gguf", blocks.state_dict())
         again = nn.quantize(make(), kind)
         again.load_state_dict(wt.load(tmp_path / "blocks.gguf"))
         np.testing.assert_array_equal(again(words).numpy(), blocks(words).numpy())
-        before = again.state_dict()["layers.1.weight"]
+        before = again.state_dict()["1.weight"]
         kept = wt.cast(before, "float32").numpy()
         again.load_state_dict(nn.quantize(make(), kind).state_dict())
         np.testing.assert_array_equal(wt.cast(before, "float32").numpy(), kept)

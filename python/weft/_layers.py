@@ -85,7 +85,21 @@ class Conv3d(_Conv):
     rank = 3
 
 
+class ConvTranspose1d(_Conv):
+    """The transpose of Conv1d."""
+
+    rank = 1
+    transposed = True
+
+
 class ConvTranspose2d(_Conv):
     """The transpose of Conv2d."""
 
+    transposed = True
+
+
+class ConvTranspose3d(_Conv):
+    """The transpose of Conv3d."""
+
+    rank = 3
     transposed = True

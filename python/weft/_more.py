@@ -9,7 +9,7 @@ import numpy as np
 from ._array import array, asarray, to_numpy
 from ._core import Tensor, functions
 from ._model import median, quantile
-from ._names import _filled, _floats
+from ._names import _filled, _floats, diag
 from ._numpy import argsort, cumprod, cumsum, sort, where
 from ._reduce import argmax, argmin
 from ._shapes import Axis, axis_of, concat, reshape, stack
@@ -147,24 +147,18 @@ def choose(places: Any, choices: Sequence[Any], /) -> Tensor:
 
 def diagflat(x: Any, /, k: int = 0) -> Tensor:
     """A matrix with all elements of x on a diagonal, and zeros elsewhere."""
-    row = reshape(x, -1)
-    wide = row.shape[0] + abs(k)
-    made = functions.zeros((wide, wide), row.dtype, device=row.device)
-    fill = functions.arange(row.shape[0], 0, 1, "int32", device=row.device)
-    if row.shape[0]:
-        made[fill + max(-k, 0), fill + max(k, 0)] = row
-    return made
+    return diag(reshape(x, -1), k)
 
 
 def fill_diagonal(x: Tensor, value: Any, /) -> None:
     """Changes a matrix: its main diagonal has a value, or the values of a vector."""
     if x.ndim != 2:
         raise ValueError(f"fill_diagonal() needs a matrix; it was given the shape {x.shape}.")
-    count = min(x.shape)
-    if count:
-        places = functions.arange(count, 0, 1, "int32", device=x.device)
-        given = asarray(value)
-        x[places, places] = value if given.ndim == 0 else given[:count]
+    given, count = asarray(value), min(x.shape)
+    if given.ndim:
+        given = functions.cast(given[:count], x.dtype)
+        given = functions.unsqueeze(functions.pad(given, [0], [x.shape[0] - given.shape[0]]), 1)
+    x[...] = where(functions.eye(x.shape[0], x.shape[1], 0, "bool", device=x.device), value if given.ndim == 0 else given, x)
 
 
 def trim_zeros(x: Any, /, trim: str = "fb") -> Tensor:

@@ -43,6 +43,8 @@ class Loader:
     """
 
     def __init__(self, *columns: Any, batch_size: int = 32, shuffle: bool = True, seed: int = 0, drop_last: bool = True) -> None:
+        if len(columns) == 1 and isinstance(columns[0], (tuple, list)) and any(hasattr(c, "__array__") for c in columns[0]):
+            columns = tuple(columns[0])  # (images, labels) as one
         self.columns = [np.asarray(c) for c in columns]
         if not columns or any(c.ndim == 0 or len(c) != len(self.columns[0]) for c in self.columns):
             raise ValueError(f"Loader() needs arrays of equally many examples; there are {[c.shape for c in self.columns]}.")

@@ -4,45 +4,26 @@ A Module's parameters are weft.variable()s: optimizers change them in place, als
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import _core
+from ._attention import AttentionCache, Dropout, LayerNorm, MultiheadAttention, RMSNorm, TransformerBlock
 from ._core import Tensor, functions
-from ._layers import Conv1d, Conv2d, Conv3d, ConvTranspose2d, Embedding, Linear
+from ._layers import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Embedding, Linear
 from ._model import cross_entropy as _cross_entropy
-from ._module import Module, dropped, need_counts, parameter, value_and_grad
+from ._module import Module, need_counts, parameter, value_and_grad
 from ._quantized import FakeQuantize, Observer, QuantizationAware, QuantizedConv, QuantizedLinear, convert, prepare_qat, quantize
 from ._recurrent import GRU, LSTM, RNN
 from ._types import float32
 
-__all__ = ["AvgPool2d", "BatchNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d",
-           "Dropout", "Embedding", "FakeQuantize", "Flatten", "GELU", "GRU", "GroupNorm", "LSTM", "LayerNorm", "Linear", "MaxPool2d", "Module",
-           "MultiHeadAttention", "Observer", "QuantizationAware", "QuantizedConv", "QuantizedLinear", "RMSNorm", "RNN", "ReLU", "Sequential", "SiLU",
-           "Sigmoid", "Tanh", "TransformerBlock", "convert", "cross_entropy", "parameter", "prepare_qat", "quantize", "value_and_grad"]
+__all__ = ["AttentionCache", "AvgPool2d", "BatchNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",
+           "ConvTranspose2d", "ConvTranspose3d", "Dropout", "Embedding", "FakeQuantize", "Flatten", "GELU", "GRU", "GroupNorm", "InstanceNorm", "LSTM",
+           "Lambda", "LayerNorm", "Linear", "MLP", "MaxPool2d", "Module", "MultiheadAttention", "Observer", "QuantizationAware", "QuantizedConv",
+           "QuantizedLinear", "RMSNorm", "RNN", "ReLU", "Sequential", "SiLU", "Sigmoid", "Tanh", "TransformerBlock", "convert", "cross_entropy",
+           "parameter", "prepare_qat", "quantize", "value_and_grad"]
 
 F = functions
-
-
-class LayerNorm(Module):
-    """The last dimension with mean 0 and variance 1, then times weight plus bias."""
-
-    def __init__(self, width: int, eps: float = 1e-5, bias: bool = True) -> None:
-        self.weight, self.eps = parameter(F.ones(width)), eps
-        self.bias = parameter(F.zeros(width)) if bias else None
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, self.weight, self.bias, self.eps)
-
-
-class RMSNorm(Module):
-    """The last dimension divided by the root of its mean square, times weight."""
-
-    def __init__(self, width: int, eps: float = 1e-5) -> None:
-        self.weight, self.eps = parameter(F.ones(width)), eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, self.weight, self.eps)
 
 
 class GroupNorm(Module):
@@ -80,30 +61,70 @@ class BatchNorm(Module):
 BatchNorm1d = BatchNorm2d = BatchNorm3d = BatchNorm
 
 
-class Dropout(Module):
-    """In training, leaves out elements at random and scales the others up."""
+class InstanceNorm(Module):
+    """Each channel of each image of [N, C, …] with mean 0 and variance 1, then times weight plus bias."""
 
-    def __init__(self, p: float = 0.5) -> None:
-        if not 0 <= p < 1:
-            raise ValueError(f"Dropout(): p is {p}; it must be at least 0 and less than 1.")
-        self.p = p
+    def __init__(self, channels: int, eps: float = 1e-5) -> None:
+        need_counts(self, channels=channels)
+        self.weight, self.bias, self.eps = parameter(F.ones(channels)), parameter(F.zeros(channels)), eps
 
     def forward(self, x: Tensor) -> Tensor:
-        if not self.training or self.p == 0:
-            return x
-        return dropped(x, self.p)
+        return F.instance_norm(x, self.weight, self.bias, self.eps)
 
 
 class Sequential(Module):
-    """Layers (or functions) one after the other."""
+    """Layers (or functions) one after the other; their names are "0", "1", …."""
 
     def __init__(self, *layers: Callable[[Tensor], Tensor]) -> None:
+        for number, layer in enumerate(layers):
+            if not callable(layer):
+                raise TypeError(f"Sequential(): number {number} is {layer!r}; a layer or a function is needed.")
         self.layers = list(layers)
+
+    def append(self, layer: Callable[[Tensor], Tensor]) -> Sequential:
+        """Adds a layer at the end; gives the whole."""
+        self.layers.append(layer)
+        return self
+
+    def children(self) -> Iterator[tuple[str, Module]]:
+        """The layers that are modules, by their numbers."""
+        return ((str(number), layer) for number, layer in enumerate(self.layers) if isinstance(layer, Module))
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __getitem__(self, index: Any) -> Any:
+        return Sequential(*self.layers[index]) if isinstance(index, slice) else self.layers[index]
+
+    def __iter__(self) -> Iterator[Callable[[Tensor], Tensor]]:
+        return iter(self.layers)
 
     def forward(self, x: Tensor) -> Tensor:
         for layer in self.layers:
             x = layer(x)
         return x
+
+
+class Lambda(Module):
+    """Any function of a tensor as a layer."""
+
+    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+        self.function = function
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x)
+
+
+class MLP(Sequential):
+    """Linear layers of these widths with an activation between them, ReLU() unless another one is given."""
+
+    def __init__(self, widths: Sequence[int], activation: Callable[[Tensor], Tensor] | None = None) -> None:
+        if len(widths) < 2:
+            raise ValueError(f"MLP() needs at least two widths, of what goes in and what comes out; it was given {list(widths)}.")
+        layers: list[Callable[[Tensor], Tensor]] = []
+        for before, behind in zip(widths[:-1], widths[1:], strict=True):
+            layers += [*([activation or ReLU()] if layers else []), Linear(before, behind)]
+        super().__init__(*layers)
 
 
 class _Function(Module):
@@ -171,37 +192,6 @@ class AvgPool2d(_Pool2d):
 
     def forward(self, x: Tensor) -> Tensor:
         return F.avg_pool(x, self.kernel, stride=self.stride, pad=self.padding)
-
-
-class MultiHeadAttention(Module):
-    """Attention with several heads over x [N, tokens, width]; with `causal`, no token sees those behind it."""
-
-    def __init__(self, width: int, heads: int, causal: bool = False, bias: bool = False) -> None:
-        if width % heads:
-            raise ValueError(f"MultiHeadAttention(): a width of {width} cannot be divided among {heads} heads.")
-        self.heads, self.causal = heads, causal
-        self.inputs, self.output = Linear(width, 3 * width, bias), Linear(width, width, bias)
-
-    def forward(self, x: Tensor) -> Tensor:
-        batch, tokens, width = x.shape
-        parts = self.inputs(x).reshape(batch, tokens, 3, self.heads, width // self.heads).transpose(2, 0, 3, 1, 4)
-        y = F.attention(parts[0], parts[1], parts[2], causal=self.causal)
-        made: Tensor = self.output(y.transpose(0, 2, 1, 3).reshape(batch, tokens, width))
-        return made
-
-
-class TransformerBlock(Module):
-    """Attention and two linear layers, each after a norm and beside a way round."""
-
-    def __init__(self, width: int, heads: int, causal: bool = True, dropout: float = 0.0) -> None:
-        self.norm1, self.norm2 = LayerNorm(width), LayerNorm(width)
-        self.attention = MultiHeadAttention(width, heads, causal)
-        self.up, self.down, self.dropout = Linear(width, 4 * width), Linear(4 * width, width), Dropout(dropout)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.dropout(self.attention(self.norm1(x)))
-        made: Tensor = x + self.dropout(self.down(F.gelu(self.up(self.norm2(x)))))
-        return made
 
 
 def cross_entropy(logits: Tensor, labels: Any, label_smoothing: float = 0.0) -> Tensor:

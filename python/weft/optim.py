@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,18 +17,52 @@ F = functions
 Rule = Callable[[Tensor, Tensor, list[Tensor]], tuple[Tensor, list[Tensor]]]
 
 
-class Optimizer:
-    """Parameters, a learning rate (a variable: setting `lr` reaches compiled functions too) and what a rule remembers of each parameter."""
+Parameters = Module | Sequence[Tensor] | Sequence[Mapping[str, Any]]
 
-    def __init__(self, parameters: Module | Sequence[Tensor], lr: float, memory: int) -> None:
-        self.parameters = parameters.parameters() if isinstance(parameters, Module) else list(parameters)
-        for parameter in self.parameters:
-            if not parameter.is_variable:
-                raise TypeError("An optimizer changes variables (nn.parameter(), weft.variable()); a tensor is none.")
+
+def _groups(given: Parameters, lr: float) -> list[tuple[list[Tensor], float, float | None]]:
+    """Parameters that are changed alike, by what their learning rate is multiplied, and their decay where it is their own."""
+    parts: list[Any] = [given] if isinstance(given, Module) else list(given)
+    if not isinstance(given, Module) and not any(isinstance(part, Mapping) for part in parts):
+        parts = [{"params": parts}]
+    made = []
+    for part in parts:
+        group = part if isinstance(part, Mapping) else {"params": part}
+        unknown = set(group) - {"params", "lr", "lr_scale", "weight_decay"}
+        if "params" not in group or unknown or {"lr", "lr_scale"} <= set(group):
+            raise ValueError(f"A group of parameters has `params`, and may have `lr` or `lr_scale`, and `weight_decay`; it was given {sorted(group)}.")
+        params = group["params"]
+        listed = params.parameters() if isinstance(params, Module) else [params] if isinstance(params, Tensor) else list(params)
+        scale = float(group.get("lr_scale", 1.0)) if "lr" not in group else float(group["lr"]) / float(lr)
+        made.append((listed, scale, None if group.get("weight_decay") is None else float(group["weight_decay"])))
+    return made
+
+
+class Optimizer:
+    """Parameters, a learning rate (a variable: setting `lr` reaches compiled functions too) and what a rule remembers of each parameter.
+
+    Parameters are those of a module, a list of variables, or groups of them: [{"params": model.body, "lr_scale": 0.1}, {"params": [model.head],
+    "weight_decay": 0.0}]. `lr` of a group says what its rate is at first; when the optimizer's is set, it changes in proportion.
+    """
+
+    weight_decay: float = 0.0
+
+    def __init__(self, parameters: Parameters, lr: float, memory: int) -> None:
         if not isinstance(lr, (int, float, np.floating)):
             raise TypeError(f"{type(self).__name__}(): the learning rate is {lr!r}; a number is needed. A schedule sets it before each step: "
                             "optimizer.lr = schedule(i).")
-        self._lr = _core.variable(array(float(lr)))
+        groups = _groups(parameters, lr)
+        self.parameters = [p for listed, _, _ in groups for p in listed]
+        if not self.parameters:
+            raise ValueError(f"{type(self).__name__}() needs at least one parameter.")
+        if len({id(p) for p in self.parameters}) != len(self.parameters):
+            raise ValueError(f"{type(self).__name__}(): a parameter is in two groups, or twice in one.")
+        self._chosen = [(scale, decay) for listed, scale, decay in groups for _ in listed]
+        for parameter in self.parameters:
+            if not isinstance(parameter, Tensor) or not parameter.is_variable:
+                raise TypeError("An optimizer changes variables (nn.parameter(), weft.variable()); a tensor is none.")
+        self._lr = self._rate = _core.variable(array(float(lr)))
+        self._decay = 0.0
         self._step = _core.variable(array(0.0))
         self._memory = [[_core.variable(F.zeros_like(p, "float32")) for p in self.parameters] for _ in range(memory)]
 
@@ -66,6 +100,9 @@ class Optimizer:
         values: list[Tensor] = [count]
         for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
             memory = [row[i] for row in self._memory]
+            share, decay = self._chosen[i]
+            self._rate = self._lr if share == 1 else self._lr * share
+            self._decay = self.weight_decay if decay is None else decay
             gradient = F.cast(gradient, "float32")
             made = self.rule(F.cast(parameter, "float32"), gradient if scale is None else gradient * scale, memory, count)
             tensors += [parameter, *memory]
@@ -76,7 +113,7 @@ class Optimizer:
         _core.assign(tensors, values)
 
     def rule(self, p: Tensor, g: Tensor, memory: list[Tensor], count: Tensor) -> list[Tensor]:
-        """The new value of a parameter, and of what is remembered of it."""
+        """The new value of a parameter, and of what is remembered of it; self._rate and self._decay are those of its group."""
         raise NotImplementedError
 
 
@@ -89,13 +126,13 @@ def _load(own: dict[str, Tensor], state: Mapping[str, Tensor], of: str) -> None:
 class SGD(Optimizer):
     """p - lr · v, where v = momentum · v + g + weight_decay · p."""
 
-    def __init__(self, parameters: Module | Sequence[Tensor], lr: float = 1e-2, momentum: float = 0.0, weight_decay: float = 0.0) -> None:
+    def __init__(self, parameters: Parameters, lr: float = 1e-2, momentum: float = 0.0, weight_decay: float = 0.0) -> None:
         super().__init__(parameters, lr, 1 if momentum else 0)
         self.momentum, self.weight_decay = momentum, weight_decay
 
     def rule(self, p: Tensor, g: Tensor, memory: list[Tensor], count: Tensor) -> list[Tensor]:
         velocity = memory[0] if memory else None
-        made = F.sgd(p, g, velocity, learning_rate=self._lr, momentum=self.momentum, weight_decay=self.weight_decay)
+        made = F.sgd(p, g, velocity, learning_rate=self._rate, momentum=self.momentum, weight_decay=self._decay)
         return [made[0], *([made[1]] if memory and made[1] is not None else [])]
 
 
@@ -104,14 +141,14 @@ class AdamW(Optimizer):
 
     coupled = False
 
-    def __init__(self, parameters: Module | Sequence[Tensor], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.01) -> None:
         super().__init__(parameters, lr, 2)
         self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
 
     def rule(self, p: Tensor, g: Tensor, memory: list[Tensor], count: Tensor) -> list[Tensor]:
-        made = F.adamw(p, g, memory[0], memory[1], count, learning_rate=self._lr, beta1=self.betas[0], beta2=self.betas[1], eps=self.eps,
-                       weight_decay=self.weight_decay, coupled=self.coupled)
+        made = F.adamw(p, g, memory[0], memory[1], count, learning_rate=self._rate, beta1=self.betas[0], beta2=self.betas[1], eps=self.eps,
+                       weight_decay=self._decay, coupled=self.coupled)
         return list(made[:3])
 
 
@@ -120,7 +157,7 @@ class Adam(AdamW):
 
     coupled = True
 
-    def __init__(self, parameters: Module | Sequence[Tensor], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.0) -> None:
         super().__init__(parameters, lr, betas, eps, weight_decay)
 
@@ -128,15 +165,15 @@ class Adam(AdamW):
 class Lion(Optimizer):
     """p - lr · (sign(beta1 · m + (1 - beta1) · g) + weight_decay · p), m = beta2 · m + (1 - beta2) · g."""
 
-    def __init__(self, parameters: Module | Sequence[Tensor], lr: float = 1e-4, betas: tuple[float, float] = (0.9, 0.99),
+    def __init__(self, parameters: Parameters, lr: float = 1e-4, betas: tuple[float, float] = (0.9, 0.99),
                  weight_decay: float = 0.0) -> None:
         super().__init__(parameters, lr, 1)
         self.betas, self.weight_decay = betas, weight_decay
 
     def rule(self, p: Tensor, g: Tensor, memory: list[Tensor], count: Tensor) -> list[Tensor]:
         m, (first, second) = memory[0], self.betas
-        direction = F.sign(first * m + (1 - first) * g) + self.weight_decay * p
-        return [p - self._lr * direction, second * m + (1 - second) * g]
+        direction = F.sign(first * m + (1 - first) * g) + self._decay * p
+        return [p - self._rate * direction, second * m + (1 - second) * g]
 
 
 class Ema:
@@ -200,16 +237,27 @@ def clip_by_global_norm(gradients: Sequence[Tensor], max_norm: float) -> tuple[l
     return [g * scale for g in gradients], norm
 
 
-def cosine(lr: float, steps: int, warmup: int = 0, floor: float = 0.0) -> Callable[[int], float]:
-    """A learning rate by the number of the step: up in a line over `warmup` steps, then down along a cosine to floor · lr."""
+def schedule(lr: float, steps: int, warmup: int = 0, decay: Literal["constant", "linear", "cosine"] = "cosine", floor: float = 0.0) -> Callable[[int], float]:
+    """A learning rate by the number of the step from 0: up in a straight line over `warmup` steps, then constant, or down along a line or a cosine
+    towards floor · lr, which it reaches behind the last step. `optimizer.lr = rate(i)` sets it."""
+    if decay not in ("constant", "linear", "cosine"):
+        raise ValueError(f"schedule(): `decay` is {decay!r}; there are 'constant', 'linear' and 'cosine'.")
 
     def rate(step: int) -> float:
         if step < warmup:
             return lr * (step + 1) / warmup
-        part = min(1.0, (step - warmup) / max(1, steps - 1 - warmup))
-        return lr * (floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * part)))
+        if decay == "constant":
+            return lr
+        progress = min(1.0, (step - warmup) / (steps - warmup if steps > warmup else 1))
+        high = 1 - progress if decay == "linear" else 0.5 + 0.5 * math.cos(math.pi * progress)
+        return lr * (floor + (1 - floor) * high)
 
     return rate
 
 
-__all__: list[Any] = ["SGD", "Adam", "AdamW", "Ema", "Lion", "LossScale", "Optimizer", "clip_by_global_norm", "cosine"]
+def cosine(lr: float, steps: int, warmup: int = 0, floor: float = 0.0) -> Callable[[int], float]:
+    """The schedule() that goes down along a cosine."""
+    return schedule(lr, steps, warmup, "cosine", floor)
+
+
+__all__: list[Any] = ["SGD", "Adam", "AdamW", "Ema", "Lion", "LossScale", "Optimizer", "clip_by_global_norm", "cosine", "schedule"]
