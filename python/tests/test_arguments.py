@@ -53,6 +53,8 @@ CASES: dict[str, list[str]] = {
               "xp.take_along_axis(f, xp.asarray([11, 0]), axis=None)"],
     "products": ["xp.tensordot(f, f.T, 1)", "xp.einsum('ij,kj->ik', f, p, optimize=True)", "xp.cov(f)", "xp.cov(f, rowvar=False)", "xp.cov(f, bias=True)",
                  "xp.cov(f, ddof=0)", "xp.cov(v)", "xp.cov(f[:1])", "xp.corrcoef(f[:1])", "xp.corrcoef(f, rowvar=False)"],
+    "matrices": ["xp.linalg.multi_dot([f, f.T, p])", "xp.linalg.multi_dot([v, f.T, f, v])", "xp.linalg.multi_dot([f, v])",
+                 *(f"xp.linalg.cond(w, {p})" for p in (None, 2, -2, 1, "xp.inf", "'fro'")), "xp.linalg.cond(xp.stack([w, w]))"],
     "numbers": ["xp.clip(f, a_min=-0.5, a_max=0.5)", "xp.clip(i, a_min=None, a_max=1)",
                 "xp.array_equal(f / 0 - f / 0, f / 0 - f / 0, equal_nan=True)",
                 "xp.array_equal(f, f, True)", "xp.array_equal(i, i, equal_nan=True)"],
@@ -88,6 +90,24 @@ def test_gradients_pass_where() -> None:
     assert wt.grad(lambda x: wt.max(x, where=mask, initial=-9.0))(x).tolist() == [[0, 0], [0, 1]]
     got = wt.grad(lambda x: wt.pad(x, 1, "symmetric").sum())(x)
     np.testing.assert_array_equal(got.numpy(), np.full((2, 2), 4.0, np.float32))
+
+
+def test_least_squares(rng: np.random.Generator) -> None:
+    a, b, c = (rng.normal(size=shape).astype(np.float32) for shape in ((7, 3), (7,), (7, 2)))
+    for right in (b, c):
+        np.testing.assert_allclose(wt.linalg.lstsq(wt.array(a), wt.array(right)).numpy(), np.linalg.lstsq(a, right)[0], rtol=1e-3, atol=1e-4)
+
+
+def test_choices() -> None:
+    x, key = wt.array([[1, 2], [3, 4], [5, 6]]), wt.random.key(3)
+    assert wt.random.choice(x, (4, 2), key=key).shape == (4, 2, 2) and {tuple(r) for r in wt.random.choice(x, 50).tolist()} == {(1, 2), (3, 4), (5, 6)}
+    assert sorted(wt.random.choice(9, 9, replace=False).tolist()) == list(range(9)) and wt.random.choice(5).shape == ()
+    assert set(wt.random.choice(3, 200, p=[0.5, 0.0, 0.5]).tolist()) == {0, 2} and sorted(wt.random.choice(3, 2, False, [0.5, 0, 0.5]).tolist()) == [0, 2]
+    assert wt.random.choice(x, (0, 3)).shape == (0, 3, 2) and wt.array_equal(wt.random.choice(99, 5, key=key), wt.random.choice(99, 5, key=key))
+    assert wt.compile(lambda: wt.random.choice(4, 3, replace=False))().shape == (3,)
+    for call in (lambda: wt.random.choice(3, 4, replace=False), lambda: wt.random.choice(0, 2), lambda: wt.random.choice(3, p=[0.5, 0.5])):
+        with pytest.raises(ValueError, match="choice"):
+            call()
 
 
 def test_diagonals_in_compiled_functions() -> None:

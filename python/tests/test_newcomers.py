@@ -80,6 +80,12 @@ def test_values_of_the_host() -> None:
             wt.arange(bad)
 
 
+def test_what_numpy_has_and_the_device_has_not() -> None:
+    pixels = np.array([[0, 65535], [7, 32768]], np.uint16)
+    assert wt.array(pixels).dtype == wt.int32 and wt.array(pixels).tolist() == pixels.tolist() and wt.array(pixels, "float32").tolist() == pixels.tolist()
+    assert wt.array(np.ones(2)).dtype == wt.float32 and (wt.ones(2, "int8") + pixels[0]).tolist() == [1, 65536]
+
+
 def test_no_axes_nothing_and_nan() -> None:
     x = np.array([[1.0, np.nan, -2.0], [np.inf, 0.0, 3.0]], np.float32)
     for name in ("nansum", "nanprod", "nanmean", "nanvar", "nanmax", "nanmin", "average", "ptp"):

@@ -13,7 +13,7 @@ from ._types import float32, name_of, numpy_type, to_dtype
 __all__ = ["array", "asarray", "from_dlpack", "from_numpy"]
 
 # What numpy has and the device does not, and what it becomes.
-NARROWED = {"float64": "float32"}
+NARROWED = {"float64": "float32", "uint16": "int32"}
 
 
 def _upload(values: np.ndarray[Any, Any], kind: dtype, device: Device) -> Tensor:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from math import inf
 from typing import Any, Literal
 
@@ -14,8 +15,9 @@ from ._reduce import sum as _sum
 from ._shapes import Axis, axis_of, matrix_transpose
 from ._types import result_type, wholes
 
-__all__ = ["cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
-           "matrix_transpose", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm"]
+__all__ = ["cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm", "matrix_power",
+           "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
+           "trace", "vecdot", "vector_norm"]
 
 
 def _floats(x: Any) -> Tensor:
@@ -101,6 +103,38 @@ def norm(x: Any, ord: float | Literal["fro", "nuc"] | None = None, axis: Axis = 
     for place in sorted(axis_of(a, x.ndim, "norm") for a in axes) if keepdims else ():
         made = functions.unsqueeze(made, place)
     return made
+
+
+def cond(x: Any, p: float | Literal["fro", "nuc"] | None = None) -> Tensor:
+    """How much a solution may change when the matrix does: the largest singular value over the smallest, or the norm of x times that of its inverse."""
+    if p is None or p in (2, -2):
+        values = svdvals(x)
+        made: Tensor = values[..., 0] / values[..., -1]
+        return 1.0 / made if p == -2 else made
+    return matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)
+
+
+def lstsq(a: Any, b: Any, /, *, rtol: float | None = None) -> Tensor:
+    """The x with the least sum of squares of a · x - b; of several the shortest. numpy gives residuals, rank and singular values behind it: these are
+    a @ x - b, matrix_rank(a) and svdvals(a)."""
+    b = asarray(b)
+    made = matmul(pinv(_floats(a), rtol=rtol), functions.cast(b, "float32"))
+    return _as(made, a, b)
+
+
+def multi_dot(arrays: Sequence[Any], /) -> Tensor:
+    """The product of several matrices in the order that needs the fewest operations; the first and the last may be vectors."""
+    given = [asarray(a) for a in arrays]
+    if len(given) < 2 or any(g.ndim != 2 for g in given[1:-1]) or any(g.ndim not in (1, 2) for g in given):
+        raise ValueError(f"multi_dot() needs at least two matrices, or vectors at the ends; it was given the shapes {[g.shape for g in given]}.")
+    letters = [chr(ord("a") + i) for i in range(len(given) + 1)]
+    words = [f"{letters[i]}{letters[i + 1]}" for i in range(len(given))]
+    if given[0].ndim == 1:
+        words[0] = words[0][1]
+    if given[-1].ndim == 1:
+        words[-1] = words[-1][0]
+    ends = (letters[0] if given[0].ndim == 2 else "") + (letters[-1] if given[-1].ndim == 2 else "")
+    return functions.einsum(f"{','.join(words)}->{ends}", given)
 
 
 def matrix_power(x: Any, n: int, /) -> Tensor:

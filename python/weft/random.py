@@ -9,15 +9,16 @@ import operator
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 from . import _core
 from ._array import array, asarray
 from ._core import Tensor, functions
 from ._device import default_device
-from ._types import float32, is_one, uint32
+from ._types import float32, is_one, uint32, wholes
 
-__all__ = ["bernoulli", "bits", "categorical", "fold_in", "get_state", "gumbel", "key", "multinomial", "next_key", "normal",
+__all__ = ["bernoulli", "bits", "categorical", "choice", "fold_in", "get_state", "gumbel", "key", "multinomial", "next_key", "normal",
            "permutation", "randint", "seed", "set_state", "split", "truncated_normal", "uniform"]
 
 Shape = int | Sequence[int]
@@ -205,6 +206,26 @@ def permutation(x: int | Tensor, axis: int = 0, *, key: Tensor | None = None) ->
     if is_one(x):
         return functions.random_permutation(_key(key), operator.index(x))
     return functions.random_shuffle(_key(key), x, axis)
+
+
+def choice(x: Any, shape: Shape = (), replace: bool = True, p: Any = None, *, key: Tensor | None = None) -> Tensor:
+    """Elements of x along its first dimension (or of 0 … x - 1), chosen at random: each again and again, or with `replace` false once at most; all alike,
+    or with probabilities p."""
+    x = functions.arange(operator.index(x), 0, 1, "int32") if is_one(x) else asarray(x)
+    extents = tuple(wholes(shape))
+    count, wanted = x.shape[0] if x.ndim else 0, prod(extents)
+    if wanted and (count == 0 or (not replace and wanted > count)):
+        raise ValueError(f"choice() cannot choose {wanted} of {count} elements.")
+    if p is not None:
+        weights = functions.cast(asarray(p), "float32")
+        if weights.shape != (count,):
+            raise ValueError(f"choice() needs a probability for each of {count} elements; they have the shape {weights.shape}.")
+        places = functions.random_multinomial(_key(key), weights, wanted, replace)
+    elif replace:
+        places = functions.random_randint(_key(key), (wanted,), 0, max(count, 1), "int32")
+    else:
+        places = functions.slice(functions.random_permutation(_key(key), count), 0, 0, wanted)
+    return functions.reshape(functions.take(x, places, 0), (*extents, *x.shape[1:])) if wanted else functions.zeros((*extents, *x.shape[1:]), x.dtype)
 
 
 def categorical(logits: Any, axis: int = -1, *, key: Tensor | None = None) -> Tensor:
