@@ -45,7 +45,8 @@ CASES: dict[str, list[str]] = {
     "moved": ["xp.moveaxis(f, source=0, destination=-1)", "xp.repeat(f, repeats=2, axis=0)", "xp.tile(f, reps=(2, 1))",
               "list(xp.split(f, indices_or_sections=2, axis=1))",
               "list(xp.split(f, [3, 1], axis=1))", "list(xp.split(v, [-1, 2, 9]))", "list(xp.array_split(v, indices_or_sections=3))",
-              "xp.append(f, values=v)", "f.ravel('F')"],
+              "xp.append(f, values=v)", "f.ravel('F')", "f.flatten('F')", "xp.reshape(f, (2, 6), 'F')",
+              "f.reshape(6, 2, order='F')", "f.reshape((2, -1), order='F')"],
     "padded": ["xp.pad(f, 1, 'symmetric')", "xp.pad(f, ((0, 2), (5, 9)), mode='symmetric')", "xp.pad(f, 1, constant_values=(2, 3))",
                "xp.pad(f, ((1, 0), (2, 1)), constant_values=((1, 2), (3, 4)))", "xp.pad(i, pad_width=1, constant_values=-1)"],
     "taken": ["xp.take(f, indices=[0, 3], axis=1)", "xp.take(f, [5, -7], axis=0, mode='wrap')", "xp.take(f, [-3, 9], axis=1, mode='clip')",
@@ -90,6 +91,16 @@ def test_gradients_pass_where() -> None:
     assert wt.grad(lambda x: wt.max(x, where=mask, initial=-9.0))(x).tolist() == [[0, 0], [0, 1]]
     got = wt.grad(lambda x: wt.pad(x, 1, "symmetric").sum())(x)
     np.testing.assert_array_equal(got.numpy(), np.full((2, 2), 4.0, np.float32))
+
+
+def test_numpys_functions_stay_on_the_device() -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    p = wt.array(x)
+    for call in (lambda x: np.reshape(x, (3, 2)), lambda x: np.argsort(x, axis=0), lambda x: np.take(x, [0, 2], axis=1), lambda x: np.sum(x, where=x > 1),
+                 lambda x: np.max(x, initial=9), lambda x: np.cumsum(x, axis=1), lambda x: np.repeat(x, 2, axis=0), lambda x: np.squeeze(x[None]),
+                 lambda x: np.transpose(x), lambda x: np.searchsorted(x[0], x, "right"), lambda x: np.var(x, axis=0, ddof=1), lambda x: np.swapaxes(x, 0, 1)):
+        assert isinstance(call(p), wt.Tensor)
+        np.testing.assert_array_equal(call(p).numpy(), call(x))
 
 
 def test_least_squares(rng: np.random.Generator) -> None:

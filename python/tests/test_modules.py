@@ -85,6 +85,14 @@ def test_names_are_those_of_other_languages() -> None:
         nn.MultiheadAttention(8, 2)(wt.ones((3, 8)))
 
 
+def test_layers_of_whole_numbers() -> None:
+    layer, x = nn.Linear(3, 2), np.array([[1, -2, 3]])
+    for kind in ("int32", "int64", "uint8", "bool"):
+        same(layer(wt.array(x).astype(kind)), layer(wt.array(x).astype(kind).astype("float32")).numpy())
+    with pytest.raises(ValueError, match="linear"):
+        layer(wt.ones((2, 4), "int32"))
+
+
 def test_more_layers() -> None:
     x = np.random.default_rng(1).normal(size=(2, 3, 5)).astype(np.float32)
     wanted = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)

@@ -18,9 +18,10 @@ def _shape_arguments(shape: tuple[Any, ...]) -> Any:
     return shape[0] if len(shape) == 1 else shape
 
 
-def reshape(self: Tensor, *shape: Any, copy: bool | None = None) -> Tensor:
-    """The same elements with another shape of as many; one extent may be -1 and follows from the others."""
-    return _shapes.reshape(self, _shape_arguments(shape))
+def reshape(self: Tensor, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
+    """The same elements with another shape of as many; one extent may be -1 and follows from the others. With the order "F" the first dimension goes
+    fastest."""
+    return _shapes.reshape(self, _shape_arguments(shape), order)
 
 
 def transpose(self: Tensor, *axes: Any) -> Tensor:
@@ -35,11 +36,7 @@ def permute(self: Tensor, *axes: Any) -> Tensor:
 
 def ravel(self: Tensor, order: str = "C") -> Tensor:
     """All elements in a row: the last dimension first (order "C"), or the first one first ("F")."""
-    if order == "F":
-        self = _shapes.transpose(self)
-    elif order not in ("C", "A", "K"):
-        raise ValueError(f"ravel(): `order` is {order!r}; there are 'C' and 'F'.")
-    return _shapes.reshape(self, -1)
+    return _shapes.reshape(self, -1, "C" if order == "K" else order)
 
 
 def squeeze(self: Tensor, axis: Any = None) -> Tensor:
@@ -179,12 +176,14 @@ def trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
 
 # Order.
 
-def sort(self: Tensor, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool | None = True) -> Tensor:
+def sort(self: Tensor, axis: int | None = -1, kind: str | None = None, order: None = None, *,
+         descending: bool = False, stable: bool | None = True) -> Tensor:
     """A tensor with the elements in ascending order along an axis. Other than numpy's, it changes nothing in place."""
     return _numpy.sort(self, axis, descending=descending)
 
 
-def argsort(self: Tensor, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool | None = True) -> Tensor:
+def argsort(self: Tensor, axis: int | None = -1, kind: str | None = None, order: None = None, *,
+            descending: bool = False, stable: bool | None = True) -> Tensor:
     """The indices (int32) of sort()."""
     return _numpy.argsort(self, axis, descending=descending)
 
@@ -222,7 +221,7 @@ METHODS: dict[str, Any] = {name: _reduction(name) for name in ("sum", "mean", "p
     function.__name__: function for function in (
         reshape, transpose, permute, ravel, squeeze, swapaxes, repeat, diagonal, astype, clip, round, __round__, fill, put, take, conj, argmax, argmin,
         cumsum, cumprod, trace, sort, argsort, searchsorted, nonzero, dot)} | {
-    "flatten": lambda self: ravel(self), "view": lambda self, *shape: reshape(self, *shape),
+    "flatten": lambda self, order="C": ravel(self, order), "view": lambda self, *shape: reshape(self, *shape),
     "__matmul__": _matmul, "__rmatmul__": lambda self, other: _products.matmul(other, self),
     "__imatmul__": _inplace_matmul, "__divmod__": lambda self, other: (self // other, self % other),
     "__rdivmod__": lambda self, other: (other // self, other % self),

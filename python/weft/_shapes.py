@@ -167,10 +167,15 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
 
 # Shapes.
 
-def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
-    """The same elements with another shape of as many; one extent may be -1 and follows from the others."""
+def reshape(x: Any, /, shape: int | Sequence[int], order: str = "C", *, copy: bool | None = None) -> Tensor:
+    """The same elements with another shape of as many; one extent may be -1 and follows from the others. They are read and put row by row (order "C"), or
+    with the first dimension going fastest ("F")."""
     x = asarray(x)
     extents = wholes(shape)
+    if order == "F":
+        return transpose(reshape(transpose(x), extents[::-1]))
+    if order not in ("C", "A"):
+        raise ValueError(f"reshape(): `order` is {order!r}; there are 'C' and 'F'.")
     if extents.count(-1) > 1:
         raise ValueError(f"reshape(): more than one extent of {tuple(extents)} is -1.")
     if -1 in extents:

@@ -5,6 +5,7 @@
 #include "describe/attributes/linear.hpp"
 #include "describe/attributes/recurrence.hpp"
 #include "describe/attributes/router.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "ops/view.hpp"
@@ -24,6 +25,9 @@ graph::LinearAttributes attributes_of(const LinearOptions& options) {
 }  // namespace
 
 Tensor linear(In x, const Tensor& weight, const Tensor& bias, const LinearOptions& options) {
+  const graph::Called called("linear", x.where);
+  if (x.tensor && !is_float(x.tensor.dtype()) && !is_quantized(x.tensor.dtype()))
+    return linear({x.tensor.to(DType::f32, x.where), x.where}, weight, bias, options);
   if (!weight) {
     throw Error(ErrorCode::invalid_argument,
                 formatted("The weight is empty: it was never given a value ({}).",
