@@ -15,6 +15,10 @@
 #include "base/error.hpp"
 #include "formats/mapped_file.hpp"
 
+namespace weft::json {
+class Reader;
+}
+
 // Safetensors files: an 8-byte length, a JSON header, then the tensors one after the other without
 // gaps.
 
@@ -53,6 +57,8 @@ class File {
   [[nodiscard]] const TensorView* tensor(std::string_view name) const;
 
  private:
+  Status read_metadata(json::Reader& header);
+
   MappedFile mapping_;
   std::map<std::string, std::string> metadata_;
   std::vector<TensorView> tensors_;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/format.hpp"
+#include "base/json.hpp"
 #include "base/text_file.hpp"
 
 namespace weft::gpu {
@@ -59,18 +59,19 @@ void append_table(std::string& out, std::string_view title,
 constexpr int host_process = 1;
 constexpr int gpu_process = 2;
 
-nlohmann::json name_event(std::string_view what, int process, std::uint64_t thread,
-                          std::string_view name) {
-  return {
-      {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
+std::string name_event(std::string_view what, int process, std::string_view name) {
+  return formatted("{{\"ph\":\"M\",\"name\":{},\"pid\":{},\"tid\":0,\"args\":{{\"name\":{}}}}}",
+                   json::quoted(what), process, json::quoted(name));
 }
 
-nlohmann::json span_event(const ProfileEvent& event, int process) {
-  nlohmann::json out{
-      {"ph", "X"},           {"name", event.label},     {"pid", process},
-      {"tid", event.thread}, {"ts", event.start * 1e6}, {"dur", event.seconds * 1e6}};
-  if (!event.note.empty()) out["args"] = {{"shapes", event.note}};
-  return out;
+std::string span_event(const ProfileEvent& event, int process) {
+  std::string out = formatted(
+      ",\n{{\"ph\":\"X\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}",
+      json::quoted(event.label), process, event.thread, event.start * 1e6, event.seconds * 1e6);
+  if (!event.note.empty()) {
+    out += formatted(",\"args\":{{\"shapes\":{}}}", json::quoted(event.note));
+  }
+  return out + '}';
 }
 
 }  // namespace
@@ -84,13 +85,13 @@ std::string profile_table(const Profile& profile) {
 }
 
 std::string profile_trace(const Profile& profile) {
-  nlohmann::json events = nlohmann::json::array();
-  events.push_back(name_event("process_name", host_process, 0, "host"));
-  events.push_back(name_event("process_name", gpu_process, 0, "GPU"));
-  events.push_back(name_event("thread_name", gpu_process, 0, "kernels"));
-  for (const ProfileEvent& event : profile.host) events.push_back(span_event(event, host_process));
-  for (const ProfileEvent& event : profile.gpu) events.push_back(span_event(event, gpu_process));
-  return nlohmann::json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump();
+  std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+  out += name_event("process_name", host_process, "host") + ",\n";
+  out += name_event("process_name", gpu_process, "GPU") + ",\n";
+  out += name_event("thread_name", gpu_process, "kernels");
+  for (const ProfileEvent& event : profile.host) out += span_event(event, host_process);
+  for (const ProfileEvent& event : profile.gpu) out += span_event(event, gpu_process);
+  return out + "]}";
 }
 
 Status write_trace(const Profile& profile, const std::filesystem::path& file) {
