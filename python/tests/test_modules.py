@@ -85,6 +85,23 @@ def test_names_are_those_of_other_languages() -> None:
         nn.MultiheadAttention(8, 2)(wt.ones((3, 8)))
 
 
+def test_initial_values() -> None:
+    wt.random.seed(6)
+    layer = nn.Conv2d(64, 32, 3)
+    deviations = {nn.init.kaiming_normal_: math.sqrt(2 / 576), nn.init.kaiming_uniform_: math.sqrt(2 / 576), nn.init.xavier_normal_: math.sqrt(2 / 864),
+                  nn.init.xavier_uniform_: math.sqrt(2 / 864), nn.init.normal_: 1.0, nn.init.uniform_: math.sqrt(1 / 12)}
+    for function, wanted in deviations.items():
+        assert function(layer.weight) is layer.weight
+        assert float(wt.std(layer.weight)) == pytest.approx(wanted, rel=0.03), function.__name__
+    assert float(wt.max(wt.abs(nn.init.truncated_normal_(layer.weight, 0.5)))) <= 1
+    assert nn.init.zeros_(layer.bias).tolist() == [0] * 32 and nn.init.ones_(layer.bias).tolist() == [1] * 32
+    assert nn.init.constant_(wt.variable(wt.zeros(2, "float16")), 0.5).tolist() == [0.5, 0.5]
+    with pytest.raises(ValueError, match="xavier_uniform_"):
+        nn.init.xavier_uniform_(layer.bias)
+    with pytest.raises(TypeError, match="variable"):
+        nn.init.zeros_(wt.ones(2))
+
+
 def test_layers_of_whole_numbers() -> None:
     layer, x = nn.Linear(3, 2), np.array([[1, -2, 3]])
     for kind in ("int32", "int64", "uint8", "bool"):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import _core
+from . import _init as init
 from ._attention import AttentionCache, Dropout, LayerNorm, MultiheadAttention, RMSNorm, TransformerBlock
 from ._core import Tensor, functions
 from ._layers import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Embedding, Linear
@@ -21,7 +22,7 @@ __all__ = ["AttentionCache", "AvgPool2d", "BatchNorm", "BatchNorm1d", "BatchNorm
            "ConvTranspose2d", "ConvTranspose3d", "Dropout", "Embedding", "FakeQuantize", "Flatten", "GELU", "GRU", "GroupNorm", "InstanceNorm", "LSTM",
            "Lambda", "LayerNorm", "Linear", "MLP", "MaxPool2d", "Module", "MultiheadAttention", "Observer", "QuantizationAware", "QuantizedConv",
            "QuantizedLinear", "RMSNorm", "RNN", "ReLU", "Sequential", "SiLU", "Sigmoid", "Tanh", "TransformerBlock", "convert", "cross_entropy",
-           "parameter", "prepare_qat", "quantize", "value_and_grad"]
+           "init", "parameter", "prepare_qat", "quantize", "value_and_grad"]
 
 F = functions
 
