@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -107,7 +106,7 @@ class Run {
         if (speaks_) {
           save();
           print(formatted("stopped by {} after step {}; the same command goes on from there",
-                          signal == SIGINT ? "SIGINT" : "SIGTERM", progress_.step));
+                          StopSignal::name(signal), progress_.step));
         }
         return signal;
       }
@@ -175,10 +174,14 @@ class Run {
   /// The signal that any of the processes got, which all of them stop at, after the same step.
   int stopped() {
     if (processes_.count() == 1) return stop_.number();
-    std::array<float, 2> got{stop_.number() == SIGINT ? 1.0F : 0.0F,
-                             stop_.number() == SIGTERM ? 1.0F : 0.0F};
+    std::array<float, StopSignal::numbers.size()> got{};
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      got[i] = stop_.number() == StopSignal::numbers[i] ? 1.0F : 0.0F;
+    }
     processes_.sum(got);
-    return got[0] > 0 ? SIGINT : got[1] > 0 ? SIGTERM : 0;
+    const auto first = std::ranges::find_if(got, [](float count) { return count > 0; });
+    return first == got.end() ? 0
+                              : StopSignal::numbers[static_cast<std::size_t>(first - got.begin())];
   }
 
   void step() {

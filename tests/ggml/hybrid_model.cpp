@@ -37,7 +37,8 @@ bool has(std::string_view name, std::initializer_list<std::string_view> parts) {
 
 /// Whether files have a tensor of this name in blocks.
 bool is_matrix(std::string_view name) {
-  return name.ends_with(".weight") && !has(name, {"norm", "conv1d", "shortconv.conv", "gate_inp"});
+  return name.ends_with(".weight") &&
+         !has(name, {"norm", "conv1d", "shortconv.conv", "gate_inp", "ssm_dt."});
 }
 
 /// Values that keep the size of what goes through the model.
@@ -51,7 +52,7 @@ std::vector<float> values_of(std::string_view name, const Extents& shape) {
   if (name.contains("conv1d") || name.contains("shortconv.conv")) deviation = 0.5F;
   if (name.starts_with("token_embd.")) {
     deviation = 1;
-  } else if (is_matrix(name) || name.contains("gate_inp")) {
+  } else if (is_matrix(name) || has(name, {"gate_inp", "ssm_dt.weight"})) {
     // What is added to the residual stream is smaller than the stream.
     const bool adds = has(name, {"attn_output.", "_down", "ssm_out.", "out_proj."});
     centre = 0;
