@@ -120,6 +120,11 @@ void add_matrix(std::vector<Case>& out) {
   add("odd", {.heads = 2, .queries = 7, .keys = 70, .size = 13, .value_size = 15}, nothing);
   add("causal", {.heads = 4, .queries = 100, .keys = 150, .size = 16, .key_heads = 2},
       [](Setup& setup) { setup.rules.causal = true; });
+  // Rows that see nothing beside rows that do, with a scale that lifts their logits.
+  add("sees_nothing", {.heads = 2, .queries = 100, .keys = 30, .size = 16}, [](Setup& setup) {
+    setup.rules.causal = true;
+    setup.rules.scale = 0.125F;
+  });
   add("window", {.heads = 2, .queries = 100, .keys = 100, .size = 16}, [](Setup& setup) {
     setup.rules.causal = true;
     setup.rules.window = 30;

@@ -233,6 +233,16 @@ std::vector<Case> backward_cases(std::uint64_t seed) {
   sizes.epsilons = 8192;
   sizes.rules.causal = true;
   add("matrix_sizes", sizes);
+  // Those for heads whose rows subgroups have for themselves.
+  Setup slim = make_setup(
+      {.batch = 2, .heads = 4, .queries = 150, .keys = 70, .size = 16, .key_heads = 2}, DType::f16);
+  slim.kernel = "slim";
+  slim.epsilons = 8192;
+  add("slim", slim);
+  slim.rules.causal = true;
+  slim.rules.window = 30;
+  slim.q.order = slim.k.order = slim.v.order = slim.y.order = {0, 2, 1, 3};
+  add("slim_causal_window", slim);
   add("no_queries", make_setup({.queries = 0, .keys = 5}));
   for (int n = 0; n < 3; ++n) {
     Shape shape;

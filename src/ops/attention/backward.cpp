@@ -15,8 +15,8 @@ namespace weft::ops::attention {
 namespace {
 
 /// In order of preference.
-constexpr std::array<const BackwardKernel*, 2> kernels{&backward_matrix_kernel,
-                                                       &backward_tile_kernel};
+constexpr std::array<const BackwardKernel*, 3> kernels{
+    &backward_slim_kernel, &backward_matrix_kernel, &backward_tile_kernel};
 
 Result<const BackwardKernel*> choose(std::string_view forced, const Gradient& gradient,
                                      const Caps& caps) {
@@ -25,6 +25,7 @@ Result<const BackwardKernel*> choose(std::string_view forced, const Gradient& gr
 
 struct DeltaVariant {
   bool vec = false;
+  std::uint32_t lanes = 1;  // of a row
   std::uint32_t workgroup = narrow_workgroup;
 };
 
@@ -35,8 +36,9 @@ Result<Dispatch> launch_delta(const Gradient& gradient, const Caps& caps) {
   Launch out;
   out.source = "attention/delta.wgsl";
   out.label = formatted("attention delta {}", name(problem.y.dtype));
-  out.constants =
-      constants_of(DeltaVariant{.vec = rows_aligned(problem.y, 4) && rows_aligned(gradient.dy, 4)});
+  const DeltaVariant variant{.vec = rows_aligned(problem.y, 4) && rows_aligned(gradient.dy, 4),
+                             .lanes = caps.traits.slow_barriers ? 1U : 8U};
+  out.constants = constants_of(variant);
   out.params = block_of(params);
   add_strides(out.params, "y", problem.y);
   add_strides(out.params, "dy", gradient.dy);
@@ -45,7 +47,8 @@ Result<Dispatch> launch_delta(const Gradient& gradient, const Caps& caps) {
   add_strides(out.params, "lse", problem.lse);
   out.operands.push_back({.name = "lse", .view = problem.lse});
   out.operands.push_back({.name = "stats", .view = gradient.stats, .access = Access::write});
-  out.grid = grid_1d(ceil_div<std::uint64_t>(problem.rows(), narrow_workgroup), caps);
+  out.grid =
+      grid_1d(ceil_div<std::uint64_t>(problem.rows(), narrow_workgroup / variant.lanes), caps);
   return make_dispatch(std::move(out), caps);
 }
 

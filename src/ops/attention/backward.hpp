@@ -26,6 +26,7 @@ struct BackwardKernel {
   Result<Dispatch> (*launch_kv)(const Gradient& gradient, const Caps& caps);
 };
 
+extern const BackwardKernel backward_slim_kernel;
 extern const BackwardKernel backward_matrix_kernel;
 extern const BackwardKernel backward_tile_kernel;
 

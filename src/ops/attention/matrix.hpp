@@ -11,6 +11,11 @@ namespace weft::ops::attention {
 /// their rows have lanes of their own.
 std::optional<Matrices> matrices_for(const Caps& caps);
 
+/// Those whose rows pass between the lanes of a subgroup in workgroup memory without a barrier,
+/// which WGSL does not promise to work: subgroups that are always 32, with matrices of 16 x 16, are
+/// NVIDIA's, where it was tested, and those of 8 are vectors of one thread on the software device.
+std::optional<Matrices> slim_matrices_for(const Caps& caps);
+
 /// In how many parts keys are split, where a kernel wants so many and Traits::attention_tile may
 /// want others.
 std::uint64_t tuned_splits(std::uint64_t wanted, const Caps& caps);

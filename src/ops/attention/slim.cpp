@@ -49,20 +49,8 @@ bool divides(std::uint64_t size, std::uint64_t threads) {
          block_keys % (threads / (size / 8)) == 0;
 }
 
-/// Lanes of a subgroup exchange logits in workgroup memory without a barrier, which WGSL does not
-/// promise to work: subgroups that are always 32, with matrices of 16 x 16, are NVIDIA's, where it
-/// was tested, and those of 8 are vectors of one thread on the software device.
-std::optional<Matrices> matrices_for_slim(const Caps& caps) {
-  const auto found = matrices_for(caps);
-  if (!found || caps.subgroup_min != caps.subgroup_max) return std::nullopt;
-  const MatrixConfig& shape = found->shape;
-  const bool suits = shape.component == MatrixType::f16 && shape.m == shape.n &&
-                     shape.n == shape.k && shape.n * shape.m == 8 * found->subgroup;
-  return suits ? found : std::nullopt;
-}
-
 Status can(const Problem& problem, const Caps& caps) {
-  const auto matrices = matrices_for_slim(caps);
+  const auto matrices = slim_matrices_for(caps);
   if (!matrices) {
     return fail(ErrorCode::unsupported,
                 "This device has no subgroup matrices of 8 elements per invocation that multiply "
@@ -93,7 +81,7 @@ std::uint64_t blocks_of(const Problem& problem, const MatrixConfig& shape) {
 }
 
 std::uint64_t splits(const Problem& problem, const Caps& caps) {
-  const auto matrices = matrices_for_slim(caps);
+  const auto matrices = slim_matrices_for(caps);
   if (!matrices) return 1;
   const std::uint64_t groups =
       problem.batches() * problem.heads() * blocks_of(problem, matrices->shape);
@@ -103,7 +91,7 @@ std::uint64_t splits(const Problem& problem, const Caps& caps) {
 }
 
 Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps& caps) {
-  const auto matrices = matrices_for_slim(caps);
+  const auto matrices = slim_matrices_for(caps);
   if (!matrices) return fail(ErrorCode::internal, "There are no matrix units for this launch.");
   const bool partial = splits.part.given();
   Variant variant{.dk = narrow(problem.size()),
@@ -144,12 +132,21 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
 }
 
 MaskBlock mask_block(const Problem& /*problem*/, const Caps& caps) {
-  const auto matrices = matrices_for_slim(caps);
+  const auto matrices = slim_matrices_for(caps);
   if (!matrices) return {};
   return {.queries = subgroups * matrices->shape.m, .keys = block_keys};
 }
 
 }  // namespace
+
+std::optional<Matrices> slim_matrices_for(const Caps& caps) {
+  const auto found = matrices_for(caps);
+  if (!found || caps.subgroup_min != caps.subgroup_max) return std::nullopt;
+  const MatrixConfig& shape = found->shape;
+  const bool suits = shape.component == MatrixType::f16 && shape.m == shape.n &&
+                     shape.n == shape.k && shape.n * shape.m == 8 * found->subgroup;
+  return suits ? found : std::nullopt;
+}
 
 constinit const Kernel slim_kernel{"slim", can, worth, splits, launch, mask_block};
 

@@ -148,7 +148,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let rescale = subgroupAny(outgrown && m > counts_from);
     m = select(m, top, outgrown);
     sum *= shrink;
-    let base = max(m, counts_from);
+    // Where nothing counts yet, what does not count is far below this too, whatever the scale.
+    let base = select(m, 0.0, m < counts_from);
     if (rescale) {
 #for c in 0..TO
       subgroupMatrixStore<row_major>(&strips, strip, o{{c}}, {{STRIP_ROW}}u);
@@ -185,11 +186,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
 #include "attention/result.wgsl"
 #let OUT = PARTIAL ? "part" : "y"
-#for c in 0..TO
-  subgroupMatrixStore<row_major>(&strips, strip, o{{c}}, {{STRIP_ROW}}u);
-#for g in 0..CHUNK_GROUPS
-  let r{{c}}_{{g}} = strip_load(own + {{g * LPR}}u) * factor;
-  if (i < p.queries) { {{OUT}}_store4(at, {{c * MN + g * LPR * 4}}u + part * 4u, r{{c}}_{{g}}); }
-#endfor
-#endfor
+#include "attention/slim_flush.wgsl" with NAME=OUT SUMS_OF="o" COUNT=TO AT="at" LIVE="i < p.queries" FACTOR="factor"
 }
