@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -31,6 +32,13 @@ struct ParamsPage {
 };
 
 inline constexpr std::uint32_t params_page_bytes = 64 * 1024;
+
+/// Bytes on their way to the device. Thread-safe.
+struct Uploads {
+  std::mutex mutex;
+  std::uint64_t bytes = 0;  ///< Written since work was last handed over for their sake.
+  std::deque<wgpu::Future> under_way;
+};
 
 /// Everything one device owns. Handles share it; it goes with the last of them.
 struct DeviceState {
@@ -71,6 +79,7 @@ struct DeviceState {
   std::unique_ptr<BufferPool> pool;
   std::shared_ptr<StagingPool> staging;
   std::unique_ptr<PipelineCache> pipelines;
+  Uploads uploads;
   std::unique_ptr<Profiler> profiler;  ///< Null unless profiling was asked for.
   std::mutex checker_mutex;
   DeviceOptions checker_options;

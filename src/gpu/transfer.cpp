@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/math.hpp"
@@ -81,27 +82,35 @@ Status write_edge(StreamState& stream, const Slice& to, std::span<const std::byt
   return record_fill(stream, to, pattern);
 }
 
+/// Notes bytes that were written. The implementation copies them to memory of its own and gives
+/// that back when work is handed over after them, which takes an H200 20 ms for a GB: many writes,
+/// or a large one, wait now and then, so that this memory stays small and no graph pays for it.
+Status bound_uploads(DeviceState& device, std::uint64_t bytes) {
+  if (!device.host.blocking) return {};
+  std::optional<wgpu::Future> oldest;
+  {
+    Uploads& uploads = device.uploads;
+    const std::scoped_lock lock(uploads.mutex);
+    uploads.bytes += bytes;
+    if (uploads.bytes < chunk_bytes) return {};
+    uploads.bytes = 0;
+    device.queue.Submit(0, nullptr);
+    uploads.under_way.push_back(device.queue.OnSubmittedWorkDone(
+        wgpu::CallbackMode::WaitAnyOnly, [](wgpu::QueueWorkDoneStatus, wgpu::StringView) {}));
+    if (uploads.under_way.size() < chunks_in_flight) return {};
+    oldest = uploads.under_way.front();
+    uploads.under_way.pop_front();
+  }
+  return device.watchdog.wait(device.instance, *oldest, "an upload", device.errors);
+}
+
 /// Writes whole words.
 Status write_words(DeviceState& device, const Slice& to, std::span<const std::byte> bytes) {
   const wgpu::Buffer& buffer = Unwrap::state(to.buffer)->block.buffer;
-  std::deque<wgpu::Future> under_way;
   for (std::uint64_t done = 0; done < bytes.size(); done += chunk_bytes) {
     const std::uint64_t size = std::min<std::uint64_t>(chunk_bytes, bytes.size() - done);
     device.queue.WriteBuffer(buffer, to.offset + done, bytes.data() + done, size);
-    if (done + size == bytes.size() || !device.host.blocking) continue;
-    // The implementation copies each chunk to memory of its own until the device has taken it, so a
-    // large upload waits now and then instead of doubling itself in host memory.
-    device.queue.Submit(0, nullptr);
-    under_way.push_back(device.queue.OnSubmittedWorkDone(
-        wgpu::CallbackMode::WaitAnyOnly, [](wgpu::QueueWorkDoneStatus, wgpu::StringView) {}));
-    if (under_way.size() >= chunks_in_flight) {
-      if (Status s =
-              device.watchdog.wait(device.instance, under_way.front(), "an upload", device.errors);
-          !s) {
-        return s;
-      }
-      under_way.pop_front();
-    }
+    if (Status s = bound_uploads(device, size); !s) return s;
   }
   return {};
 }
