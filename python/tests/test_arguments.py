@@ -54,6 +54,9 @@ CASES: dict[str, list[str]] = {
               "xp.take_along_axis(f, xp.asarray([11, 0]), axis=None)"],
     "products": ["xp.tensordot(f, f.T, 1)", "xp.einsum('ij,kj->ik', f, p, optimize=True)", "xp.cov(f)", "xp.cov(f, rowvar=False)", "xp.cov(f, bias=True)",
                  "xp.cov(f, ddof=0)", "xp.cov(v)", "xp.cov(f[:1])", "xp.corrcoef(f[:1])", "xp.corrcoef(f, rowvar=False)"],
+    "rounded": ["xp.round(f, 3)", "xp.round(f * 1e6, 2)", "xp.round(f * 1e-6, 8)", "xp.round(f * 100, -1)", "xp.round(f * 1e5, -3)"],
+    "no axes": ["xp.flip(f, ())", "xp.squeeze(s, -1)", "xp.squeeze(s, axis=0)", "xp.linalg.vector_norm(f, axis=())",
+                "xp.linalg.vector_norm(f, axis=(), ord=0, keepdims=True)"],
     "matrices": ["xp.linalg.multi_dot([f, f.T, p])", "xp.linalg.multi_dot([v, f.T, f, v])", "xp.linalg.multi_dot([f, v])",
                  *(f"xp.linalg.cond(w, {p})" for p in (None, 2, -2, 1, "xp.inf", "'fro'")), "xp.linalg.cond(xp.stack([w, w]))"],
     "numbers": ["xp.clip(f, a_min=-0.5, a_max=0.5)", "xp.clip(i, a_min=None, a_max=1)",
@@ -107,6 +110,14 @@ def test_least_squares(rng: np.random.Generator) -> None:
     a, b, c = (rng.normal(size=shape).astype(np.float32) for shape in ((7, 3), (7,), (7, 2)))
     for right in (b, c):
         np.testing.assert_allclose(wt.linalg.lstsq(wt.array(a), wt.array(right)).numpy(), np.linalg.lstsq(a, right)[0], rtol=1e-3, atol=1e-4)
+
+
+def test_more_decimals_than_there_are() -> None:
+    for kind in ("float32", "float16", "bfloat16"):
+        x = wt.array([0.0, 1.5, -2.25, 3e4, float("inf"), float("nan")], kind)
+        for places in (20, 40, 400):
+            np.testing.assert_array_equal(wt.round(x, places).numpy(), x.numpy())
+    assert wt.round(wt.array([1e38, 5.0]), -38).tolist() == [pytest.approx(1e38), 0.0]
 
 
 def test_choices() -> None:

@@ -69,8 +69,12 @@ def test_what_cannot_be_computed_is_refused_when_it_is_written() -> None:
     whole = wt.ones((2, 3), "int64")
     for call, words in [(lambda: wt.band_part(whole, 0, 1, 0.0), "band_part"),
                         (lambda: wt.clip_by_global_norm([wt.ones(2), whole.astype("int32")], 1.0), "number 1"),
-                        (lambda: functions.take(wt.zeros((0, 3)), wt.array([0]), 0), "without rows"), (lambda: functions.tril(wt.ones(3)), "tril")]:
-        with pytest.raises((ValueError, NotImplementedError), match=words):
+                        (lambda: functions.take(wt.zeros((0, 3)), wt.array([0]), 0), "without rows"), (lambda: functions.tril(wt.ones(3)), "tril"),
+                        (lambda: wt.softmax(wt.ones((2, 3)), max_bias=2.0), "no mask"), (lambda: wt.layer_norm(wt.ones(3), wt.ones(3, "int64")), "of floats"),
+                        (lambda: wt.fold(wt.ones((1, 3, 4, 4)), [3], stride=[0]), "at least 1"),
+                        (lambda: wt.map("zebra", [wt.ones(1)]), "`zebra`; docs/ops.md"),
+                        (lambda: functions.full_like(wt.ones(2, "uint8"), -3.0), "full_like")]:
+        with pytest.raises((ValueError, NotImplementedError, LookupError), match=words):
             call()
 
 

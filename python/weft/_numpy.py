@@ -40,8 +40,13 @@ def round(x: Any, /, decimals: int = 0) -> Tensor:
     if places == 0 or (places > 0 and not x.dtype.is_floating):
         return functions.round(x)
     if x.dtype.is_floating:
-        factor = 10.0 ** (places if places > 0 else -places)
-        return functions.round(x * factor) / factor if places > 0 else functions.round(x / factor) * factor
+        wide, factor = functions.cast(x, "float32"), 10.0 ** min(abs(places), 38)
+        if places > 0:  # numbers with no more digits than that stay as they are, whatever comes of the product
+            scaled = wide * factor
+            made = functions.where(functions.abs(scaled) < 2.0**23, functions.round(scaled) / factor, wide)
+        else:
+            made = functions.round(wide / factor) * factor
+        return functions.cast(made, x.dtype)
     factor = 10 ** -places
     if factor > iinfo(x.dtype).max:
         return functions.zeros_like(x)

@@ -13,7 +13,7 @@ from ._array import array, asarray
 from ._core import Device, Tensor, functions
 from ._types import boolean, float32, int32, int64, is_one, result_type, to_dtype, wholes
 
-__all__ = ["arange", "broadcast_arrays", "broadcast_shapes", "concat", "empty", "empty_like", "expand_dims", "eye", "full", "full_like",
+__all__ = ["arange", "broadcast_arrays", "broadcast_shapes", "concat", "empty", "empty_like", "expand_dims", "eye", "flip", "full", "full_like",
            "linspace", "matrix_transpose", "meshgrid", "moveaxis", "ones", "ones_like", "pad", "permute_dims", "repeat", "reshape", "roll", "split", "squeeze",
            "stack", "tile", "transpose", "tri", "tril", "triu", "unstack", "zeros", "zeros_like"]
 
@@ -205,9 +205,14 @@ def matrix_transpose(x: Any, /) -> Tensor:
 
 def squeeze(x: Any, /, axis: Axis = None) -> Tensor:
     """Without the dimensions of extent 1, or without those that are named."""
-    if axis is None:
+    if axis is None or (is_one(axis) and operator.index(axis) in (0, -1) and asarray(x).ndim == 0):  # type: ignore[arg-type]
         return functions.squeeze(x)
     return functions.squeeze_axes(x, wholes(axis)) if is_one(axis) or len(axis) else asarray(x)  # type: ignore[arg-type]
+
+
+def flip(x: Any, /, axis: Axis = None) -> Tensor:
+    """Elements in reverse order along some axes, or along all."""
+    return asarray(x) if isinstance(axis, (tuple, list)) and not axis else functions.flip(x, axis)
 
 
 def expand_dims(x: Any, /, axis: Axis = 0) -> Tensor:

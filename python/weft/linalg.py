@@ -11,6 +11,7 @@ from ._core import Tensor, functions
 from ._decompositions import eig, eigh, eigvals, eigvalsh, matrix_rank, pinv, qr, slogdet, svd, svdvals
 from ._described import cross, outer
 from ._products import matmul, tensordot, vecdot
+from ._reduce import over
 from ._reduce import sum as _sum
 from ._shapes import Axis, axis_of, matrix_transpose
 from ._types import result_type, wholes
@@ -66,7 +67,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
 
 def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> Tensor:
     """(Σ |x|^ord)^(1/ord) over some axes, or over all."""
-    return functions.norm(x, ord, axis, keepdims)
+    return over(lambda x, axis, keepdims: functions.norm(x, ord, axis, keepdims), x, axis, keepdims)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro") -> Tensor:

@@ -6,6 +6,7 @@
 
 #include "api/arguments.hpp"
 #include "base/format.hpp"
+#include "graph/called.hpp"
 #include "weft/shape.hpp"
 
 namespace weft {
@@ -23,6 +24,7 @@ Tensor full(const Device& device, const Shape& shape, double value, DType dtype,
 }
 
 Tensor full_like(In x, double value, std::optional<DType> dtype) {
+  const graph::Called called("full_like", x.where);
   need("full_like", "x", x.tensor, x.where);
   return x.tensor.device().full(x.tensor.shape(), value, dtype.value_or(x.tensor.dtype()), x.where);
 }

@@ -151,6 +151,7 @@ Tensor binary_cross_entropy(In x, const Tensor& target, Reduction reduction) {
 
 Tensor binary_cross_entropy_with_logits(In x, const Tensor& target,
                                         const BinaryCrossEntropyOptions& options) {
+  const graph::Called called("binary_cross_entropy_with_logits", x.where);
   const Pair p("binary_cross_entropy_with_logits", x, target);
   if (!options.pos_weight) {
     return p.finish(softplus(p.at(p.a)) - p.at(p.a * p.at(p.b)), options.reduction);

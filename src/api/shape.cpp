@@ -12,6 +12,7 @@
 #include "describe/attributes/axis.hpp"
 #include "describe/attributes/border.hpp"
 #include "describe/attributes/slice.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 
@@ -298,6 +299,7 @@ Tensor flip(In x, const Dims& axes) {
 }
 
 Tensor masked_fill(In x, const Tensor& mask, double value) {
+  const graph::Called called("masked_fill", x.where);
   need("masked_fill", "its mask", mask, x.where);
   const Tensor filled = x.tensor.device().full({}, value, x.tensor.dtype(), x.where);
   const auto shape = graph::broadcast(x.tensor.shape(), mask.shape());

@@ -331,6 +331,7 @@ Tensor dct(In x, int axis, std::string_view norm) {
   return in_f32(x, [&](In wide) { return cosines(wide, axis, norm); });
 }
 Tensor idct(In x, int axis, std::string_view norm) {
+  const graph::Called called("idct", x.where);
   return in_f32(x, [&](In wide) { return from_cosines(wide, axis, norm); });
 }
 

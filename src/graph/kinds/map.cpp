@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 
 #include "base/nearby.hpp"
 #include "describe/attributes/cast.hpp"
@@ -84,9 +85,10 @@ Result<std::vector<Type>> infer_map(const Signature& s) {
     for (const ops::map::Function& each : ops::map::functions()) {
       if (each.family != ops::map::Family::backward) names.push_back(each.name);
     }
+    const std::string hint = nearby(a.function, names);
     return fail(ErrorCode::not_found,
-                "There is no elementwise function named `{}`; {} docs/ops.md lists them.",
-                a.function, nearby(a.function, names));
+                "There is no elementwise function named `{}`; {}{}docs/ops.md lists them.",
+                a.function, hint, hint.empty() ? "" : " ");
   }
   if (function->inputs != s.inputs.size()) {
     return fail(ErrorCode::invalid_argument, "`{}` takes {} inputs; {} were given.", a.function,

@@ -34,6 +34,11 @@ Result<std::vector<Type>> infer_norm(const Signature& s) {
   if (const Status ok = need_rows(x, a); !ok) return std::unexpected(ok.error());
   for (const Type& extra : s.inputs.subspan(1)) {
     if (!extra.given) continue;
+    if (!is_float(extra.dtype)) {
+      return fail(ErrorCode::invalid_argument,
+                  "A normalisation needs a weight and a bias of floats; it was given {}.",
+                  describe(extra));
+    }
     const auto both = graph::broadcast(x.shape, extra.shape);
     if (a.kind == Kind::group ? extra.shape != Shape{x.shape[1]} : !both || *both != x.shape) {
       return fail(ErrorCode::invalid_argument,

@@ -16,6 +16,12 @@ Result<std::vector<Type>> infer_softmax(const Signature& s) {
     return fail(ErrorCode::invalid_argument,
                 "softmax needs floats with a last dimension; it was given {}.", describe(x));
   }
+  const auto& a = as<SoftmaxAttributes>(s.attributes);
+  if (a.max_bias > 0 && (s.inputs.size() == 1 || !s.inputs[1].given)) {
+    return fail(ErrorCode::invalid_argument,
+                "softmax was given a max_bias of {}, and no mask for the slopes to act on.",
+                a.max_bias);
+  }
   if (s.inputs.size() == 1) return one(x.dtype, x.shape);
   const Type& mask = s.inputs[1];
   bool fits = !mask.given || (is_float(mask.dtype) && mask.rank() >= 1 && mask.rank() <= x.rank() &&

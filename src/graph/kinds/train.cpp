@@ -130,10 +130,10 @@ Result<ops::Plan> lower_sgd(const LowerArgs& l) {
 // clip: gradients, loss scale (optional) → scale, norm
 
 Result<std::vector<Type>> infer_clip(const Signature& s) {
-  for (std::size_t i = 0; i + 1 < s.inputs.size(); ++i) {  // the last is the scale of the loss
-    if (is_float(s.inputs[i].dtype)) continue;
+  for (std::size_t i = 0; i < s.inputs.size(); ++i) {  // the last is the scale of the loss
+    if (!s.inputs[i].given || is_float(s.inputs[i].dtype)) continue;
     return fail(ErrorCode::invalid_argument,
-                "clip_by_global_norm needs gradients of floats; number {} is {}.", i,
+                "clip_by_global_norm needs gradients and a scale of floats; number {} is {}.", i,
                 describe(s.inputs[i]));
   }
   return std::vector<Type>(2, Type{DType::f32, {1}});

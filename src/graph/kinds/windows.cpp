@@ -188,6 +188,12 @@ Result<std::vector<Type>> infer_fold(const Signature& s) {
                 "dimensions; it was given {} and {}.",
                 ops::describe(a.kernel), spatial, describe(columns), ops::describe(a.spatial));
   }
+  for (const ops::unfold::Axis& axis : a.axes) {
+    if (axis.stride > 0 && axis.dilation > 0) continue;
+    return fail(ErrorCode::invalid_argument,
+                "fold takes strides and dilations of at least 1; they are {} and {}.", axis.stride,
+                axis.dilation);
+  }
   Shape shape{columns.shape[0], columns.shape[spatial + 1]};
   shape.insert(shape.end(), a.spatial.begin(), a.spatial.end());
   return one(columns.dtype, shape);
