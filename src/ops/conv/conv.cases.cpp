@@ -83,6 +83,16 @@ void set_tolerance(Case& test, const Setup& setup, double terms) {
   test.scale = std::sqrt(terms);
 }
 
+/// The plan that a case asks for; where a device has no matrices for it, any other.
+template <class Which>
+Result<Plan> planned(Which args, const Setup& setup, const Caps& caps) {
+  args.kernel = setup.way;
+  auto found = plan(args, caps);
+  if (found || setup.way != "implicit") return found;
+  args.kernel = {};
+  return plan(args, caps);
+}
+
 /// A convolution (Args) or a transposed one (TransposedArgs), which goes the other way.
 template <class Which>
 Case product_case(std::string label, const Setup& setup, Layout layout) {
@@ -97,15 +107,14 @@ Case product_case(std::string label, const Setup& setup, Layout layout) {
   test.tensors = {from, layout.weights, to};
   if (setup.bias) test.tensors.push_back({.shape = {to.shape[1]}});
   test.plan = [setup](std::span<const View> v, const Caps& caps) {
-    return plan(Which{.x = v[0],
-                      .w = v[1],
-                      .y = v[2],
-                      .bias = v.size() > 3 ? v[3] : View{},
-                      .axes = setup.axes,
-                      .groups = setup.groups,
-                      .allow_f16 = setup.allow_f16,
-                      .kernel = setup.way},
-                caps);
+    Which args{.x = v[0],
+               .w = v[1],
+               .y = v[2],
+               .bias = v.size() > 3 ? v[3] : View{},
+               .axes = setup.axes,
+               .groups = setup.groups,
+               .allow_f16 = setup.allow_f16};
+    return planned(std::move(args), setup, caps);
   };
   test.reference = [setup](std::span<HostTensor> t) {
     std::ranges::fill(t[2].values, 0.0);
@@ -137,14 +146,13 @@ Case weight_case(const std::string& label, const Setup& setup, Layout layout = {
   layout.weights.output = true;
   test.tensors = {layout.image, layout.out, layout.weights};
   test.plan = [setup](std::span<const View> v, const Caps& caps) {
-    return plan(WeightArgs{.x = v[0],
-                           .dy = v[1],
-                           .dw = v[2],
-                           .axes = setup.axes,
-                           .groups = setup.groups,
-                           .allow_f16 = setup.allow_f16,
-                           .kernel = setup.way},
-                caps);
+    return planned(WeightArgs{.x = v[0],
+                              .dy = v[1],
+                              .dw = v[2],
+                              .axes = setup.axes,
+                              .groups = setup.groups,
+                              .allow_f16 = setup.allow_f16},
+                   setup, caps);
   };
   test.reference = [setup](std::span<HostTensor> t) {
     std::ranges::fill(t[2].values, 0.0);
@@ -166,6 +174,39 @@ void add_all(std::vector<Case>& out, const std::string& label, Setup setup,
     out.push_back(weight_case(of, setup, layout));
     if (forced) return;
   }
+}
+
+/// Windows that matrix units read where they lie, on devices that have some.
+void add_implicit(std::vector<Case>& out) {
+  const TensorSpec half{.dtype = DType::f16};
+  const Layout halves{.image = half, .out = half, .weights = half};
+  const Axis same{.stride = 1, .pad = 1};
+  const auto add = [&](const std::string& label, Setup setup, const Layout& layout) {
+    setup.way = "implicit";
+    const bool steps = setup.axes[0].stride > 1;
+    out.push_back(forward_case(label + "_implicit", setup, layout));
+    if (!steps) out.push_back(transposed_case(label + "_implicit", setup, layout));
+  };
+  Setup setup{
+      .image = {3, 32, 6, 8}, .channels = 16, .kernel = {3, 3}, .axes = {same, same}, .bias = true};
+  add("windows_f16", setup, halves);
+  setup.allow_f16 = true;
+  add("windows_f32", setup, {});
+  setup.bias = false;
+  setup.image = {1, 16, 9, 12};
+  setup.channels = 48;
+  setup.kernel = {2, 5};
+  setup.axes = {{.pad = 2, .dilation = 3}, {.pad = 2}};
+  Layout layout{.image = {.dtype = DType::f16, .order = {0, 2, 3, 1}, .offset = 3},
+                .out = half,
+                .weights = {.dtype = DType::f16, .order = {2, 3, 1, 0}}};
+  out.push_back(forward_case("windows_last_implicit", setup, layout));
+  setup.image = {1, 16, 11, 14};
+  setup.axes = {{.stride = 2, .pad = 1}, {.stride = 3, .pad = 4}};
+  add("windows_stride", setup, halves);
+  setup.axes = {{.pad = -1}, {.pad = 0}};
+  setup.image = {2, 16, 9, 16};
+  add("windows_cut", setup, halves);
 }
 
 void add_tests(std::vector<Case>& out) {
@@ -217,6 +258,16 @@ void add_tests(std::vector<Case>& out) {
            .groups = 6,
            .bias = true},
           {.image = half_last, .out = half_last, .weights = half});
+  add_all(out, "depthwise_last_window",
+          {.image = {2, 34, 9, 7},
+           .channels = 34,
+           .kernel = {3, 5},
+           .axes = {same, {.pad = 1}},
+           .groups = 34,
+           .bias = true,
+           .way = "window"},
+          {.image = half_last, .out = half_last, .weights = half});
+  add_implicit(out);
   const Axis two{.stride = 2, .pad = 3};
   add_all(
       out, "depthwise_7x7_stride_2",

@@ -6,6 +6,7 @@
 
 #include "ops/choose.hpp"
 #include "ops/conv/direct.hpp"
+#include "ops/conv/implicit.hpp"
 #include "ops/conv/window.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -131,12 +132,13 @@ struct Kernel {
   Result<Plan> (*launch)(const Problem&, Mode, const Caps&);
 };
 
+constexpr Kernel implicit_kernel{"implicit", can_implicit, worth_implicit, plan_implicit};
 constexpr Kernel gemm_kernel{"gemm", can_gemm, worth_gemm, plan_gemm};
 constexpr Kernel window_kernel{"window", can_window, always, plan_window};
 constexpr Kernel direct_kernel{"direct", can_direct, always, plan_direct};
 
 // In order of preference.
-constexpr std::array kernels{&gemm_kernel, &window_kernel, &direct_kernel};
+constexpr std::array kernels{&implicit_kernel, &gemm_kernel, &window_kernel, &direct_kernel};
 
 Result<Plan> choose(const Problem& problem, Mode mode, std::string_view forced, const Caps& caps) {
   const auto kernel = choose_kernel(kernels, name_of(mode), forced, problem, mode, caps);

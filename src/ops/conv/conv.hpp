@@ -24,7 +24,7 @@ struct Args {
   std::uint64_t groups = 1;  ///< Output channels of a group see the input channels of that group.
   bool allow_f16 = false;    ///< f32 and bf16 values may be rounded to f16 for matrix units.
   std::string_view kernel =
-      {};  ///< "gemm", "window" or "direct" forces a way; empty: the best one.
+      {};  ///< "implicit", "gemm", "window" or "direct" forces a way; empty: the best one.
 };
 
 /// The transpose of Args: every x[n, c, o…] adds itself times w[c, oc, k…] to y[n, oc, o * stride -

@@ -1,16 +1,18 @@
 // A convolution whose windows are small and known (KERNEL_H x KERNEL_W, steps of STRIDE, no dilation), or with FLIP a transposed
 // one with steps of 1, which is a convolution with the weights turned around.
 // Tile: 256 invocations, one per ITEMS rows of one column (of CHUNK neighbouring ones; with LAST of CHUNK neighbouring
-// channels), so that rows that windows share are read once and all loads are in flight together. No workgroup memory.
+// channels), so that rows that windows share are read once and all loads are in flight together.
 // SINGLE: an element comes from one channel. WORDS: 16-bit elements are read two at a time, because pairs of x lie in words; the
-// first one that a pair of outputs needs has an "even" or an "odd" column. Assumes: with CHUNK 2 words hold two elements that belong to one invocation.
+// first one that a pair of outputs needs has an "even" or an "odd" column, or pairs are of channels ("last").
+// No workgroup memory. Assumes: with CHUNK 2 words hold two elements that belong to one invocation.
 #let OUTS = LAST ? 1 : CHUNK
 #let COLUMNS = (OUTS - 1) * STRIDE + KERNEL_W
 #let ROWS = (ITEMS - 1) * STRIDE + KERNEL_H
+#let PAIRED = WORDS == "even" || WORDS == "odd"
 #let SKIPPED = WORDS == "odd" ? 1 : 0
 #if LAST && CHUNK == 2
 alias V = vec2<f32>;
-fn x_value(at: u32) -> V { return V(x_at(at), x_at(at + p.x_1)); }
+fn x_value(at: u32) -> V { return {{WORDS == "last" ? "x_unpack2(x_word(at / 2u))" : "V(x_at(at), x_at(at + p.x_1))"}}; }
 fn w_value(at: u32) -> V { return V(w_at(at), w_at(at + p.w_channel)); }
 #else
 alias V = f32;
@@ -55,11 +57,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let top = i32(h * {{STRIDE}}u) - p.pad_h;
 #for j in 0..COLUMNS
   let inside{{j}} = bitcast<u32>(left + {{j}}) < p.in_w;
-#if WORDS == "no"
+#if !PAIRED
   let column{{j}} = min(bitcast<u32>(left + {{j}}), p.in_w - 1u) * p.x_3;
 #endif
 #endfor
-#if WORDS != "no"
+#if PAIRED
 #for j in 0..(COLUMNS + SKIPPED + 1) / 2
   let word{{j}} = min(bitcast<u32>(left + {{2 * j - SKIPPED}}), (p.in_w - 1u) & 0xfffffffeu) / 2u;
 #endfor
@@ -86,13 +88,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #for r in 0..ROWS
     let here{{r}} = bitcast<u32>(top + {{r}}) < p.in_h;
     let row{{r}} = x_from + min(bitcast<u32>(top + {{r}}), p.in_h - 1u) * p.x_2;
-#if WORDS != "no"
+#if PAIRED
 #for j in 0..(COLUMNS + SKIPPED + 1) / 2
     let pair{{r}}_{{j}} = x_unpack2(x_word(row{{r}} / 2u + word{{j}}));
 #endfor
 #endif
 #for j in 0..COLUMNS
-    let x{{r}}_{{j}} = select(V(0.0), {{WORDS == "no" ? "x_value(row" + r + " + column" + j + ")" : "pair" + r + "_" + (j + SKIPPED) / 2 + "[" + (j + SKIPPED) % 2 + "]"}}, here{{r}} && inside{{j}});
+    let x{{r}}_{{j}} = select(V(0.0), {{!PAIRED ? "x_value(row" + r + " + column" + j + ")" : "pair" + r + "_" + (j + SKIPPED) / 2 + "[" + (j + SKIPPED) % 2 + "]"}}, here{{r}} && inside{{j}});
 #endfor
 #for i in 0..ITEMS
 #let KH = r - i * STRIDE

@@ -158,7 +158,7 @@ class Transform {
     for (const std::uint32_t radix : of.radices | std::views::reverse)
       variant.stages = variant.stages * 32 + radix;
     variant.together = together(of, params.total, convolves || mode == Mode::whole, caps_);
-    variant.size = size_of_group(of, variant.together);
+    variant.size = size_of_group(of, variant.together, caps_);
     Launch launch;
     launch.source = "fft/pass.wgsl";
     launch.label = formatted("fft {} of {}", name(mode), of.length);

@@ -88,9 +88,18 @@ std::uint32_t together(const Pass& pass, std::uint64_t total, bool whole, const 
   return static_cast<std::uint32_t>(std::bit_floor(most));
 }
 
-std::uint32_t size_of_group(const Pass& pass, std::uint32_t together) {
+std::uint32_t size_of_group(const Pass& pass, std::uint32_t together, const Caps& caps) {
   const auto all = static_cast<std::uint32_t>(pass.length) * together;
-  return std::max(round_up(ceil_div(all, 16U), 32U), 32U);
+  const std::uint32_t least = std::max(round_up(ceil_div(all, 16U), 32U), 32U);
+  // Half as many more, where fewer invocations wait for others in stages that do not divide evenly.
+  // Elements that all invocations have room for in all stages:
+  const auto room = [&](std::uint32_t size) {
+    std::uint32_t sum = 0;
+    for (const std::uint32_t radix : pass.radices) sum += round_up(all / radix, size) * radix;
+    return sum;
+  };
+  const std::uint32_t more = round_up(least + least / 2, 32U);
+  return more <= caps.workgroup_invocations && room(more) < room(least) ? more : least;
 }
 
 }  // namespace weft::ops::fft

@@ -26,7 +26,7 @@ std::uint64_t convolution_of(std::uint64_t n, const Caps& caps);
 /// others lie side by side.
 std::uint32_t together(const Pass& pass, std::uint64_t total, bool whole, const Caps& caps);
 
-/// Invocations for as many: about 16 elements each.
-std::uint32_t size_of_group(const Pass& pass, std::uint32_t together);
+/// Invocations for as many: 11 to 16 elements each.
+std::uint32_t size_of_group(const Pass& pass, std::uint32_t together, const Caps& caps);
 
 }  // namespace weft::ops::fft

@@ -228,6 +228,43 @@ void add_kind(std::vector<Case>& out, Setup base) {
   add("no_tokens", setup);
 }
 
+/// Tokens that are read ahead, as devices with quick barriers do it, on any device.
+void add_staged_cases(std::vector<Case>& out) {
+  const auto add = [&](std::string name, const Setup& setup) {
+    Case test = make_case(formatted("staged_{}", name), setup);
+    test.plan = [plan = std::move(test.plan)](std::span<const View> views, const Caps& caps) {
+      Caps quick = caps;
+      quick.traits.slow_barriers = false;
+      return plan(views, quick);
+    };
+    out.push_back(std::move(test));
+  };
+  for (const Kind kind : {Kind::gated_linear_attention, Kind::rwkv6, Kind::rwkv7,
+                          Kind::gated_delta_rule, Kind::selective_scan}) {
+    for (const bool scalar : {false, true}) {
+      if (scalar && (kind == Kind::rwkv6 || kind == Kind::rwkv7)) continue;
+      Setup setup{.kind = kind, .tokens = 37, .heads = 3, .values = 32, .keys = 64};
+      setup.scalar_decay = scalar;
+      add(scalar ? "scalar" : "plain", setup);
+      setup.keys = 128;
+      setup.values = 64;
+      setup.tokens = 16;
+      setup.snapshots = 3;
+      add(scalar ? "scalar_128" : "128", setup);
+    }
+  }
+  Setup layouts{.kind = Kind::gated_delta_rule, .sequences = 2, .tokens = 23, .heads = 4};
+  layouts.values = layouts.keys = 64;
+  layouts.shared_heads = 2;
+  layouts.permuted = layouts.transposed_state = true;
+  add("layouts", layouts);
+  layouts.kind = Kind::selective_scan;
+  layouts.interleaved = layouts.ids = true;
+  layouts.permuted = false;
+  layouts.values = 20;  // too few for a workgroup
+  add("ids", layouts);
+}
+
 std::vector<Case> cases(std::uint64_t /*seed*/) {
   std::vector<Case> out;
   for (const Kind kind : {Kind::gated_linear_attention, Kind::rwkv6, Kind::rwkv7,
@@ -272,6 +309,7 @@ std::vector<Case> cases(std::uint64_t /*seed*/) {
                                   .values = 2,
                                   .keys = 64,
                                   .snapshots = 2});
+  add_staged_cases(out);
   const auto bench = [&](std::string name, const Setup& setup) {
     Case test = make_case(std::move(name), setup);
     test.name = "bench_" + test.name;

@@ -1,7 +1,6 @@
 #include "ops/recurrence/recurrence.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <string>
 #include <utility>
@@ -10,7 +9,7 @@
 #include "base/math.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
-#include "ops/row_kernel.hpp"
+#include "ops/recurrence/check.hpp"
 #include "ops/stages.hpp"
 #include "ops/workgroup.hpp"
 
@@ -20,7 +19,14 @@ namespace {
 /// Keys that one invocation holds, as far as the lanes of a row suffice.
 constexpr std::uint64_t keys_per_lane = 8;
 constexpr std::uint64_t most_lanes = 16;
-constexpr std::uint64_t most_keys = 1024;
+
+/// Where workgroups read ahead: from how many tokens on, how many lanes a row has at most, and what
+/// the tokens on their way may take, in vectors of an invocation and in bytes of a workgroup.
+/// More lanes would take more shuffles, and fewer rows would read the same keys more often.
+constexpr std::uint64_t least_staged = 16;
+constexpr std::uint32_t staged_lanes = 8;
+constexpr std::uint64_t most_fetched = 12;
+constexpr std::uint64_t most_staged_bytes = 20 << 10;
 
 std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
@@ -34,91 +40,10 @@ struct Variant {
   bool scalar_decay = false;
   bool has_step = false;
   bool has_ids = false;
+  bool snapshots = false;
+  std::uint32_t staged = 0;  // tokens that a workgroup reads at a time
   std::uint32_t workgroup = narrow_workgroup;
 };
-
-Status check_shape(const View& view, std::string_view name, std::span<const std::uint64_t> shape,
-                   bool output = false) {
-  if (const Status ok = check_float_tensor(view, name, shape, output); !ok) return ok;
-  if (view.dtype == DType::f32) return {};
-  return fail(ErrorCode::unsupported, "Tensor `{}` of a recurrence is {}; it must be f32.", name,
-              describe(view));
-}
-
-/// q and k: [sequences, tokens, heads, keys], where sequences and heads divide those of v.
-Status check_shared(const View& view, std::string_view name, const View& v, std::uint64_t keys) {
-  if (const Status ok = check_shape(view, name, view.extents()); !ok) return ok;
-  if (view.rank == 4 && view.shape[3] == keys && view.shape[1] == v.shape[1] && view.shape[0] > 0 &&
-      view.shape[2] > 0 && v.shape[0] % view.shape[0] == 0 && v.shape[2] % view.shape[2] == 0)
-    return {};
-  return fail(ErrorCode::invalid_argument,
-              "Tensor `{}` is {}; with v {} it needs {} tokens, {} keys, and numbers of sequences "
-              "and heads that divide those of v.",
-              name, describe(view), describe(v), v.shape[1], keys);
-}
-
-Status check(const Args& args) {
-  const View& v = args.v;
-  if (const Status ok = check_shape(v, "v", v.extents()); !ok) return ok;
-  if (const Status ok = check_shape(args.state, "state", args.state.extents()); !ok) return ok;
-  if (v.rank != 4 || args.state.rank != 4) {
-    return fail(ErrorCode::invalid_argument,
-                "A recurrence needs v and state with four dimensions; they are {} and {}.",
-                describe(v), describe(args.state));
-  }
-  const std::uint64_t keys = args.state.shape[3];
-  if (keys == 0 || keys > most_keys) {
-    return fail(ErrorCode::unsupported, "A recurrence takes 1 to {} keys; the state is {}.",
-                most_keys, describe(args.state));
-  }
-  const auto [sequences, tokens, heads, values] =
-      std::array{v.shape[0], v.shape[1], v.shape[2], v.shape[3]};
-  if (sequences * heads * values == 0) return {};
-  if (const Status ok = check_shared(args.q, "q", v, keys); !ok) return ok;
-  if (const Status ok = check_shared(args.k, "k", v, keys); !ok) return ok;
-  if (const Status ok = check_shape(args.y, "y", v.extents(), true); !ok) return ok;
-  const std::uint64_t states[] = {args.ids.given() ? args.state.shape[0] : sequences, heads, values,
-                                  keys};
-  if (const Status ok = check_shape(args.state, "state", states); !ok) return ok;
-  const std::uint64_t new_states[] = {args.new_state.rank > 0 ? args.new_state.shape[0] : 0,
-                                      sequences, heads, values, keys};
-  if (const Status ok = check_shape(args.new_state, "new_state", new_states, true); !ok) return ok;
-  const std::uint64_t per_key[] = {sequences, tokens, heads, keys};
-  const std::uint64_t per_head[] = {sequences, tokens, heads, 1};
-  const std::uint64_t constant[] = {
-      heads, args.decay.rank > 0 ? args.decay.shape[args.decay.rank - 1] : 0};
-  const bool scalar = args.decay.rank > 0 && args.decay.shape[args.decay.rank - 1] == 1;
-  if (args.kind == Kind::selective_scan) {
-    if (const Status ok = check_shape(args.decay, "decay", constant); !ok) return ok;
-  } else if (const Status ok = check_shape(args.decay, "decay",
-                                           scalar ? std::span(per_head) : std::span(per_key));
-             !ok) {
-    return ok;
-  }
-  if (args.kind == Kind::rwkv7) {
-    if (const Status ok = check_shape(args.a, "a", per_key); !ok) return ok;
-    if (const Status ok = check_shape(args.b, "b", per_key); !ok) return ok;
-  }
-  if (args.kind == Kind::rwkv6) {
-    const std::uint64_t head_keys[] = {heads, keys};
-    if (const Status ok = check_shape(args.bonus, "bonus", head_keys); !ok) return ok;
-  }
-  if (args.kind == Kind::gated_delta_rule || args.kind == Kind::selective_scan) {
-    if (const Status ok = check_shape(args.step, "step", std::span(per_head).first(3)); !ok)
-      return ok;
-  }
-  if (args.ids.given() && (args.ids.dtype != DType::i32 || args.ids.rank != 1 ||
-                           args.ids.shape[0] != sequences || !args.ids.is_dense())) {
-    return fail(ErrorCode::invalid_argument,
-                "The ids of a recurrence must be {} dense i32; they are {}.", sequences,
-                describe(args.ids));
-  }
-  if (args.new_state.shape[0] == 0) {
-    return fail(ErrorCode::invalid_argument, "The new state of a recurrence is {}; it needs room.",
-                describe(args.new_state));
-  }
-  return {};
-}
 
 /// The dimensions of decay as [sequences, tokens, heads, keys]: what does not move has stride 0.
 View full_decay(const Args& args) {
@@ -150,6 +75,7 @@ class Launcher {
     variant_.scalar_decay = decay.shape[3] == 1;
     variant_.has_step = args_.step.given();
     variant_.has_ids = args_.ids.given();
+    variant_.snapshots = args_.new_state.shape[0] > 1;
     choose_tile(decay);
 
     const std::uint64_t rows = v.shape[0] * v.shape[2] * v.shape[3];
@@ -230,6 +156,34 @@ class Launcher {
     if (!aligned || keys % (variant_.lanes * 4ULL) != 0) return;
     variant_.vec = 4;
     variant_.state_vec = in_fours(args_.state, 3) && in_fours(args_.new_state, 4);
+    choose_staging();
+  }
+
+  /// Whether workgroups read some tokens ahead, and how many. 512 tokens of 32 heads with 128 keys
+  /// and values on an H200: 169 us, 526 where each token waits for memory.
+  void choose_staging() {
+    if (caps_.traits.slow_barriers || !variant_.shuffle || args_.v.shape[1] < least_staged) return;
+    const std::uint32_t lanes = std::min(variant_.lanes, staged_lanes);
+    const std::uint64_t values = args_.v.shape[3];
+    const std::uint64_t all = args_.v.shape[0] * args_.v.shape[2] * values;
+    const bool decays = !variant_.scalar_decay && args_.kind != Kind::selective_scan;
+    const std::uint64_t arrays = (args_.kind == Kind::rwkv7 ? 4 : 2) + (decays ? 1 : 0);
+    for (const std::uint32_t size : {256U, 128U, 64U}) {
+      const std::uint64_t rows = size / lanes;
+      // A processor should have two workgroups, or some.
+      const bool busy = size == 64 || all / rows >= caps_.traits.groups(3) / 2;
+      const std::uint64_t tokens = std::max<std::uint64_t>(8, size * 4ULL / variant_.keys);
+      const std::uint64_t vectors = tokens * variant_.keys / 4;  // of one array
+      const std::uint64_t bytes = arrays * vectors * 16 + tokens * (rows + 2) * 4;
+      if (!busy || values % rows != 0 || vectors % size != 0 || tokens % lanes != 0 ||
+          tokens > size || vectors / size * arrays > most_fetched || bytes > most_staged_bytes ||
+          bytes > caps_.workgroup_bytes || size > caps_.workgroup_invocations)
+        continue;
+      variant_.lanes = lanes;
+      variant_.workgroup = size;
+      variant_.staged = narrow(tokens);
+      return;
+    }
   }
 
   void add(std::string name, std::uint64_t value) {

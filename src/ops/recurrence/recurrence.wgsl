@@ -2,11 +2,16 @@
 // tokens: LANES neighbouring invocations keep it in registers, PER elements of VEC keys each, and add up their parts of
 // the products with it once per token: by shuffles, or without SHUFFLE through workgroup memory.
 // Tile: WORKGROUP invocations, WORKGROUP / LANES rows. Workgroup memory: none, or 1 KiB.
+// With STAGED the rows of a workgroup belong to one head: what they share of STAGED tokens at a time lies in workgroup memory, up to
+// 20 KiB, and that of the next tokens is on its way in registers meanwhile. Otherwise a token waits for memory before the next one.
 // Assumes: the keys of q, k, decay, a, b and bonus are contiguous (aligned for VEC 4); with STATE_VEC those of the states too.
 #let ROWS = WORKGROUP / LANES
 #let PER = (KEYS + LANES * VEC - 1) / (LANES * VEC)
 #let FULL = KEYS % (LANES * VEC) == 0
 #let VECTOR_DECAY = !SCALAR_DECAY
+#let KEYED_DECAY = VECTOR_DECAY && KIND != "selective_scan"
+#let PLAIN_DECAY = SCALAR_DECAY && KIND != "selective_scan"
+#let ARRAYS = KIND == "rwkv7" ? 4 : 2
 #if VEC == 4
 alias E = vec4<f32>;
 fn total(v: E) -> f32 { return (v.x + v.y) + (v.z + v.w); }
@@ -56,6 +61,18 @@ fn {{NAME}}_key(start: u32, i: u32) -> E {
 }
 #endif
 #endfor
+
+#if STAGED > 0
+// Vectors of keys of STAGED tokens: of q, k, a, b and the decay.
+#let LINE = KEYS / 4
+#let BLOCK = STAGED * LINE
+#let FETCHED = BLOCK / WORKGROUP
+#let FETCHED_VALUES = STAGED / LANES
+var<workgroup> staged_keys: array<vec4<f32>, {{(ARRAYS + (KEYED_DECAY ? 1 : 0)) * BLOCK}}>;
+var<workgroup> staged_values: array<f32, {{STAGED * ROWS}}>;
+var<workgroup> decays: array<f32, {{STAGED}}>;
+var<workgroup> steps: array<f32, {{STAGED}}>;
+#endif
 
 fn softplus(x: f32) -> f32 { return max(x, 0.0) + log(1.0 + exp(-abs(x))); }
 
@@ -114,6 +131,78 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let rate = decay_at(decay_start);
 #endif
 
+#if STAGED > 0
+  let own_row = invocation / {{LANES}}u;
+  let v_first = v_start - own_row * p.v_i;
+  // Tokens behind the last one are read as that one and not used.
+  for (var t0 = 0u; t0 < p.tokens + {{STAGED}}u; t0 += {{STAGED}}u) {
+#for f in 0..FETCHED
+    let slot{{f}} = {{f * WORKGROUP}}u + invocation;
+    let token{{f}} = min(t0 + slot{{f}} / {{LINE}}u, p.tokens - 1u);
+    let key{{f}} = slot{{f}} % {{LINE}}u * 4u;
+#for n in 0..5
+#let NAME = n == 0 ? "q" : n == 1 ? "k" : n == 2 ? "a" : n == 3 ? "b" : "decay"
+#if n < ARRAYS || (n == 4 && KEYED_DECAY)
+    let {{NAME}}_next{{f}} = {{NAME}}_at4({{NAME}}_start + token{{f}} * p.{{NAME}}_t + key{{f}});
+#endif
+#endfor
+#endfor
+#for f in 0..FETCHED_VALUES
+    let place{{f}} = {{f * WORKGROUP}}u + invocation;
+    let v_next{{f}} = v_at(v_first + min(t0 + place{{f}} / {{ROWS}}u, p.tokens - 1u) * p.v_t + place{{f}} % {{ROWS}}u * p.v_i);
+#endfor
+    let own_token = min(t0 + invocation % {{STAGED}}u, p.tokens - 1u);
+#if PLAIN_DECAY
+    let decay_next = decay_at(decay_start + own_token * p.decay_t);
+#endif
+#if HAS_STEP
+    let step_next = step_at(step_start + own_token * p.step_t);
+#endif
+    // The tokens before these, whose vectors are there.
+    let first_token = max(t0, {{STAGED}}u) - {{STAGED}}u;
+    let last_token = min(t0, p.tokens);
+    for (var t = first_token; t < last_token; t++) {
+      let u = t - first_token;
+      let v = staged_values[u * {{ROWS}}u + own_row];
+#for e in 0..PER
+#for n in 0..5
+#let NAME = n == 0 ? "q" : n == 1 ? "k" : n == 2 ? "a" : n == 3 ? "b" : "w"
+#if n < ARRAYS || (n == 4 && KEYED_DECAY)
+      let {{NAME}}{{e}} = staged_keys[{{(n == 4 ? ARRAYS : n) * BLOCK + e * LANES}}u + u * {{LINE}}u + lane];
+#endif
+#endfor
+#endfor
+#if PLAIN_DECAY
+      let w = decays[u];
+#endif
+#if HAS_STEP
+      let step = steps[u];
+#endif
+#include "recurrence/token.wgsl"
+    }
+    workgroupBarrier();
+#for f in 0..FETCHED
+#for n in 0..5
+#let NAME = n == 0 ? "q" : n == 1 ? "k" : n == 2 ? "a" : n == 3 ? "b" : "decay"
+#if n < ARRAYS || (n == 4 && KEYED_DECAY)
+    staged_keys[{{(n == 4 ? ARRAYS : n) * BLOCK}}u + slot{{f}}] = {{NAME == "decay" && KIND == "gated_delta_rule" ? "exp(decay_next" + f + ")" : NAME + "_next" + f}};
+#endif
+#endfor
+#endfor
+#for f in 0..FETCHED_VALUES
+    staged_values[place{{f}}] = v_next{{f}};
+#endfor
+    if (invocation < {{STAGED}}u) {
+#if PLAIN_DECAY
+      decays[invocation] = {{KIND == "gated_delta_rule" ? "exp(decay_next)" : "decay_next"}};
+#endif
+#if HAS_STEP
+      steps[invocation] = {{KIND == "selective_scan" ? "softplus(step_next)" : "step_next"}};
+#endif
+    }
+    workgroupBarrier();
+  }
+#else
   for (var t = 0u; t < p.tokens; t++) {
     let v = v_at(v_start + t * p.v_t);
 #for e in 0..PER
@@ -123,80 +212,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let a{{e}} = a_key(a_start + t * p.a_t, i{{e}});
     let b{{e}} = b_key(b_start + t * p.b_t, i{{e}});
 #endif
-#if VECTOR_DECAY && KIND != "selective_scan"
+#if KEYED_DECAY
     let w{{e}} = {{KIND == "gated_delta_rule" ? "exp(" : ""}}decay_key(decay_start + t * p.decay_t, i{{e}}){{KIND == "gated_delta_rule" ? ")" : ""}};
 #endif
 #endfor
-#if SCALAR_DECAY && KIND != "selective_scan"
+#if PLAIN_DECAY
     let w = {{KIND == "gated_delta_rule" ? "exp(" : ""}}decay_at(decay_start + t * p.decay_t){{KIND == "gated_delta_rule" ? ")" : ""}};
 #endif
 #if HAS_STEP
-    let step = step_at(step_start + t * p.step_t);
+    let step = {{KIND == "selective_scan" ? "softplus(step_at(step_start + t * p.step_t))" : "step_at(step_start + t * p.step_t)"}};
 #endif
-    var sums = vec4<f32>(0.0);
-#if KIND == "gated_linear_attention"
-#for e in 0..PER
-    s{{e}} = s{{e}} * w{{SCALAR_DECAY ? "" : e}} + k{{e}} * v;
-    sums.x += total(s{{e}} * q{{e}});
-#endfor
-    let y = row_sum(sums, invocation).x * p.scale;
-#elif KIND == "rwkv6"
-#for e in 0..PER
-    let kv{{e}} = k{{e}} * v;
-    sums.x += total((s{{e}} + kv{{e}} * bonus{{e}}) * q{{e}});
-    s{{e}} = s{{e}} * w{{SCALAR_DECAY ? "" : e}} + kv{{e}};
-#endfor
-    let y = row_sum(sums, invocation).x;
-#elif KIND == "rwkv7"
-    // The product of the new state with q, from products with the old one: one sum over the lanes instead of two.
-#for e in 0..PER
-    sums += vec4<f32>(total(s{{e}} * a{{e}}), total(s{{e}} * w{{SCALAR_DECAY ? "" : e}} * q{{e}}), total(k{{e}} * q{{e}}), total(b{{e}} * q{{e}}));
-#endfor
-    sums = row_sum(sums, invocation);
-#for e in 0..PER
-    s{{e}} = s{{e}} * w{{SCALAR_DECAY ? "" : e}} + k{{e}} * v + b{{e}} * sums.x;
-#endfor
-    let y = sums.y + sums.z * v + sums.w * sums.x;
-#elif KIND == "gated_delta_rule"
-    // As for wkv7: the product with q of the state before and of what is added to it.
-#for e in 0..PER
-    s{{e}} *= w{{SCALAR_DECAY ? "" : e}};
-    sums += vec4<f32>(total(s{{e}} * k{{e}}), total(s{{e}} * q{{e}}), total(k{{e}} * q{{e}}), 0.0);
-#endfor
-    sums = row_sum(sums, invocation);
-    let written = (v - sums.x) * step;
-#for e in 0..PER
-    s{{e}} += k{{e}} * written;
-#endfor
-    let y = (sums.y + sums.z * written) * p.scale;
-#else
-    let d = softplus(step);
-#if SCALAR_DECAY
-    let w = exp(d * rate);
-#endif
-#for e in 0..PER
-    s{{e}} = s{{e}} * {{SCALAR_DECAY ? "w" : "exp(d * rate" + e + ")"}} + k{{e}} * (v * d);
-    sums.x += total(s{{e}} * q{{e}});
-#endfor
-    let y = row_sum(sums, invocation).x;
-#endif
-    if (lane == 0u && live) { y_put(y_start + t * p.y_t, y); }
-
-    // Snapshot 0 is written behind the loop.
-    let snapshot = p.tokens_after + p.tokens - 1u - t;
-    if (snapshot > 0u && snapshot < p.snapshots && live) {
-      let start = new_start + snapshot * p.new_k;
-#for e in 0..PER
-#if STATE_VEC
-      new_state_put4(start + i{{e}}, s{{e}});
-#elif VEC == 4
-      for (var c = 0u; c < 4u; c++) { new_state_put(start + (i{{e}} + c) * p.new_i, s{{e}}[c]); }
-#else
-      {{FULL ? "" : "if (i" + e + " < " + KEYS + "u) "}}{ new_state_put(start + i{{e}} * p.new_i, s{{e}}); }
-#endif
-#endfor
-    }
+#include "recurrence/token.wgsl"
   }
+#endif
   if (!live) { return; }
 #for e in 0..PER
 #if STATE_VEC

@@ -210,6 +210,22 @@ std::vector<Case> back_cases(std::uint64_t seed) {
                                                 .hidden = random.between(1, 70),
                                                 .lengths = random.between(0, 1) == 1}));
   }
+  for (const Cell cell : {Cell::lstm, Cell::gru}) {
+    Case test = back_case(formatted("{}_matrices", name(cell)), {.cell = cell,
+                                                                 .directions = 2,
+                                                                 .tokens = 2,
+                                                                 .batch = 9,
+                                                                 .hidden = 64,
+                                                                 .dtype = DType::f16,
+                                                                 .lengths = cell != Cell::gru});
+    test.plan = [plan = std::move(test.plan)](std::span<const View> views, const Caps& caps) {
+      Caps quick = caps;  // of devices whose matrix units are quick, with many processors
+      quick.traits.matrix_units = true;
+      quick.traits.processors = 1000;
+      return plan(views, quick);
+    };
+    out.push_back(std::move(test));
+  }
   out.push_back(back_case("one", {.tokens = 1, .batch = 1, .hidden = 1}));
   out.push_back(back_case("no_tokens", {.tokens = 0}));
   out.push_back(back_case("wide", {.directions = 2, .tokens = 33, .batch = 65, .hidden = 32}));

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::string_view title = "The derivatives of a recurrent layer";
 
+/// Tensors of a step at most, where matrix units make its product.
+constexpr std::uint32_t most_bindings = 9;
+
 /// Derivatives that a step leaves for each unit.
 std::uint64_t outputs_of(Cell cell) { return cell == Cell::gru ? 4 : gates_of(cell); }
 
@@ -50,6 +53,13 @@ class Steps {
       const View columns = args.recurrent.transpose(1, 2);
       w_ = stages.scratch(columns.dtype, columns.extents());
       stages.add(map::plan({.function = "copy", .inputs = {columns}, .y = w_}, caps));
+      if (w_.dtype == DType::f16 && caps.max_bindings >= most_bindings &&
+          step_tile(layer, 1, w_.shape[2], caps)) {
+        peaks_ = stages.scratch(DType::u32, {layer.tokens, layer.directions, layer.batch});
+        View zeros = peaks_;
+        zeros.dtype = DType::f32;
+        stages.add(map::plan({.function = "fill", .y = zeros, .scalars = {0.0}}, caps));
+      }
     } else {
       q_ = stages.scratch(DType::f32, {layer.directions, layer.batch, layer.hidden});
     }
@@ -91,6 +101,7 @@ class Steps {
     variant.carries_state = args_.cell == Cell::gru || args_.lengths.given();
     variant.has_carry = next < layer_.tokens;
     Builder launch(layer_, variant, caps_);
+    if (peaks_.given()) launch.peaks(peaks_, next);
     View sums = to;
     if (next < layer_.tokens) {
       const View last = layer_.at(args_.dsums, next);
@@ -103,7 +114,7 @@ class Steps {
       launch.add("a_direction", a.stride[0]);
       launch.add("a_row", a.stride[1]);
       if (w_.given()) {
-        launch.product(a, w_);
+        if (!launch.matrix_product(a, w_)) launch.product(a, w_);
       } else {
         stages_.add(gemm::plan({.a = a,
                                 .b = args_.recurrent,
@@ -115,7 +126,7 @@ class Steps {
       }
       sums = all;
     }
-    const std::uint32_t unit = launch.variant().vec == 4 && sums.offset % 16 == 0 ? 4 : 1;
+    const std::uint32_t unit = launch.variant().vec >= 4 && sums.offset % 16 == 0 ? 4 : 1;
     if (to.given()) {
       launch.add("d_first", (to.offset - sums.offset) / 4);
       launch.add("d_direction", to.stride[0]);
@@ -149,6 +160,7 @@ class Steps {
   const Caps& caps_;
   View w_{};
   View q_{};
+  View peaks_{};
 };
 
 /// One direction of a layer.

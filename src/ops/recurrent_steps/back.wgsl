@@ -1,12 +1,17 @@
 // One step back through a recurrent layer: the derivative by a state, which is what its own results and the sums of the
 // next step say (d · w, for a tile of units and sequences), and from it the derivatives by the sums of this step. With GIVEN the
-// products come from q; without OWN and GIVEN there is no next step. LAST has no sums: it leaves the derivative by the state at
-// the start.
+// products come from q, with MATRICES matrix units make them; without OWN and GIVEN there is no next step. LAST has no sums: it leaves the derivative by the state at
+// the start. With PEAKS `peak` gets the largest derivative of each sequence, by which the step before this one scales them.
 #let A = "d"
 #include "map/helpers.wgsl" with DOMAIN="f32" NEEDS_ERF=0 NEEDS_EXPM1=0 NEEDS_LOG1P=0 NEEDS_POWER=0 NEEDS_REST=0 NEEDS_SPECIAL=0
+#if MATRICES
+#include "recurrent_steps/matrices.wgsl"
+#else
 #include "recurrent_steps/product.wgsl"
+#endif
 
-fn unit_of(direction: u32, row: u32, unit: u32, product: f32) {
+// Returns the largest of the derivatives by the sums of a unit, without their signs.
+fn unit_of(direction: u32, row: u32, unit: u32, product: f32) -> f32 {
   let carried = p.carry_off + direction * p.carry_direction + row * p.carry_row + unit;
   var dh = product;
 #if GIVEN
@@ -17,6 +22,7 @@ fn unit_of(direction: u32, row: u32, unit: u32, product: f32) {
 #endif
 #if LAST
   carry_put(carried, dh);
+  return 0.0;
 #else
 #if HAS_DSTATES
   dh += dstates_at(p.dstates_off + direction * p.dstates_direction + row * p.dstates_row + unit);
@@ -42,7 +48,7 @@ fn unit_of(direction: u32, row: u32, unit: u32, product: f32) {
 #if CELL == "lstm"
     carry_put(carried_cell, dc);
 #endif
-    return;
+    return 0.0;
   }
 #endif
 #if CELL == "lstm" || CELL == "gru"
@@ -59,10 +65,7 @@ fn unit_of(direction: u32, row: u32, unit: u32, product: f32) {
   let o = gates_at(gate + 3u * p.hidden);
   let t = tanh4(V(f * before + i * g)).x;
   dc += dh * o * (1.0 - t * t);
-  d_put(out, dc * g * i * (1.0 - i));
-  d_put(out + p.hidden, dc * before * f * (1.0 - f));
-  d_put(out + 2u * p.hidden, dc * i * (1.0 - g * g));
-  d_put(out + 3u * p.hidden, dh * t * o * (1.0 - o));
+  let d = vec4<f32>(dc * g * i * (1.0 - i), dc * before * f * (1.0 - f), dc * i * (1.0 - g * g), dh * t * o * (1.0 - o));
   carry_put(carried_cell, dc * f);
 #if CARRIES_STATE
   carry_put(carried, 0.0);
@@ -73,29 +76,42 @@ fn unit_of(direction: u32, row: u32, unit: u32, product: f32) {
   let n = gates_at(gate + 2u * p.hidden);
   let dn = dh * (1.0 - z) * (1.0 - n * n);
   let q = saved_at(p.saved_off + direction * p.saved_direction + row * p.saved_row + unit);
-  d_put(out, dn);
-  d_put(out + p.hidden, dn * q * r * (1.0 - r));
-  d_put(out + 2u * p.hidden, dh * (before - n) * z * (1.0 - z));
-  d_put(out + 3u * p.hidden, dn * r);
+  let d = vec4<f32>(dn, dn * q * r * (1.0 - r), dh * (before - n) * z * (1.0 - z), dn * r);
   carry_put(carried, dh * z);
 #else
   let h = gates_at(gate);
-  d_put(out, {{CELL == "tanh" ? "dh * (1.0 - h * h)" : "select(0.0, dh, h > 0.0)"}});
+  let d = vec4<f32>({{CELL == "tanh" ? "dh * (1.0 - h * h)" : "select(0.0, dh, h > 0.0)"}}, 0.0, 0.0, 0.0);
 #if CARRIES_STATE
   carry_put(carried, 0.0);
 #endif
 #endif
+#for g in 0..OUTPUTS
+  d_put(out + {{g}}u * p.hidden, d[{{g}}]);
+#endfor
+  return max(max(abs(d.x), abs(d.y)), max(abs(d.z), abs(d.w)));
 #endif
 }
 
 fn finish(direction: u32, row: u32, unit: u32, v: Products) {
+  var most = 0.0;
 #for u in 0..UNITS
-  if (unit + {{u}}u < p.hidden) { unit_of(direction, row, unit + {{u}}u, v[{{u}}]); }
+  if (unit + {{u}}u < p.hidden) { most = max(most, unit_of(direction, row, unit + {{u}}u, v[{{u}}])); }
 #endfor
+#if PEAKS && !LAST
+  peak_max(p.peak_off + p.peak_next + direction * p.batch + row, bitcast<u32>(most));
+#endif
 }
 
+#if MATRICES
+@compute @workgroup_size({{THREADS}}){{ASK}}
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) t: u32, @builtin(subgroup_id) sg: u32) {
+  run(group_index(group, groups), t, sg);
+}
+#else
 @compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   run(group_index(group, groups) * {{GROUPS}}u, lane);
 }
+#endif

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "ops/plan.hpp"
@@ -25,6 +26,19 @@ struct Layer {
   [[nodiscard]] View at(const View& view, std::uint64_t step) const;
 };
 
+/// How matrix units share the product of a step: see matrices.wgsl.
+struct StepTile {
+  bool matrices = false;
+  std::uint32_t tile_rows = 0;
+  std::uint32_t tile_units = 0;
+  std::uint32_t bk = 0;
+  std::uint32_t subgroup_count = 0;
+  std::uint32_t subgroup = 0;
+  std::uint32_t mm = 0;
+  std::uint32_t mn = 0;
+  std::uint32_t mk = 0;
+};
+
 /// What decides the text of a kernel.
 struct Variant {
   std::string_view cell;
@@ -47,6 +61,7 @@ struct Variant {
   bool carries_state = false;
   bool has_dstates = false;
   bool has_dsaved = false;
+  bool peaks = false;
 };
 
 /// A launch of a step while it is put together.
@@ -65,16 +80,26 @@ class Builder {
   /// The product of rows `a` [directions, batch, depth] with `w` [directions, rows, depth]; nothing
   /// of them is bound yet.
   void product(const View& a, const View& w);
+  /// The same on matrix units, if the device has some that pay for it. Rows of f32 need `peaks`.
+  bool matrix_product(const View& a, const View& w);
+  /// Where steps leave the largest number of each sequence, [tokens, directions, batch] of u32, and
+  /// the step whose numbers the product takes.
+  void peaks(const View& all, std::uint64_t next);
   /// Divides the work and ends the launch.
   Result<Dispatch> finish(std::string_view source);
 
  private:
   const Layer& layer_;
   Variant variant_;
+  StepTile tile_{};
   const Caps& caps_;
   Launch launch_;
   std::uint64_t depth_ = 0;
 };
+
+/// How matrix units make the products of steps with rows of so many elements, where that pays.
+std::optional<StepTile> step_tile(const Layer& layer, std::uint32_t gates, std::uint64_t depth,
+                                  const Caps& caps);
 
 /// Whether launches of steps compute products themselves.
 bool computes_products(Product wanted, const Layer& layer, const View& recurrent, const Caps& caps);

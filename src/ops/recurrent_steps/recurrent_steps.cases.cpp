@@ -171,6 +171,22 @@ std::vector<Case> cases(std::uint64_t seed) {
                                                 .hidden = random.between(1, 70),
                                                 .lengths = random.between(0, 1) == 1}));
   }
+  for (const Cell cell : {Cell::lstm, Cell::gru}) {
+    Case test = step_case(formatted("{}_matrices", name(cell)), {.cell = cell,
+                                                                 .directions = 2,
+                                                                 .tokens = 2,
+                                                                 .batch = 9,
+                                                                 .hidden = 64,
+                                                                 .dtype = DType::f16,
+                                                                 .lengths = true});
+    test.plan = [plan = std::move(test.plan)](std::span<const View> views, const Caps& caps) {
+      Caps quick = caps;  // of devices whose matrix units are quick, with many processors
+      quick.traits.matrix_units = true;
+      quick.traits.processors = 1000;
+      return plan(views, quick);
+    };
+    out.push_back(std::move(test));
+  }
   out.push_back(step_case("one", {.tokens = 1, .batch = 1, .hidden = 1}));
   out.push_back(step_case("no_tokens", {.tokens = 0}));
   out.push_back(step_case("one_sequence", {.tokens = 2, .batch = 1, .hidden = 260}));

@@ -77,7 +77,8 @@ class Steps {
       launch.add("a_first", 0);
       launch.add("a_direction", state.stride[0]);
       launch.add("a_row", state.stride[1]);
-      if (own_) launch.product(state, args_.recurrent);
+      if (own_ && !launch.matrix_product(state, args_.recurrent))
+        launch.product(state, args_.recurrent);
       launch.operand(operand_of("h", state, Access::read, launch.variant().vec));
       if (!own_) {
         stages_.add(gemm::plan({.a = state, .b = args_.recurrent.transpose(1, 2), .c = q_}, caps_));

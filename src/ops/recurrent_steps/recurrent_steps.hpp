@@ -49,7 +49,9 @@ struct Args {
   Product product = Product::by_device;
 };
 
-/// What goes back through all steps, from the last to the first.
+/// What goes back through all steps, from the last to the first. Where matrix units multiply by
+/// weights of f16, derivatives are rounded to f16 for that, scaled by a power of two for each
+/// sequence.
 struct BackArgs {
   Cell cell = Cell::lstm;
   View recurrent;  ///< As above, and so on.

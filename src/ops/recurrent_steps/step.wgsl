@@ -1,8 +1,12 @@
 // One step of a recurrent layer: h · wᵀ for a tile of units and sequences, the gates, the new state. With GIVEN the products
-// come from q, without OWN and GIVEN there is no state before and they are 0.
+// come from q, without OWN and GIVEN there is no state before and they are 0. With MATRICES matrix units make them.
 #let A = "h"
 #include "map/helpers.wgsl" with DOMAIN="f32" NEEDS_ERF=0 NEEDS_EXPM1=0 NEEDS_LOG1P=0 NEEDS_POWER=0 NEEDS_REST=0 NEEDS_SPECIAL=0
+#if MATRICES
+#include "recurrent_steps/matrices.wgsl"
+#else
 #include "recurrent_steps/product.wgsl"
+#endif
 
 fn squashed(x: f32) -> f32 { return sigmoid4(V(x)).x; }
 fn bent(x: f32) -> f32 { return tanh4(V(x)).x; }
@@ -97,8 +101,16 @@ fn finish(direction: u32, row: u32, unit: u32, v: Products) {
 #endif
 }
 
+#if MATRICES
+@compute @workgroup_size({{THREADS}}){{ASK}}
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) t: u32, @builtin(subgroup_id) sg: u32) {
+  run(group_index(group, groups), t, sg);
+}
+#else
 @compute @workgroup_size({{WORKGROUP}})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) lane: u32) {
   run(group_index(group, groups) * {{GROUPS}}u, lane);
 }
+#endif

@@ -307,6 +307,38 @@ void add_mask_cases(std::vector<Case>& out) {
   }
 }
 
+/// Odd rows as devices with quick barriers take them, on any device.
+void add_dense_cases(std::vector<Case>& out) {
+  const auto add = [&](std::string_view label, Setup setup) {
+    Case test = make_case(formatted("dense_{}", label), std::move(setup));
+    test.plan = [plan = std::move(test.plan)](std::span<const View> views, const Caps& caps) {
+      Caps quick = caps;
+      quick.traits.slow_barriers = false;
+      return plan(views, quick);
+    };
+    out.push_back(std::move(test));
+  };
+  for (const DType type : {DType::f16, DType::bf16}) {
+    add(formatted("19_77_{}", name(type)), plain(type, {19, 77}));
+    add(formatted("log_3_4_198_{}", name(type)), plain(type, {3, 4, 198}, true));
+  }
+  add("1_1023_f16", plain(DType::f16, {1, 1023}));
+  add("17_511_f16", plain(DType::f16, {17, 511}));
+  add("past_one_binding_f16", plain(DType::f16, {5000, 201}));
+  Setup in_place = plain(DType::f16, {21, 197});
+  in_place.y.same_as = 0;
+  add("in_place", in_place);
+  Setup mixed = plain(DType::f16, {12, 65});
+  mixed.y.dtype = DType::bf16;
+  mixed.scale = -0.5F;
+  add("to_bf16", mixed);
+  for (const bool log : {false, true}) {
+    Setup empty_rows = plain(DType::f16, {90, 67}, log);
+    empty_rows.x.fill = Fill::masked;
+    add(log ? "log_infinite_x" : "infinite_x", empty_rows);
+  }
+}
+
 void add_large_cases(std::vector<Case>& out) {
   // Past 65,535 workgroups (rows of 5 take 8 invocations each), and past the 1 MiB bindings of the
   // masked run by many rows, by one row, and by columns.
@@ -356,6 +388,7 @@ std::vector<Case> cases(std::uint64_t seed) {
   add_shape_cases(out);
   add_layout_cases(out, random);
   add_mask_cases(out);
+  add_dense_cases(out);
   add_large_cases(out);
   add_benchmarks(out);
   return out;

@@ -10,6 +10,7 @@
 #include "ops/choose.hpp"
 #include "ops/row_kernel.hpp"
 #include "ops/softmax/columns.hpp"
+#include "ops/softmax/dense.hpp"
 #include "ops/softmax/lone.hpp"
 
 namespace weft::ops::softmax {
@@ -176,10 +177,11 @@ struct Kernel {
 
 constexpr Kernel columns_kernel{"columns", can_columns, worth_columns, plan_columns};
 constexpr Kernel lone_kernel{"lone", can_lone, worth_lone, plan_lone};
+constexpr Kernel dense_kernel{"dense", can_dense, worth_dense, plan_dense};
 constexpr Kernel rows_kernel{"rows", can_any, always, plan_any};
 
 // In order of preference.
-constexpr std::array kernels{&columns_kernel, &lone_kernel, &rows_kernel};
+constexpr std::array kernels{&columns_kernel, &lone_kernel, &dense_kernel, &rows_kernel};
 
 }  // namespace
 
