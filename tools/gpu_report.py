@@ -100,6 +100,10 @@ def peers():
     for name, rows, columns in (("spmv_1M_16", 1 << 20, 1), ("spmm_256k_16x64", 1 << 18, 64)):
         table[f"segments/{name}_f32"] = (lambda n=rows, c=columns: [sparse(n, 16), random((n, c), torch.float32)], torch.matmul)
     table |= {"lstm/2x1024_128x32_f16": (lstm, lambda net, x: net(x)[0]), "lstm/2x1024_128x32_f16_with_backward": (lstm, lstm_with_backward)}
+    for n in (8, 12, 16, 24, 32, 64):
+        table[f"mul_mat/f16_4096x14336_n{n}"] = (
+            lambda n=n: [random((4096, 14336), torch.float16), random((n, 14336), torch.float16)], lambda w, x: F.linear(x, w))
+    table["sample/1x128256"] = (lambda: [random((1, 128256), torch.float32)], sample)
     table["gemm/batched_64x512_f16"] = (lambda: [random((64, 512, 512), torch.float16), random((64, 512, 512), torch.float16)], torch.bmm)
     return table
 
@@ -148,6 +152,14 @@ def lstm_with_backward(net, x):
 def nearest(queries, points):
     """The 16 nearest points, distances in pieces that fit memory."""
     return [torch.topk(torch.cdist(piece, points), 16, largest=False) for piece in queries.split(8192)]
+
+
+def sample(logits):
+    """Temperature, top-k, top-p, min-p and a draw, as generation with PyTorch does it."""
+    values, places = torch.topk(logits / 0.8, 40)
+    shares = torch.softmax(values, -1)
+    kept = (shares.cumsum(-1) - shares < 0.95) & (shares >= 0.05 * shares[:, :1])
+    return places.gather(1, torch.multinomial(shares * kept, 1))
 
 
 def median_seconds(run, calls):
