@@ -30,6 +30,10 @@ struct Variant {
   bool partial = false;
 };
 
+/// Measured on an H200: causal attention of 32 x 4096 x 128 takes 800 µs; with 8 subgroups 846,
+/// with blocks of 16 keys 897, with two rows of matrices for each subgroup 935, with two sets of
+/// tiles, which leave room for fewer workgroups, 988, with two subgroups 1052. Splitting the keys
+/// of a prompt behind 8192 tokens, whose workgroups all run at once, makes 583 µs of 504.
 constexpr std::uint32_t subgroups = 4;
 constexpr std::uint32_t block_keys = 32;
 /// Two workgroups of this width have the registers and the workgroup memory of a processor, wider
