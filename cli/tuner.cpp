@@ -18,6 +18,8 @@ constexpr double least_share = 0.98;
 /// What a change must gain to be kept.
 constexpr double least_gain = 1.01;
 constexpr double seconds_each = 0.01;
+/// Of a benchmark with what was known and with what is kept, in the end.
+constexpr int turns_again = 3;
 /// Shares of the time: the last part is for timing once more what is kept.
 constexpr double tries_share = 0.7;
 constexpr double tiles_share = 0.55;
@@ -234,14 +236,17 @@ Tuner::Pair Tuner::in_turns(const Bench& bench, const Traits& traits, int turns)
   const std::string key = choice_with(bench, traits);
   if (const auto known = pairs_.find(key); known != pairs_.end()) return known->second;
   if (key.empty() || late()) return std::nullopt;
-  Pair least;
+  Times least;
+  double slowest = 0;  // of the turns that are alike
   for (int turn = 0; turn < turns && (turn == 0 || !late()); ++turn) {
     const auto before = measured(bench, known_, 3);
     const auto after = measured(bench, traits, 3);
     if (!before || !after) return pairs_[key] = std::nullopt;
-    least = least ? std::array{std::min((*least)[0], *before), std::min((*least)[1], *after)}
-                  : std::array{*before, *after};
+    least.before = turn == 0 ? *before : std::min(least.before, *before);
+    least.after = turn == 0 ? *after : std::min(least.after, *after);
+    slowest = std::max(slowest, *before);
   }
+  least.noise = slowest - least.before;
   return pairs_[key] = least;
 }
 
@@ -254,7 +259,7 @@ Comparison Tuner::compare(const Traits& traits) {
     line_.show(static_cast<double>(i) / static_cast<double>(all.size()),
                formatted("{} ({} of {})", all[i]->title(), i + 1, all.size()));
     const Pair pair = in_turns(*all[i], traits, turns);
-    if (pair) out.rows.push_back({all[i]->title(), (*pair)[0], (*pair)[1]});
+    if (pair) out.rows.push_back({all[i]->title(), pair->before, pair->after});
   }
   out.signal = stop_.number();
   return out;
@@ -282,8 +287,8 @@ void Tuner::drop_for(const Bench& slower) {
   const auto slows = [&](const Change& change) {
     Traits alone = known_;
     change.make(alone);
-    const Pair pair = touches(change) ? in_turns(slower, alone, 2) : std::nullopt;
-    return pair && (*pair)[0] / (*pair)[1] < least_share;
+    const Pair pair = touches(change) ? in_turns(slower, alone, turns_again) : std::nullopt;
+    return pair && pair->before / pair->after < least_share;
   };
   const bool alone = std::ranges::any_of(kept_, slows);
   const std::size_t count = kept_.size();
@@ -302,6 +307,7 @@ void Tuner::drop_for(const Bench& slower) {
 Tuned Tuner::verified() {
   for (;;) {
     Tuned out{.traits = all_kept()};
+    double noise = 0;
     const std::vector<const Bench*> all = to_verify();
     const std::size_t wanted = all.size();
     const Bench* slower = nullptr;
@@ -311,19 +317,24 @@ Tuned Tuner::verified() {
       line_.show(
           tries_share + ((1 - tries_share) * static_cast<double>(i)) / static_cast<double>(wanted),
           formatted("once more: {} ({} of {})", bench.title(), i + 1, wanted));
-      const Pair least = in_turns(bench, out.traits, 2);
+      const Pair least = in_turns(bench, out.traits, turns_again);
       if (!least) continue;
-      const auto [before, after] = *least;
-      const double ratio = before / after;
+      const double ratio = least->before / least->after;
       if (ratio < least_share) slower = &bench;
       timed.push_back(&bench);
       ++out.benchmarks;
-      out.before += before;
-      out.after += after;
+      out.before += least->before;
+      out.after += least->after;
+      noise += least->noise;
       out.slowest = out.benchmarks == 1 ? ratio : std::min(out.slowest, ratio);
     }
     if (slower == nullptr) {
       drop_untimed(timed);
+      if (!kept_.empty() && out.before - out.after <= noise) {
+        line_.print(formatted("{:.1f}% faster, but timings of the same differ by {:.1f}%: dropped",
+                              (out.before / out.after - 1) * 100, noise / out.before * 100));
+        kept_.clear();
+      }
       out.traits = all_kept();
       out.signal = stop_.number();
       return out;

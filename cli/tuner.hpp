@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -68,7 +67,8 @@ struct Comparison {
 
 /// Times benchmarks with changed traits. A change is kept if the benchmarks whose plans it changes
 /// are faster together and none of them is slower; at the end all that is kept is timed once more
-/// beside what was known, and what made something slower, or was not timed again, is dropped.
+/// beside what was known, and what made something slower, or was not timed again, is dropped. So is
+/// everything where the gain is less than what timings of the same differ by.
 class Tuner {
  public:
   /// `known` is what the device is compared with.
@@ -97,9 +97,15 @@ class Tuner {
   void try_family(const Family& family, double share, double next_share);
   [[nodiscard]] Traits all_kept() const;
   [[nodiscard]] std::vector<const Bench*> to_verify() const;
-  /// Seconds with what was known and with other traits, the least of some turns. The same choices
-  /// are timed once. Nothing where it cannot run, or where it is too late.
-  using Pair = std::optional<std::array<double, 2>>;
+  /// Seconds with what was known and with other traits, the least of some turns, and how far these
+  /// lie apart.
+  struct Times {
+    double before = 0;
+    double after = 0;
+    double noise = 0;
+  };
+  /// The same choices are timed once. Nothing where it cannot run, or where it is too late.
+  using Pair = std::optional<Times>;
   Pair in_turns(const Bench& bench, const Traits& traits, int turns);
   void drop_untimed(std::span<const Bench* const> timed);
   void drop_for(const Bench& slower);
