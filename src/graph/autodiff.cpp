@@ -4,9 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <map>
+#include <limits>
 #include <set>
+#include <span>
 #include <unordered_set>
+#include <utility>
 
 #include "base/format.hpp"
 #include "describe/attributes/shape.hpp"
@@ -42,11 +44,24 @@ Tensor full_like(const Tensor& like, const Shape& shape, DType dtype, double val
 
 namespace {
 
-using Key = std::pair<const Node*, std::uint32_t>;
+/// Some nodes, in the order of their addresses.
+class Some {
+ public:
+  explicit Some(std::span<const Value> values) {
+    for (const Value& value : values) nodes_.push_back(value.node.get());
+    std::ranges::sort(nodes_);
+  }
+  [[nodiscard]] bool contains(const Node* node) const {
+    return std::ranges::binary_search(nodes_, node);
+  }
+
+ private:
+  std::vector<const Node*> nodes_;
+};
 
 /// An error where a node was computed from what a derivative is wanted by, and does not know any
 /// more how.
-void check_origins(const Node& node, const std::unordered_set<const Node*>& wanted) {
+void check_origins(const Node& node, const Some& wanted) {
   if (!node.inputs.empty()) return;  // it knows
   for (const std::weak_ptr<Node>& origin : node.origins) {
     const std::shared_ptr<Node> target = origin.lock();
@@ -63,9 +78,7 @@ void check_origins(const Node& node, const std::unordered_set<const Node*>& want
 
 /// The nodes that lead from `targets` to `y`, newest first. With `stop` none that lie before a
 /// target.
-std::vector<Node*> path(const Value& y, const std::vector<Value>& targets, bool stop) {
-  std::unordered_set<const Node*> wanted;
-  for (const Value& target : targets) wanted.insert(target.node.get());
+std::vector<Node*> path(const Value& y, const Some& wanted, bool stop) {
   const std::uint64_t walk = ++y.node->device->walks;
   const auto visit = [walk](Node& node) {
     if (node.walk == walk) return false;
@@ -110,34 +123,81 @@ std::vector<Node*> path(const Value& y, const std::vector<Value>& targets, bool 
 }
 
 /// The parts of each derivative, from every node that reads the tensor.
-using Parts = std::map<Key, std::vector<Tensor>>;
+class Parts {
+ public:
+  /// Of the nodes that path() gave.
+  explicit Parts(std::span<Node* const> path) : path_(path), lists_(path.size()) {}
 
-/// A derivative of which all parts are there; none where it has no parts. It becomes its only part.
-Tensor total(Parts& sums, const Key& key) {
-  const auto found = sums.find(key);
-  if (found == sums.end()) return {};
-  found->second = {sum_parts(std::move(found->second))};
-  return found->second.front();
-}
+  [[nodiscard]] bool on_path(const Node& node) const { return place_of(node) < path_.size(); }
 
-/// Whether path() gave a node: it sorts them.
-bool contains(const std::vector<Node*>& path, const Node& node) {
-  return std::ranges::binary_search(path, node.number, std::greater{}, &Node::number);
-}
+  void add(const Value& value, Tensor part) {
+    const std::size_t place = place_of(*value.node);
+    if (place == path_.size()) return;  // nobody will ask
+    List& list = lists_[place];
+    (list.last == none ? list.first : parts_[list.last].next) = parts_.size();
+    list.last = parts_.size();
+    parts_.push_back({.output = value.output, .tensor = std::move(part)});
+  }
 
-void backward(Node& node, const std::vector<Node*>& on_path, Parts& sums) {
+  /// A derivative of which all parts are there; none where it has no parts. It becomes its only
+  /// part.
+  Tensor total(const Node& node, std::uint32_t output) {
+    const std::size_t place = place_of(node);
+    if (place == path_.size()) return {};
+    Part* only = nullptr;
+    std::vector<Tensor> all;
+    for (std::size_t i = lists_[place].first; i != none; i = parts_[i].next) {
+      Part& part = parts_[i];
+      if (part.output != output || !part.tensor) continue;
+      if (only == nullptr) {
+        only = &part;
+        continue;
+      }
+      if (all.empty()) all.push_back(only->tensor);
+      all.push_back(std::exchange(part.tensor, {}));
+    }
+    if (only == nullptr) return {};
+    if (!all.empty()) only->tensor = sum_parts(std::move(all));
+    return only->tensor;
+  }
+
+ private:
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  struct Part {
+    std::uint32_t output = 0;
+    std::size_t next = none;
+    Tensor tensor{};
+  };
+  struct List {
+    std::size_t first = none;
+    std::size_t last = none;
+  };
+
+  /// The path is sorted.
+  [[nodiscard]] std::size_t place_of(const Node& node) const {
+    const auto found = std::ranges::lower_bound(path_, node.number, std::greater{}, &Node::number);
+    return found != path_.end() && *found == &node ? static_cast<std::size_t>(found - path_.begin())
+                                                   : path_.size();
+  }
+
+  std::span<Node* const> path_;
+  std::vector<List> lists_;
+  std::vector<Part> parts_;
+};
+
+void backward(Node& node, Parts& sums) {
   GradientArgs args{.attributes = node.attributes};
   const std::shared_ptr<Node> handle = node.shared_from_this();
   bool any = false;
   for (std::uint32_t i = 0; i < node.types.size(); ++i) {
     args.outputs.push_back(Access::tensor({handle, i}));
-    args.dy.push_back(total(sums, {&node, i}));
+    args.dy.push_back(sums.total(node, i));
     any = any || args.dy.back();
   }
   bool reads = false;
   for (const Value& input : node.inputs) {
     args.inputs.push_back(input ? Access::tensor(input) : Tensor());
-    args.wanted.push_back(input && is_float(input.type().dtype) && contains(on_path, *input.node));
+    args.wanted.push_back(input && is_float(input.type().dtype) && sums.on_path(*input.node));
     reads = reads || args.wanted.back();
   }
   if (!any || !reads) return;
@@ -155,7 +215,7 @@ void backward(Node& node, const std::vector<Node*>& on_path, Parts& sums) {
                             describe_place(node.rule->name, node.where), i, name(parts[i].dtype()),
                             ops::describe(parts[i].shape()), describe(node.inputs[i].type())));
     }
-    sums[{node.inputs[i].node.get(), node.inputs[i].output}].push_back(parts[i]);
+    sums.add(node.inputs[i], parts[i]);
   }
 }
 
@@ -170,20 +230,17 @@ std::vector<Tensor> derive(const Tensor& y, const Tensor& weights, const std::ve
   }
   std::vector<Value> targets;
   for (const Tensor& tensor : by) targets.push_back(Access::value(tensor));
-  const std::vector<Node*> nodes = path(top, targets, independent);
-  std::unordered_set<const Node*> stops;
-  for (const Value& target : targets) {
-    if (independent) stops.insert(target.node.get());
-  }
+  const Some wanted(targets);
+  const std::vector<Node*> nodes = path(top, wanted, independent);
   // Newest first; the nodes stay alive through `y`.
-  Parts sums;
-  sums[{top.node.get(), top.output}].push_back(weights.to(y.dtype()));
+  Parts sums(nodes);
+  sums.add(top, weights.to(y.dtype()));
   for (Node* node : nodes) {
-    if (!stops.contains(node)) backward(*node, nodes, sums);
+    if (!independent || !wanted.contains(node)) backward(*node, sums);
   }
   std::vector<Tensor> out;
   for (const Value& target : targets) {
-    const Tensor sum = total(sums, {target.node.get(), target.output});
+    const Tensor sum = sums.total(*target.node, target.output);
     const bool zeros = !sum && !independent;
     out.push_back(zeros ? full_like(y, target.type().shape, target.type().dtype) : sum);
   }
@@ -253,7 +310,7 @@ void append_captured(const Tensor& result, std::uint64_t first, std::vector<Tens
   const std::lock_guard lock(top.node->device->mutex);
   std::unordered_set<const Node*> inputs;
   for (const Tensor& input : to) inputs.insert(Access::value(input).node.get());
-  std::set<graph::Key> seen{{top.node.get(), top.output}};
+  std::set<std::pair<const Node*, std::uint32_t>> seen{{top.node.get(), top.output}};
   std::vector<graph::Value> pending{top};
   while (!pending.empty()) {
     const graph::Value value = pending.back();

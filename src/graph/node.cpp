@@ -19,6 +19,7 @@
 #include "graph/called.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
+#include "graph/node_memory.hpp"
 #include "graph/recover.hpp"
 
 namespace weft {
@@ -193,6 +194,7 @@ void note_reader(const std::shared_ptr<Node>& node) {
   for (const Value& in : node->inputs) {
     if (!in.node) continue;
     auto& readers = in.node->readers;
+    if (readers.empty()) readers.reserve(4);
     if (readers.size() >= 64 && std::has_single_bit(readers.size())) {
       std::erase_if(readers, [](const auto& r) { return r.expired(); });
     }
@@ -205,7 +207,7 @@ void note_reader(const std::shared_ptr<Node>& node) {
 std::shared_ptr<Node> make_node(const Rule& rule, Attributes attributes,
                                 const std::vector<Tensor>& inputs, Where where,
                                 std::shared_ptr<DeviceData> device) {
-  auto node = std::make_shared<Node>();
+  auto node = std::allocate_shared<Node>(NodeMemory<Node>());
   node->rule = &rule;
   node->attributes = std::move(attributes);
   node->where = where;
@@ -257,7 +259,7 @@ namespace {
 
 std::shared_ptr<Node> bare_leaf(const Rule& rule, const std::shared_ptr<DeviceData>& device,
                                 Type type) {
-  auto node = std::make_shared<Node>();
+  auto node = std::allocate_shared<Node>(NodeMemory<Node>());
   node->rule = &rule;
   node->types.push_back(std::move(type));
   node->number = device->nodes.fetch_add(1);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "base/nearby.hpp"
 #include "describe/attributes/cast.hpp"
@@ -116,7 +117,7 @@ Result<std::vector<Type>> infer_map(const Signature& s) {
   const DType dtype = common_type(*function, s.inputs);
   if (const Status ok = check_type(*function, s.inputs, dtype); !ok)
     return std::unexpected(ok.error());
-  return one(ops::map::gives_boolean(a.function) ? DType::boolean : dtype, shape);
+  return one(ops::map::gives_boolean(a.function) ? DType::boolean : dtype, std::move(shape));
 }
 
 bool any_wide(std::span<const ops::View> views) {
