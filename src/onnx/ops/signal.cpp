@@ -61,7 +61,8 @@ Values dft(Call& c) {
 }
 
 Values stft(Call& c) {
-  const Tensor x = c.t(0);  // [batch, length, 1 or 2]
+  Tensor x = c.t(0);  // [batch, length, 1 or 2]; PyTorch writes [batch, length] for real numbers
+  if (x.shape().size() == 2) x = unsqueeze(x, -1);
   if (x.shape().size() != 3) c.wrong(formatted("{} is not a batch of signals.", describe(c.in(0))));
   const I step = c.scalar_int(1);
   const I size = c.has(3) ? c.scalar_int(3) : c.has(2) ? static_cast<I>(c.in(2).size()) : 0;
