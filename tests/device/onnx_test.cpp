@@ -216,10 +216,10 @@ TEST(DeviceOnnx, NodesAtTheEdgesOfTheStandard) {
               upper ? (Floats{1, 12}) : (Floats{12, 20}));
   }
   // Signals as PyTorch writes them, without a last dimension of 1.
-  EXPECT_EQ(constant_result(b::node("STFT", {"x", "s", "", "n"}, {"y"}),
-                            row("x", {1, 4}, {1, 2, 3, 4}) + whole("s", {}, {2}) +
-                                whole("n", {}, {2})),
-            (Floats{3, 0, -1, 0, 7, 0, -1, 0}));
+  EXPECT_EQ(
+      constant_result(b::node("STFT", {"x", "s", "", "n"}, {"y"}),
+                      row("x", {1, 4}, {1, 2, 3, 4}) + whole("s", {}, {2}) + whole("n", {}, {2})),
+      (Floats{3, 0, -1, 0, 7, 0, -1, 0}));
   // Functions without parameters take none from the lists.
   const auto list = [](const std::string& name, float value) {
     return b::text(5, b::text(1, name) + b::text(7, b::floats({value})) + b::number(20, 6));

@@ -9,6 +9,7 @@
 #include "weft/elementwise.hpp"
 #include "weft/math.hpp"
 #include "weft/ops.hpp"
+#include "weft/quantize.hpp"
 #include "weft/shape.hpp"
 
 namespace weft::onnx {
@@ -128,7 +129,18 @@ Tensor sums_of_products(const Tensor& a, const Tensor& b) {
 }
 
 Tensor whole_product(const Tensor& a, const Tensor& a_zero, const Tensor& b, const Tensor& b_zero) {
+  const auto narrow = [](const Tensor& t) {
+    return t.dtype() == DType::i8 || t.dtype() == DType::u8;
+  };
+  // One for all, or one for each row or column; not one for each of a batch.
+  const auto flat = [](const Tensor& t) { return !t || t.size() == 1 || t.shape().size() == 1; };
+  const auto zero = [](const Tensor& t) {
+    if (!t) return t;
+    return (t.size() == 1 ? t.reshape({}) : t).to(DType::i32);
+  };
   return numpy_product(a, b, [&](const Tensor& x, const Tensor& y) {
+    if (narrow(x) && narrow(y) && flat(a_zero) && flat(b_zero))
+      return matmul_integer(x, y, zero(a_zero), zero(b_zero));
     const std::uint64_t depth = last_of(x.shape());
     Tensor total = sums_of_products(x, y);
     // Σ (x - p)(y - q) = Σ xy - p Σ y - q Σ x + n p q, so that products stay narrow.

@@ -158,6 +158,17 @@ std::vector<Case> cases(std::uint64_t seed) {
   out.push_back(
       product("matrix_finished_odd",
               {.m = 21, .k = 30, .n = 35, .zeros = true, .result = DType::i8, .matrix = true}));
+  // Rows that are a quarter of a tile at most.
+  for (const std::uint64_t rows : {1U, 3U, 4U, 16U}) {
+    out.push_back(product(formatted("few{}", rows), {.batch = {2},
+                                                     .m = rows,
+                                                     .k = 70,
+                                                     .n = 67,
+                                                     .a = DType::u8,
+                                                     .zeros = true,
+                                                     .result = DType::i8,
+                                                     .others = true}));
+  }
   out.push_back(product("finished_turned", {.m = 9, .k = 6, .n = 12, .result = DType::u8}, {}, {},
                         {.order = {1, 0}, .pad = 1}));
   out.push_back(product("finished_no_sum", {.m = 3, .k = 0, .n = 4, .result = DType::i8}));
@@ -171,6 +182,10 @@ std::vector<Case> cases(std::uint64_t seed) {
                                            .a = random.between(0, 1) == 0 ? DType::i8 : DType::u8,
                                            .zeros = true}));
   }
+  Case row = product("bench_1x4096_i8", {.m = 1, .k = 4096, .n = 4096}, {}, {.order = {1, 0}});
+  row.test = false;
+  row.bench = true;
+  out.push_back(std::move(row));
   for (const std::uint64_t n : {1024U, 4096U}) {
     Case bench =
         product(formatted("bench_{}_i8", n), {.m = n, .k = n, .n = n}, {}, {.order = {1, 0}});

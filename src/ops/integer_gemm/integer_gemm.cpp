@@ -36,6 +36,7 @@ struct Variant {
   std::int32_t low = 0;                   // of whole numbers that sums become
   std::int32_t high = 0;
   bool vec = false;  // four neighbouring columns of y are stored at once
+  bool few = false;  // so few rows that each invocation has one
 };
 
 using Batch = std::array<std::uint32_t, max_rank - 2>;
@@ -130,8 +131,10 @@ Status launch(Plan& plan, const Args& args, const std::optional<MatrixTile>& mat
   params.m = narrow(y.shape[outer]);
   params.n = narrow(y.shape[outer + 1]);
   params.k = narrow(args.a.shape[outer + 1]);
-  const std::uint64_t tall =
-      matrices ? matrices->bm : workgroup_width(caps) / 4;  // as in products.wgsl
+  // As in products.wgsl. With few rows most of a tile would be empty.
+  const std::uint64_t width = workgroup_width(caps);
+  const bool few = !matrices && params.m <= width / 16;
+  const std::uint64_t tall = matrices ? matrices->bm : width / (few ? 16 : 4);
   params.tiles_m = narrow(ceil_div<std::uint64_t>(params.m, tall));
   params.tiles_n = narrow(ceil_div<std::uint64_t>(params.n, matrices ? matrices->bn : tile));
   params.fours = narrow(ceil_div<std::uint64_t>(params.k, 4));
@@ -165,7 +168,8 @@ Status launch(Plan& plan, const Args& args, const std::optional<MatrixTile>& mat
                   .others = args.others.given(),
                   .low = range.low,
                   .high = range.high,
-                  .vec = rows_aligned(y, 4)};
+                  .vec = rows_aligned(y, 4),
+                  .few = few};
   variant.zeros = turns(args.a.dtype, matrices) || turns(args.b.dtype, matrices) ||
                   variant.zero_a || variant.zero_b;
   Launch launch;
