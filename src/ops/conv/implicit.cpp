@@ -70,7 +70,11 @@ std::optional<gemm::MatrixTile> tile_of(const Sides& sides, const Caps& caps) {
     tile = narrower;
   while (sides.channels() % tile.bk != 0 && tile.bk > tile.mk) tile.bk /= 2;
   const bool halves = tile.component == MatrixType::f16 && tile.result == MatrixType::f32;
-  if (!halves || sides.channels() % tile.bk != 0 || !tile.valid(caps)) return std::nullopt;
+  const bool in_grid =
+      ceil_div<std::uint64_t>(sides.x.shape[0] * sides.pixels(), tile.bn) <= caps.max_workgroups &&
+      ceil_div<std::uint64_t>(sides.w.shape[0], tile.bm) <= caps.max_workgroups;
+  if (!halves || !in_grid || sides.channels() % tile.bk != 0 || !tile.valid(caps))
+    return std::nullopt;
   return tile;
 }
 
