@@ -17,6 +17,7 @@
 #include "files.hpp"
 #include "gpu/gpu.hpp"
 #include "late_notice.hpp"
+#include "number_range.hpp"
 
 namespace weft::cli {
 namespace {
@@ -322,6 +323,7 @@ void add_bench(CLI::App& app) {
   command->add_option("--adapter", options->adapter,
                       "Adapter: index, part of its name, high-performance or low-power");
   command->add_option("--seconds", options->seconds, "Time to spend on each benchmark")
+      ->check(number_range(0, 3600))
       ->capture_default_str();
   command->add_flag("--full", options->full, "Run the largest cases on software adapters too");
   command->add_flag("--list", options->list, "List the benchmarks and stop");

@@ -9,6 +9,7 @@
 #include "files.hpp"
 #include "late_notice.hpp"
 #include "npy.hpp"
+#include "number_range.hpp"
 #include "onnx_bench.hpp"
 #include "onnx_run.hpp"
 
@@ -203,7 +204,7 @@ void add_onnx(CLI::App& app) {
   command->add_option("--out", options->out, "A folder for the results as .npy files (with --run)");
   command->add_flag("--bench", options->bench, "Time it, as a whole and node by node");
   command->add_option("--seconds", options->seconds, "How long to time it")
-      ->check(CLI::Range(0.0, 3600.0));
+      ->check(number_range(0, 3600));
   command->add_flag("--compare", options->compare,
                     "Compare the results with ONNX Runtime's (python3-onnxruntime)");
   command->add_option("--tolerance", options->tolerance,

@@ -30,6 +30,7 @@
 #ifdef WEFT_WITH_LLAMA
 #include "llm/llama_api.hpp"
 #include "llm/session.hpp"
+#include "number_range.hpp"
 #endif
 
 namespace weft::cli {
@@ -262,7 +263,7 @@ void add_soak(CLI::App& app) {
       "soak", "Run for long, and tell whether memory, files, threads or time per step grow");
   command->option_defaults()->always_capture_default();
   command->add_option("--scale", options->scale, "Share of the steps (100,000 replays and so on)")
-      ->check(CLI::Range(0.0001, 1000.0));
+      ->check(number_range(0.0001, 1000));
   command->add_option("--threads", options->threads, "Threads that work at once")
       ->check(CLI::Range(1, 256));
   command->callback([options] {

@@ -18,6 +18,7 @@
 #include "gpu/disk_cache.hpp"
 #include "gpu/tuned.hpp"
 #include "late_notice.hpp"
+#include "number_range.hpp"
 #include "tuner.hpp"
 
 namespace weft::cli {
@@ -170,7 +171,7 @@ void add_tune(CLI::App& app) {
       "tune", "Finds out by timing what this device is good at, and keeps it for all programs");
   command->add_option("--adapter", options->adapter, "The adapter, as WEFT_ADAPTER");
   command->add_option("--seconds", options->tune.seconds, "When to stop at the latest")
-      ->check(CLI::Range(1.0, 3600.0))
+      ->check(number_range(1, 3600))
       ->capture_default_str();
   command->add_option("--cases", options->tune.cases, "Benchmarks for each change at most")
       ->check(CLI::Range(1, 1000))

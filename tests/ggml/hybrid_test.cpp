@@ -224,7 +224,8 @@ TEST_P(GgmlHybrids, LogitsAgreeWithTheCpu) {
   std::printf("  error %.2e, of the CPU %.2e\n", error, rounding);
   const bool chooses = setup.architecture == "jamba" || setup.architecture == "qwen3next" ||
                        setup.architecture == "lfm2moe";
-  EXPECT_LE(error, std::max(rounds && chooses ? 1e-3 : 1e-5, 3 * rounding));
+  EXPECT_LE(error,
+            chooses && rounds ? std::max(1e-3, 3 * rounding) : std::max(1e-5, 1.3 * rounding));
 }
 
 /// Each architecture with one combination of types; all of them with WEFT_FULL.
