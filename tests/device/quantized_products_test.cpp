@@ -10,6 +10,7 @@
 #include <weft/weft.hpp>
 
 #include "shared.hpp"
+#include "small_bindings.hpp"
 
 namespace weft::test {
 namespace {
@@ -85,8 +86,8 @@ TEST(DeviceQuantizedProducts, HalvesGoToTheEvenNeighbourBeforeTheZeroPointIsAdde
 
 TEST(DeviceQuantizedProducts, ConvolutionsAreExact) {
   // Padding counts as the zero point, so that it adds nothing.
-  const Bytes xs = numbers(1 * 3 * 5 * 6, 3);
-  const Bytes ws = numbers(4 * 3 * 3 * 2, 4);
+  const Bytes xs = numbers(90, 3);
+  const Bytes ws = numbers(72, 4);
   const Tensor x = api_device().tensor({1, 3, 5, 6}, xs);
   const Tensor w = api_device().tensor({4, 3, 3, 2}, ws);
   const ConvOptions options{.windows = {.stride = {2, 1}, .pad = {1, 2}, .dilation = {1, 3}}};
@@ -112,6 +113,22 @@ TEST(DeviceQuantizedProducts, ConvolutionsAreExact) {
   EXPECT_EQ(quantized_conv(x, one(0.25F), w, scales, again).to_vector<std::uint8_t>(),
             quantize(same, one(64), {.zero_point = whole(100), .dtype = DType::u8})
                 .to_vector<std::uint8_t>());
+}
+
+TEST(DeviceQuantizedProducts, MatricesPastABindingLieEitherWay) {
+  // A column of [K, N] is spread over nearly all of it, as is a row of a transposed one.
+  const Device device = with_binding("4096");
+  const std::size_t m = 50, k = 130, n = 60;
+  const Bytes as = numbers(m * k, 1);
+  const Bytes bs = numbers(k * n, 2);
+  Ints wanted(m * n);
+  for (std::size_t at = 0; at < wanted.size(); ++at) {
+    for (std::size_t i = 0; i < k; ++i) {
+      wanted[at] += as[i * m + at / n] * bs[i * n + at % n];
+    }
+  }
+  const Tensor a = device.tensor({k, m}, as).transpose();
+  EXPECT_EQ(matmul_integer(a, device.tensor({k, n}, bs)).to_vector<std::int32_t>(), wanted);
 }
 
 TEST(DeviceQuantizedProducts, SumsOfNothingAreZero) {

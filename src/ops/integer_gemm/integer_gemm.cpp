@@ -12,7 +12,9 @@
 #include "ops/integer_gemm/matrix_tile.hpp"
 #include "ops/integer_gemm/result.hpp"
 #include "ops/iterate.hpp"
+#include "ops/map/map.hpp"
 #include "ops/overlap.hpp"
+#include "ops/stages.hpp"
 #include "ops/workgroup.hpp"
 
 namespace weft::ops::integer_gemm {
@@ -287,18 +289,37 @@ Status split(Plan& plan, const Args& args, const Caps& caps) {
   });
 }
 
+/// A matrix whose rows (`back` 2) or columns (1) are each spread over more than a binding, as those
+/// of a large matrix that lies the other way round: copied so that they lie together.
+void gather_rows(Stages& stages, View& view, std::uint32_t back, const Caps& caps) {
+  const std::uint32_t last = view.rank - 1;
+  if (view.slice(view.rank - back, 0, 1).bytes().size() <= binding_budget(caps)) return;
+  const View spread = back == 2 ? view : view.transpose(last - 1, last);
+  const View together = stages.scratch(view.dtype, spread.extents());
+  stages.add(map::plan({.function = "copy", .inputs = {spread}, .y = together}, caps));
+  view = back == 2 ? together : together.transpose(last - 1, last);
+}
+
 }  // namespace
 
 Result<Plan> plan(const Args& given, const Caps& caps) {
-  const Result<Args> args = check(given);
+  constexpr std::string_view doing = "planning a product of whole numbers";
+  Result<Args> args = check(given);
   if (!args) return std::unexpected(args.error());
-  Plan plan;
-  if (args->y.empty()) return plan;
-  if (const Status ok = check_kernel(args->kernel, caps); !ok) return std::unexpected(ok.error());
-  if (const Status ok = split(plan, *args, caps); !ok) {
-    return wrap(ok.error(), "planning a product of whole numbers");
-  }
-  return plan;
+  if (args->y.empty()) return Plan{};
+  if (const Status ok = check_kernel(given.kernel, caps); !ok) return std::unexpected(ok.error());
+  Stages stages(
+      {given.a, given.b, given.a_zero, given.b_zero, given.y, given.factors, given.others});
+  Args near = given;
+  gather_rows(stages, near.a, 2, caps);
+  gather_rows(stages, near.b, 1, caps);
+  if (args = check(near); !args) return std::unexpected(args.error());
+  Plan products;
+  if (const Status ok = split(products, *args, caps); !ok) return wrap(ok.error(), doing);
+  stages.add(std::move(products));
+  auto planned = std::move(stages).finish();
+  if (!planned) return wrap(planned.error(), doing);
+  return planned;
 }
 
 }  // namespace weft::ops::integer_gemm
