@@ -3,6 +3,7 @@ import { cachedModels, deleteCachedModels, LanguageModel } from './weft/llm/inde
 
 const byId = id => document.getElementById(id);
 const builtin = new URL('./english.gguf', import.meta.url).href;
+const builtinName = 'the built-in model';
 let loading, model, name, conversation = [], answering;
 
 const say = text => { byId('chat-status').textContent = text; };
@@ -67,6 +68,7 @@ async function load(source, label) {
     document.documentElement.dataset.model = 'failed';
     throw error;
   } finally {
+    byId('chat-builtin').hidden = source === builtin;
     if (loading === mine) byId('chat-send').disabled = model === undefined;
   }
 }
@@ -162,7 +164,14 @@ export function startChat() {
     conversation = [];
     byId('messages').replaceChildren();
   });
-  byId('chat-file').addEventListener('change', event => choose(event.target.files[0]));
+  byId('chat-file').addEventListener('change', event => {
+    choose(event.target.files[0]);
+    event.target.value = '';  // So that the same file can be chosen once more.
+  });
+  byId('chat-builtin').addEventListener('click', () => {
+    byId('chat-text').focus();  // The button goes away.
+    choose(builtin, builtinName);
+  });
   byId('url-form').addEventListener('submit', event => {
     event.preventDefault();
     const url = byId('chat-url').value.trim();
@@ -173,5 +182,5 @@ export function startChat() {
   });
   listKept();
   globalThis.weftChat = { get model() { return model; } };  // for the curious, in the browser's console
-  load(builtin, 'the built-in model').catch(() => undefined);
+  load(builtin, builtinName).catch(() => undefined);
 }

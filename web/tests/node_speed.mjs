@@ -1,11 +1,11 @@
-// How fast a GGUF model generates in Node, and what it needs of the host: node_speed.mjs PACKAGE MODEL [TOKENS]. Prints JSON.
+// How fast a GGUF model generates in Node, and what it needs of the host: node_speed.mjs PACKAGE MODEL [TOKENS [RUNS]]. Prints JSON.
 // PACKAGE is build/web/npm/dist. The GPU is that of npm's `webgpu`, see node_gpu.mjs.
 import { fstatSync, openSync, readSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { nodeGpu } from './node_gpu.mjs';
 
-const [dist, path, tokens = '64'] = process.argv.slice(2);
+const [dist, path, tokens = '64', runs = '1'] = process.argv.slice(2);
 const { LanguageModel } = await import(pathToFileURL(resolve(dist, 'llm/index.js')).href);
 const gpu = await nodeGpu();
 const file = openSync(path);
@@ -31,12 +31,17 @@ const loaded = performance.now();
 const ask = (prompt, count) => model.completions.create({ prompt, max_tokens: count, temperature: 0 });
 await ask('Once', 2);
 const first = performance.now();
-const { usage } = await ask('There was a man', Number(tokens));
+const rates = [];
+let usage;
+for (let run = 0; run < Number(runs); ++run) {
+  ({ usage } = await ask('There was a man', Number(tokens)));
+  rates.push(usage.generation_rate);
+}
 const long = Number(tokens) >= 32 ? await ask('word '.repeat(500), 1) : undefined;  // Software adapters would take minutes.
 console.log(JSON.stringify({
   model: model.description, file_bytes: source.size, load_s: (loaded - begin) / 1000, compile_s: (first - loaded) / 1000,
   largest_read_mb: largest / 2 ** 20, host_over_idle_mb: (most - idle) / 2 ** 20,
-  tokens: usage.completion_tokens, tokens_per_s: usage.generation_rate, prompt_tokens: long?.usage.prompt_tokens, prompt_tokens_per_s: long?.usage.prompt_rate,
+  tokens: usage.completion_tokens, tokens_per_s: rates, prompt_tokens: long?.usage.prompt_tokens, prompt_tokens_per_s: long?.usage.prompt_rate,
 }, null, 1));
 await model.close();
 process.exit(0);

@@ -1,4 +1,4 @@
-import { call, first, waiting } from "./call.js";
+import { call, waiting } from "./call.js";
 import type { Device } from "./device.js";
 import { structs } from "./generated/raw.js";
 import { disposing, Handle } from "./handle.js";
@@ -45,7 +45,7 @@ export class Compiled extends Handle {
 
   /** Runs the function. */
   run(...inputs: Tensor[]): Promise<Tensor[]> {
-    return waiting(first(inputs), async (frame) => {
+    return waiting(this, async (frame) => {
       const out = frame.u32s(new Array<number>(this.#results).fill(0));
       try {
         await frame.wait("weft_compiled_run", this.handle, frame.tensors(inputs), inputs.length, out);

@@ -1,6 +1,7 @@
 import type { Device } from "./device.js";
 import { WeftError } from "./error.js";
 import * as ops from "./generated/ops.js";
+import { assign } from "./state.js";
 import type { Tensor } from "./tensor.js";
 
 /** Where the parameters of new modules lie, and what they start with: each takes the next key of one seed. */
@@ -70,18 +71,7 @@ export abstract class Module {
   /** Gives all parameters new values, such as those of a file. Every name must be there, and no other. */
   async loadState(values: Readonly<Record<string, Tensor>>): Promise<void> {
     await this.ready();
-    const named = this.namedParameters(), names = named.map(([name]) => name);
-    const missing = names.filter((name) => !(name in values)), unknown = Object.keys(values).filter((name) => !names.includes(name));
-    if (missing.length + unknown.length > 0) {
-      throw new WeftError("invalid_argument", `The values do not fit the model: ${missing.length} are missing (${missing.slice(0, 5).join(", ")}), ${unknown.length} are not known (${unknown.slice(0, 5).join(", ")}).`);
-    }
-    for (const [name, tensor] of named) {
-      if (String(values[name]!.shape) !== String(tensor.shape)) {
-        throw new WeftError("invalid_argument", `${name} has the shape [${tensor.shape.join(", ")}]; the value has [${values[name]!.shape.join(", ")}].`);
-      }
-    }
-    const first = named[0];
-    if (first) await first[1].device.update(named.map(([, tensor]) => tensor), named.map(([name]) => values[name]!));
+    await assign(this.namedParameters(), values);
   }
   /** The parameters by name: what a file of weights holds. */
   state(): Record<string, Tensor> {

@@ -2,6 +2,7 @@ import { compile, type Compiled } from "./compile.js";
 import * as ops from "./generated/ops.js";
 import { grad } from "./map.js";
 import type { Module } from "./nn.js";
+import { assign } from "./state.js";
 import type { Tensor } from "./tensor.js";
 
 /** Turns gradients into new values of parameters. What it remembers are variables, so that a compiled step holds all of it. */
@@ -36,6 +37,15 @@ export abstract class Optimizer {
   /** Everything that a step changes: the parameters, what is remembered, and the count. */
   get variables(): Tensor[] {
     return [...this.parameters, ...this.memory.flat(), this.count];
+  }
+
+  /** What is remembered, by name: with the parameters of the model all that a training needs to go on later as if it had never ended. */
+  state(): Record<string, Tensor> {
+    return Object.fromEntries([...this.memory.flatMap((mine, i) => mine.map((one, j): [string, Tensor] => [`${i}.${j}`, one])), ["count", this.count]]);
+  }
+  /** Goes on from what state() gave, such as that of a file. */
+  loadState(values: Readonly<Record<string, Tensor>>): Promise<void> {
+    return assign(Object.entries(this.state()), values);
   }
 
   /** The new values of `variables`, in their order. The rate is one f32; so is the scale, if there is one. */

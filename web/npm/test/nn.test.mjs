@@ -101,6 +101,24 @@ test('a network learns the exclusive or with AdamW, and clipping holds it back',
   assert.ok(close(await held.state()['0.weight'].data(), before, 1e-5));
 });
 
+test('a training that was saved goes on as if it had never ended', async () => {
+  const x = device.tensor([[0, 0], [0, 1], [1, 0], [1, 1]]), y = device.tensor([0, 1, 1, 0], undefined, 'i32');
+  const begin = async seed => {
+    const model = small(seed), adam = await optim.AdamW.of(model);
+    return { model, adam, step: new optim.TrainingStep(adam, (a, b) => crossEntropy(model.forward(a), b)) };
+  };
+  const first = await begin(3), want = [], got = [];
+  for (let i = 0; i < 3; ++i) await first.step.run(0.05, x, y);
+  const files = await Promise.all([first.model, first.adam].map(one => device.save('safetensors', { tensors: one.state() })));
+  for (let i = 0; i < 4; ++i) want.push(await first.step.run(0.05, x, y));
+  const second = await begin(4), [model, adam] = await Promise.all(files.map(file => device.load(file)));
+  await second.model.loadState(model.tensors);
+  await second.adam.loadState(adam.tensors);
+  for (let i = 0; i < 4; ++i) got.push(await second.step.run(0.05, x, y));
+  assert.deepEqual(got, want);
+  await assert.rejects(second.adam.loadState({ count: device.zeros([1]) }), /8 are missing \(0\.0, 0\.1/);
+});
+
 test('a training goes on from its snapshot after the device was lost', async () => {
   const own = await weft.Device.open({ engine: device.engine });
   const x = own.tensor([[0, 0], [0, 1], [1, 0], [1, 1]]), y = own.tensor([0, 1, 1, 0], undefined, 'i32');

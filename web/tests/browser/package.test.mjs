@@ -5,6 +5,7 @@ import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { launch, serve } from '../chromium.mjs';
+import { pieces } from '../readme.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const work = `${root}build/web/browser-test`;
@@ -63,6 +64,29 @@ test('an ONNX model', async () => {
     return seen;
   });
   assert.deepEqual(seen, { inputs: ['x0', 'x1'], y: [10, 13, 28, 40] });
+});
+
+test('a page without a bundler, as the package\'s page shows it', async () => {
+  const [{ code }] = pieces('html');
+  writeFileSync(`${work}/plain.html`, `<!doctype html><title>plain</title><body>${code}</body>`);
+  const plain = await browser.newPage();
+  await plain.goto(`${server.url}/plain.html`);
+  await plain.waitForFunction(() => document.body.innerText.includes(']'));
+  assert.match(await plain.innerText('body'), /f32\[2\] \[41, 42\]/);
+  await plain.close();
+});
+
+test('a bundle by esbuild, made by the commands of the package\'s page', async () => {
+  const [{ code }] = pieces('sh');
+  writeFileSync(`${work}/app.js`, "import { Device } from '@weft/core';\nglobalThis.bundled = { Device };");
+  assert.equal(execFileSync('bash', ['-euc', code.replace('--outfile', '--log-level=warning --outfile')], { cwd: work, encoding: 'utf8' }), '');
+  const sum = await page.evaluate(async () => {
+    await import('/out/app.js');
+    const own = await bundled.Device.open(), values = [...await own.tensor([1, 2]).add(40).data()];
+    own.close();
+    return values;
+  });
+  assert.deepEqual(sum, [41, 42]);
 });
 
 test('a bundle by esbuild, with the examples in it', async () => {

@@ -68,6 +68,11 @@ test('a URL becomes the model, is kept, is there the next time, and is deleted',
   await page.keyboard.press('Enter');
   await until(page, () => document.documentElement.dataset.model === 'failed');
   assert.match(await page.textContent('#model'), /^nothing\.gguf cannot be used: .*answers with status 404/);
+  assert.ok(await page.isDisabled('#chat-send'));
+  await forget(page, 'model');
+  await page.click('#chat-builtin');  // The way back from a model that cannot be used, or is not wanted any more.
+  await until(page, () => document.documentElement.dataset.model === 'the built-in model');
+  assert.ok(await page.isHidden('#chat-builtin') && await page.isEnabled('#chat-send'));
   await forget(page, 'model');
   await page.fill('#chat-url', `${server.url}/other.gguf`);
   await page.keyboard.press('Enter');

@@ -1,4 +1,5 @@
 import { WeftError } from "../error.js";
+import { nodeModule, pathOf } from "../node.js";
 
 /** Bytes that can be read piece by piece, at once: a model's file, which is never in memory as a whole. */
 export interface Bytes {
@@ -12,8 +13,8 @@ export interface FileHandle {
 }
 
 /**
- * Where a model comes from: bytes, a File or Blob, a handle of one, a URL, or an object that reads pieces at once (in Node, for
- * example with fs.readSync).
+ * Where a model comes from: bytes, a File or Blob, a handle of one, a URL (in Node a path too), or an object that reads pieces at
+ * once.
  */
 export type ModelSource = Uint8Array | ArrayBuffer | Blob | FileHandle | URL | string | Bytes;
 /** What a program reads: a URL has been loaded, a handle opened. */
@@ -21,7 +22,7 @@ export type Readable = Uint8Array | ArrayBuffer | Blob | Bytes;
 
 /** The source as something that can be read, or sent to a worker. */
 export async function readable(source: ModelSource, options: DownloadOptions): Promise<Readable> {
-  if (typeof source === "string" || source instanceof URL) return download(source, options);
+  if (typeof source === "string" || source instanceof URL) return (await inNode(source)) ?? download(source, options);
   return "getFile" in source ? source.getFile() : source;
 }
 
@@ -35,22 +36,48 @@ function inMemory(bytes: Uint8Array): Bytes {
   return { size: bytes.byteLength, read: (position, length) => bytes.subarray(position, position + length) };
 }
 
-/** A file, read in blocks: the parser of GGUF asks for a few bytes at a time. */
-function inBlocks(blob: Blob): Bytes {
-  const reader = new FileReaderSync!(), block = 1 << 20;
-  let kept = new Uint8Array(), keptAt = 0;
-  const piece = (from: number, to: number) => new Uint8Array(reader.readAsArrayBuffer(blob.slice(from, to)));
+/** A file, read in blocks by `piece`: the parser of GGUF asks for a few bytes at a time. */
+function inBlocks(size: number, piece: (from: number, to: number) => Uint8Array): Bytes {
+  const block = 1 << 20;
+  let kept: Uint8Array = new Uint8Array(), keptAt = 0;
   return {
-    size: blob.size,
+    size,
     read(position, length) {
       if (length >= block) return piece(position, position + length);
       if (position < keptAt || position + length > keptAt + kept.length) {
         keptAt = position;
-        kept = piece(position, Math.min(blob.size, position + block));
+        kept = piece(position, Math.min(size, position + block));
       }
       return kept.subarray(position - keptAt, position - keptAt + length);
     },
   };
+}
+
+/** What is used of Node's fs. */
+interface Files {
+  statSync(path: string | URL): { size: number };
+  openSync(path: string | URL): number;
+  readSync(file: number, bytes: Uint8Array, offset: number, length: number, position: number): number;
+  closeSync(file: number): void;
+}
+
+/** A file of this machine, in Node; undefined in a page, and for an address elsewhere. */
+async function inNode(source: string | URL): Promise<Bytes | undefined> {
+  const path = pathOf(source), files = path === undefined ? undefined : await nodeModule<Files>("node:fs");
+  if (!files || path === undefined) return undefined;
+  try {
+    // Opened for each piece: nobody says when the last one has been read.
+    return inBlocks(files.statSync(path).size, (from, to) => {
+      const bytes = new Uint8Array(to - from), file = files.openSync(path);
+      try {
+        return bytes.subarray(0, files.readSync(file, bytes, 0, to - from, from));
+      } finally {
+        files.closeSync(file);
+      }
+    });
+  } catch (error) {
+    throw new WeftError("io", `${String(source)} cannot be read: ${(error as Error).message}.`);
+  }
 }
 
 /** The source as bytes that can be read at once, in this thread. */
@@ -58,7 +85,10 @@ export async function open(source: Readable): Promise<Bytes> {
   if (source instanceof Uint8Array) return inMemory(source);
   if (source instanceof ArrayBuffer) return inMemory(new Uint8Array(source));
   if (!(source instanceof Blob)) return source;
-  if (typeof FileReaderSync === "function") return inBlocks(source);
+  if (typeof FileReaderSync === "function") {
+    const reader = new FileReaderSync();
+    return inBlocks(source.size, (from, to) => new Uint8Array(reader.readAsArrayBuffer(source.slice(from, to))));
+  }
   return inMemory(new Uint8Array(await source.arrayBuffer()));  // Only workers can read pieces at once.
 }
 

@@ -1,20 +1,11 @@
 import { WeftError } from "../error.js";
+import { isAddress, nodeModule, pathOf } from "../node.js";
 
 /** Where a file comes from: its address (in Node a path too), or its bytes. */
 export type FileSource = string | URL | Uint8Array | ArrayBuffer | Blob;
 
-type Read = (path: string | URL) => Promise<Uint8Array>;
-
-/** Node's way to read files; undefined in a page. */
-async function nodeReader(): Promise<Read | undefined> {
-  const { process } = globalThis as { process?: { versions?: { node?: string } } };
-  if (!process?.versions?.node) return undefined;
-  const name = "node:fs/promises";  // A bundler for pages must not look for it.
-  return ((await import(/* @vite-ignore */ name)) as { readFile: Read }).readFile;
-}
-
-function isAddress(source: string): boolean {
-  return /^(?:https?|blob|data|file):/i.test(source);
+interface Files {
+  readFile(path: string | URL): Promise<Uint8Array>;
 }
 
 /** The bytes of a file. */
@@ -22,9 +13,10 @@ export async function bytesOf(source: FileSource): Promise<Uint8Array> {
   if (source instanceof Uint8Array) return source;
   if (source instanceof ArrayBuffer) return new Uint8Array(source);
   if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
-  const address = String(source), read = await nodeReader();
+  const address = String(source), path = pathOf(source);
   try {
-    if (read && (/^file:/i.test(address) || !isAddress(address))) return await read(isAddress(address) ? new URL(address) : address);
+    const files = path === undefined ? undefined : await nodeModule<Files>("node:fs/promises");
+    if (files && path !== undefined) return await files.readFile(path);
     const response = await fetch(address);
     if (!response.ok) throw new Error(`the server says ${response.status} ${response.statusText}`.trimEnd());
     return new Uint8Array(await response.arrayBuffer());
