@@ -156,6 +156,7 @@ Result<AdapterInfo> find_adapter(std::span<const AdapterInfo> adapters, std::str
   if (adapters.empty()) {
     // A driver that finds no room for its libraries is one that is not there.
     Status room = check_address_space(2 * space_to_open, "No adapter was found: loading drivers");
+    if (room) room = check_descriptors(files_to_open, "No adapter was found: loading drivers");
     if (!room) return std::unexpected(room.error());
     return fail(
         ErrorCode::not_found,

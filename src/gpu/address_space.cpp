@@ -1,8 +1,10 @@
 #include "gpu/address_space.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <latch>
 #include <system_error>
@@ -69,6 +71,22 @@ Status check_file_size(std::uint64_t bytes, std::string_view what) {
               "{} may take {} KB of a file in memory, but files of this process are limited to {} "
               "KB (ulimit -f).",
               what, bytes >> 10, limit.rlim_cur >> 10);
+}
+
+Status check_descriptors(std::size_t count, std::string_view what) {
+  std::vector<int> opened;
+  opened.reserve(count);
+  while (opened.size() < count) {
+    const int one = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (one < 0) break;
+    opened.push_back(one);
+  }
+  const bool refused = opened.size() < count && (errno == EMFILE || errno == ENFILE);
+  for (const int one : opened) ::close(one);
+  if (!refused) return {};
+  return fail(ErrorCode::out_of_memory,
+              "{} needs up to {} more files, but this process may open only {} (ulimit -n).", what,
+              count, opened.size());
 }
 
 #ifdef __EMSCRIPTEN__
