@@ -1,7 +1,7 @@
 # Turns every .wgsl file below DIR into one generated C++ file that defines
 #   namespace weft::ops { std::span<const wgsl::File> embedded_files(); }
 # so that programs need no shader files at run time. For pages, where every byte is fetched, comments, indentation and most spaces
-# are left out; lines stay where they are, for messages.
+# are left out, and shaders that look alike lie next to each other.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 function(weft_embed_wgsl target dir)
   file(GLOB_RECURSE shaders CONFIGURE_DEPENDS ${dir}/*.wgsl)

@@ -1,4 +1,6 @@
 """Called by embed_wgsl.cmake: write_embedded_wgsl.py [--bare] DIR OUTPUT SHADER…"""
+import collections
+import math
 import re
 import sys
 from pathlib import Path
@@ -8,15 +10,20 @@ WORD = "[^-:=<>+*/%&|^?!\\s]"
 
 
 def bare(text: str) -> str:
-    """A shader without comments, indentation and spaces that say nothing. Two signs with a space between them stay apart, and so
-    do braces, which may be those of the template language; its own lines (#…) are left as they are."""
+    """A shader without comments, indentation, and the spaces and ends of lines that say nothing. Two signs with a space between them stay
+    apart, and so do pairs of braces, which are those of the template language; its own lines (#…) are left as they are."""
     lines = []
     for line in re.sub(r" *//[^\n]*", "", text).split("\n"):
         line = line.strip(" ")
         if not line.startswith("#"):
             line = re.sub(r"(?<=[,;()\[\]]) | (?=[,;()\[\]])", "", line)
             line = re.sub(f"(?<={SIGN}) (?={WORD})|(?<={WORD}) (?={SIGN})", "", line)
-        lines.append(line)
+            line = re.sub(r"(?<!{){ (?!{)|(?<!}) }(?!})|(?<=[)\w]) {(?!{)", lambda brace: brace[0].strip(), line)
+        joins = lines and line and lines[-1][-1] in ";{},(" and lines[-1][-1] + line[0] not in ("{{", "}}")
+        if joins and not (line.startswith("#") or lines[-1].startswith("#")):
+            lines[-1] += line
+        elif line:
+            lines.append(line)
     return "\n".join(lines)
 
 
@@ -24,9 +31,15 @@ TOKEN = re.compile(r"[\w.]+|<<=|>>=|&&|\|\||[=!<>+*/%&|^-]=|->|\+\+|--|<<|>>|//|
 
 
 def same(text: str, bared: str) -> bool:
-    """Whether both are made of the same words and signs, line by line."""
-    lines = re.sub(r" *//[^\n]*", "", text).split("\n"), bared.split("\n")
-    return [TOKEN.findall(line) for line in lines[0]] == [TOKEN.findall(line) for line in lines[1]]
+    """Whether both are made of the same words and signs, and of the same lines of the template language."""
+    sides = []
+    for side in (re.sub(r" *//[^\n]*", "", text), bared):
+        words: list[str] = []
+        for line in side.split("\n"):
+            own = line.strip(" ").startswith("#")  # A line of the template language.
+            words += ["#begins", *TOKEN.findall(line), "#ends"] if own else TOKEN.findall(line)
+        sides.append(words)
+    return sides[0] == sides[1]
 
 
 def checked(path: Path) -> str:
@@ -37,12 +50,42 @@ def checked(path: Path) -> str:
     return bared
 
 
+PIECE = 8  # Letters that two shaders may have in common.
+KNOWN = 15  # A piece that more shaders have says nothing about them.
+FADING = 0.8  # What earlier shaders count less than the one before.
+
+
+def alike(texts: list[str]) -> list[int]:
+    """The texts in an order in which each has much in common with those before it: what compresses a page's program looks back
+    32 KB only (see web/order_functions.py)."""
+    pieces = [{text[k:k + PIECE] for k in range(len(text) - PIECE + 1)} for text in texts]
+    known = collections.Counter(piece for own in pieces for piece in own)
+    telling = [sorted(piece for piece in own if 2 <= known[piece] <= KNOWN) for own in pieces]
+    who: dict[str, list[int]] = collections.defaultdict(list)
+    for i, own in enumerate(telling):
+        for piece in own:
+            who[piece].append(i)
+    left, likeness, order = dict.fromkeys(range(len(texts))), collections.Counter[int](), []
+    while left:
+        best = max(left, key=lambda i: (likeness[i] / math.sqrt(len(telling[i]) + 50), -i))
+        order.append(best)
+        del left[best]
+        likeness = collections.Counter({i: FADING * value for i, value in likeness.items()})
+        for piece in telling[best]:
+            likeness.update(who[piece])
+    return order
+
+
 def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--bare"]
     read = checked if "--bare" in sys.argv else Path.read_text
     folder, output = map(Path, arguments[:2])
     shaders = [Path(name) for name in arguments[2:]]
-    entries = "".join(f'    File{{"{shader.relative_to(folder)}", R"wgsl({read(shader)})wgsl"}},\n' for shader in shaders)
+    texts = [read(shader) for shader in shaders]
+    order = alike(texts) if "--bare" in sys.argv else range(len(texts))
+    # Arrays, because linkers put string literals in an order of their own.
+    arrays = "".join(f'constexpr char text{i}[] = R"wgsl({texts[i]})wgsl";\n' for i in order)
+    entries = "".join(f'    File{{"{shaders[i].relative_to(folder)}", {{text{i}, sizeof(text{i}) - 1}}}},\n' for i in order)
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(f"""#include "ops/embedded.hpp"
 
@@ -51,7 +94,7 @@ def main() -> None:
 namespace weft::ops {{
 namespace {{
 using wgsl::File;
-constexpr std::array<File, {len(shaders)}> files = {{
+{arrays}constexpr std::array<File, {len(shaders)}> files = {{
 {entries}}};
 }}  // namespace
 

@@ -2,7 +2,7 @@
 """Puts functions of a WebAssembly module that look alike next to each other: web/order_functions.py MODULE…
 
 What compresses a file for its way to a page looks back 32 KB only, and linkers put functions in the order of their files: the
-same module is a fifteenth smaller when each function follows the one that it has most in common with. Nothing else of it changes.
+same module is a fifteenth smaller when each function follows the one that it has most in common with.
 The module must have been linked with names (--profiling-funcs); binaryen's wasm-opt, which can sort by names, does the moving and
 then leaves them out.
 """
@@ -20,6 +20,8 @@ FADING = 0.7  # What earlier functions count less than the one before.
 LEAST = 0.5  # Of a likeness.
 SHORT = 118  # Numbers of functions, behind those of imports, that take one byte in a call.
 NAME, IMPORTS, CODE = 0, 2, 10  # sections
+# What emscripten leaves to binaryen's users: what values can be where, and one body for functions that differ in constants.
+PASSES = ["--gufa-optimizing", "--merge-similar-functions", "-Oz"]
 
 
 def number(data: bytes, at: int) -> tuple[int, int]:
@@ -127,7 +129,12 @@ def alike(code: list[bytes]) -> list[int]:
     return order
 
 
+def optimize(*arguments: str | Path) -> None:
+    subprocess.run(["wasm-opt", *(f"--enable-{feature}" for feature in FEATURES), *arguments], check=True)
+
+
 def reorder(path: Path) -> None:
+    optimize(*PASSES, path, "-o", path)
     data = path.read_bytes()
     first, code, kept = 0, [], bytearray(data[:8])
     for kind, begin, inside, end in sections(data):
@@ -146,8 +153,7 @@ def reorder(path: Path) -> None:
     named = path.with_suffix(".named")
     named.write_bytes(bytes(kept) + b"\0" + encoded(len(section)) + section)
     try:
-        subprocess.run(["wasm-opt", *(f"--enable-{feature}" for feature in FEATURES), "--reorder-functions-by-name", "--strip-debug",
-                        named, "-o", path], check=True)
+        optimize("--reorder-functions-by-name", "--strip-debug", named, "-o", path)
     finally:
         named.unlink()
 

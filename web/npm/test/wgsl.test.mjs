@@ -8,12 +8,12 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const run = code => execFileSync('python3', ['-c', `import sys\nsys.path.insert(0, 'cmake')\nsys.dont_write_bytecode = True\nfrom write_embedded_wgsl import *\n${code}`], { cwd: root, encoding: 'utf8' });
 
 test('spaces that say something stay', () => {
-  const text = '  let a = b - -c;  // why\n#if A == B && !C\nx[ i ] = {{A ? "1" : "-"}} {{NAME}}( y, &z ) / *p;\nfor (var i = 0u; i < n; i++) { s += i; }';
-  assert.equal(run(`print(bare(${JSON.stringify(text)}))`), 'let a=b- -c;\n#if A == B && !C\nx[i]={{A?"1":"-"}} {{NAME}}(y,&z)/ *p;\nfor(var i=0u;i<n;i++){ s+=i;}\n');
+  const text = '  let a = b - -c;  // why\n#if A == B && !C\nx[ i ] = {{A ? "1" : "-"}} {{NAME}}( y, &z ) / *p;\nfor (var i = 0u; i < n; i++) { s += i; }\n#endif\n\n  a = {{N}};  // end';
+  assert.equal(run(`print(bare(${JSON.stringify(text)}))`), 'let a=b- -c;\n#if A == B && !C\nx[i]={{A?"1":"-"}} {{NAME}}(y,&z)/ *p;for(var i=0u;i<n;i++){s+=i;}\n#endif\na={{N}};\n');
 });
 
 test('a text that would say something else is noticed', () => {
-  for (const [text, bared] of [['a - -b', 'a--b'], ['a / *p', 'a/*p'], ['let x = y', 'letx=y'], ['a < = b', 'a<=b'], ['one\ntwo', 'one two']]) {
+  for (const [text, bared] of [['a - -b', 'a--b'], ['a / *p', 'a/*p'], ['let x = y', 'letx=y'], ['a < = b', 'a<=b'], ['one\ntwo', 'onetwo'], ['a;\n#if b\nc', 'a;#if b\nc'], ['#if a\nb', '#if a b']]) {
     assert.equal(run(`print(same(${JSON.stringify(text)}, ${JSON.stringify(bared)}))`), 'False\n', bared);
   }
 });
