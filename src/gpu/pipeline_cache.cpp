@@ -63,9 +63,15 @@ struct PipelineCache::Job {
   Job() = default;
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
-  /// One that an exception ended leaves nothing behind that others would wait for in vain.
+  /// One that an exception ended leaves nothing behind that others would wait for in vain, nor
+  /// anything that nobody waits for: that keeps its device alive.
   ~Job() {
-    if (cache != nullptr && !answered) cache->forget(*this);
+    if (cache == nullptr || answered) return;
+    cache->forget(*this);
+    if (future.id == 0) return;
+    wgpu::FutureWaitInfo info;
+    info.future = future;
+    (void)cache->context_.instance.WaitAny(1, &info, std::numeric_limits<std::uint64_t>::max());
   }
 
   PipelineCache* cache = nullptr;
