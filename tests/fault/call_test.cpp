@@ -150,39 +150,6 @@ TEST(FaultDevice, OneStagingBufferThatFailsPoisonsNothing) {
   }
 }
 
-/// What nobody waits for keeps its device alive: its threads, its memory.
-TEST(FaultDevice, GoesWhoseCompilationsEndedWithoutMemory) {
-  std::vector<gpu::KernelDesc> kernels(3);
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    kernels[i].label = "kernel";
-    kernels[i].wgsl =
-        "@compute @workgroup_size(1) fn main() { let x = " + std::to_string(i) + "; }";
-    kernels[i].params_bytes = static_cast<std::uint32_t>(4 * i);
-    kernels[i].trusted = true;
-  }
-  {
-    const Device first;
-  }  // Loads what stays.
-  const std::size_t before = held().threads;
-  std::uint64_t allocations = 1;
-  for (std::uint64_t n = 0; n <= allocations; n += full() ? 1 : 1 + allocations / 8) {
-    const Device device;
-    count_allocations(n);
-    try {
-      const auto made = Access::data(device)->device.compile_all(kernels);
-      EXPECT_TRUE(made) << made.error().message;
-    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): what it leaves counts
-    }
-    allocations = std::max(allocations, counted_allocations());
-  }
-  std::size_t threads = held().threads;
-  for (int i = 0; i < 60 && threads > before; ++i) {
-    ::usleep(50'000);
-    threads = held().threads;
-  }
-  EXPECT_LE(threads, before) << "after " << allocations << " allocations";
-}
-
 TEST(FaultDevice, CallsThatFailAtRandom) {
   const TemporaryFolder folder;
   for (const Scenario& scenario : {inference(), training(), models(), loading(folder.path())}) {
