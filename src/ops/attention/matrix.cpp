@@ -234,7 +234,10 @@ std::vector<std::string> attention_tiles() {
 std::uint64_t tuned_splits(std::uint64_t wanted, const Caps& caps) {
   const std::uint32_t number = caps.traits.attention_tile;
   if (number == named_tiles.size() + 1) wanted *= 2;
-  if (number == named_tiles.size() + 2) wanted /= 2;
+  // Keys that are split stay so: only then is there a launch that packs the result.
+  if (number == named_tiles.size() + 2 && wanted > 1) {
+    wanted = std::max<std::uint64_t>(2, wanted / 2);
+  }
   return std::max<std::uint64_t>(1, wanted);
 }
 
