@@ -25,12 +25,12 @@
 #include "formats/ggml_type.hpp"
 #include "formats/gguf.hpp"
 #include "graph/node.hpp"
+#include "number_range.hpp"
 #include "weft/weft.hpp"
 
 #ifdef WEFT_WITH_LLAMA
 #include "llm/llama_api.hpp"
 #include "llm/session.hpp"
-#include "number_range.hpp"
 #endif
 
 namespace weft::cli {
