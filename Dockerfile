@@ -5,7 +5,9 @@ FROM debian:forky
 COPY env/packages.txt /tmp/packages.txt
 RUN apt-get -o Acquire::Check-Valid-Until=false update \
  && sed 's/#.*//' /tmp/packages.txt | DEBIAN_FRONTEND=noninteractive xargs apt-get install -y --no-install-recommends \
- && rm -rf /var/lib/apt/lists/* /tmp/packages.txt
+ && rm -rf /var/lib/apt/lists/* /tmp/packages.txt \
+ && touch /etc/dpkg/dpkg.cfg.d/weft
+# With that mark, commands may install more packages when a part of the project is first used (env/common.sh).
 # All packages are there, so ./weft uses the container itself. Checkouts may belong to another user.
 RUN git config --system --add safe.directory '*'
 CMD ["bash"]

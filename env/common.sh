@@ -17,8 +17,12 @@ web_npm="webgpu 0.6.2 webgpu-0.6.2.tgz 77a6be6513b9f7c2e94425620ce603efb38cdc5d0
 playwright-core 1.65.0 playwright-core-1.65.0.tgz 315247c55a793ca760b2f05bdcee0e6a53fd65b1f22d1d3de8323c8c9395add3
 npm 11.6.2 npm-11.6.2.tgz 585f95094ee5cb2788ee11d90f2a518a7c9ef6e083fa141d0b63ca3383675a20"
 
-user_home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
-cache=$(realpath -m "${XDG_CACHE_HOME:-$user_home/.cache}/weft")
+# A path that is not absolute would be another folder in each folder that a command is called from.
+user_home=${HOME-}
+[[ $user_home == /* ]] || user_home=$(getent passwd "$(id -u)" | cut -d: -f6) || true
+cache=${XDG_CACHE_HOME-}
+[[ $cache == /* ]] || cache=${user_home:-/}/.cache
+cache=$(realpath -m "$cache/weft")
 env_dir=$cache/env-$(printf '%s' "$root_version $packages" | sha256sum | cut -c1-12)
 root=$env_dir/root
 # Other libraries that ./weft web --compare measures Weft against: name, version, file, SHA-256.
@@ -84,6 +88,18 @@ namespace_options() {
   return 1
 }
 
+# whole_namespace WHAT: as namespace_options whole, or ends with what keeps this user from one, which WHAT needs.
+whole_namespace() {
+  local lacking="the kernel gives user $user none"
+  namespace_options whole && return
+  if ! command -v newuidmap >/dev/null || ! command -v newgidmap >/dev/null; then
+    lacking="newuidmap (Debian's package uidmap) is not installed"
+  elif ! grep -qE "^($user|$(id -u)):" /etc/subuid || ! grep -qE "^($user|$(id -u)):" /etc/subgid; then
+    lacking="/etc/subuid and /etc/subgid have no line for user $user"
+  fi 2>/dev/null
+  die "$1 needs root rights or a user namespace with subordinate user numbers, and $lacking. $three_ways"
+}
+
 # step LOG TEXT COMMAND…: one line per step; the output goes to LOG, whose end is shown on failure.
 step() {
   local log=$1 text=$2 start=$SECONDS
@@ -112,6 +128,13 @@ missing_packages() {
     [ "$(dpkg-query -W -f "\${db:Status-Status}" "$p" 2>/dev/null)" = installed ] || echo "$p"; done' - "$@" 6>&- 9>&- | xargs
 }
 
+# may_install: whether the place that commands run in may get more packages: a root that env/make_root made, or the image of the
+# Dockerfile, which both have this mark. What a machine has is its owner's business.
+# shellcheck disable=SC2016
+may_install() { "$checkout/env/enter" sh -c 'test -e "$0" && test -w /var/lib/dpkg' "$root_mark" 6>&- 9>&-; }
+root_mark=/etc/dpkg/dpkg.cfg.d/weft
+not_installed="Weft installs nothing on a machine itself: install them (apt install), or use a build environment of your own (WEFT_ENV=root)."
+
 # install_more LIST WHAT SIZE: packages that only a part of the project needs are added to the environment, with its own
 # apt, when that part is first used. LIST is a file as env/packages.txt. $log is set.
 install_more() {
@@ -120,9 +143,7 @@ install_more() {
   # shellcheck disable=SC2086
   lacking=$(missing_packages $wanted)
   [ -n "$lacking" ] || return 0
-  if [ "$("$checkout/env/enter" id -u 9>&-)" != 0 ]; then
-    die "$2 needs the Debian packages $lacking; install them, or run this command with root rights."
-  fi
+  may_install || die "$2 needs Debian packages that are not there: $lacking. $not_installed"
   lock_packages 6
   # shellcheck disable=SC2086
   lacking=$(missing_packages $wanted)
@@ -139,10 +160,15 @@ npm_pack() {
   cd "$1"
   if command -v npm >/dev/null; then
     npm pack --silent "$2"
-  else
-    # shellcheck disable=SC2016
-    WEFT_BIND=${NPM_CONFIG_USERCONFIG:-$user_home/.npmrc} "$checkout/env/enter" sh -c 'command -v npm >/dev/null || { apt-get update && apt-get install -y npm; } && cd "$0" && npm pack --silent "$1"' "$1" "$2" 9>&-
+    return
   fi
+  local there='command -v npm >/dev/null'
+  if ! "$checkout/env/enter" sh -c "$there" 9>&-; then
+    may_install || die "downloading needs the Debian package npm, which is not there. $not_installed"
+    "$checkout/env/enter" sh -c 'apt-get update && apt-get install -y npm' 9>&-
+  fi
+  # shellcheck disable=SC2016
+  WEFT_BIND=${NPM_CONFIG_USERCONFIG:-$user_home/.npmrc} "$checkout/env/enter" sh -c 'cd "$0" && npm pack --silent "$1"' "$1" "$2" 9>&-
 }
 
 # fetch_npm DIR PACKAGE FILE SHA256: downloads a package of npm to DIR/FILE, unless it is there, and checks it. $log is set.
