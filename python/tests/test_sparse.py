@@ -139,7 +139,20 @@ def test_what_does_not_fit_is_a_sentence() -> None:
         (lambda: a.with_data([1.0]), ValueError, "with_data"), (lambda: a.sum(2), ValueError, "axis"),
         (lambda: sparse.csr_array(([1.0], [0], [0, 1]), (3, 3)), ValueError, "starts"),
         (lambda: sparse.coo_array(([1.0], ([0], [0, 1])), (3, 3)), ValueError, "one length"),
+        (lambda: sparse.coo_array(([1.0], ([3], [0])), (3, 3)), ValueError, "along an axis of 3"),
+        (lambda: sparse.csc_array(([1.0], [-1], [0, 1, 1]), (5, 2)), ValueError, "along an axis of 5"),
         (lambda: sparse.csr_array(wt.ones(3)), ValueError, "matrix"), (lambda: sparse.bsr_array(wt.ones((3, 4))), ValueError, "16")]
     for call, error, words in cases:
         with pytest.raises(error, match=words):
             call()
+
+
+def test_types_meet_as_those_of_tensors() -> None:
+    x = np.array([[0, 2, 0], [1, 0, 3]], np.float32)
+    half, full = sparse.csr_array(wt.array(x, "float16")), sparse.csr_array(wt.array(x))
+    for made, wanted in [(half + full, 2 * x), (full - half, 0 * x), (half * full, x * x), (half @ full.T, x @ x.T), (half @ wt.array(x.T), x @ x.T),
+                         (half @ np.array([[1], [2], [3]]), x @ [[1], [2], [3]]), (full @ wt.array(x.T, "float16"), x @ x.T),
+                         (wt.array(x.T, "float16") @ full, x.T @ x), (half + x, 2 * x), (full + wt.array(x, "float16"), 2 * x)]:
+        assert made.dtype == wt.float32
+        np.testing.assert_array_equal((made if isinstance(made, wt.Tensor) else made.toarray()).numpy(), wanted)
+    assert (half + 1).dtype == (half * 2.0).dtype == (half @ half.T).dtype == (half @ wt.array(x.T, "float16")).dtype == wt.float16

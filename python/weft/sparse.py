@@ -16,6 +16,7 @@ import numpy as np
 from ._array import array, asarray
 from ._core import Tensor
 from ._core import functions as F
+from ._types import result_type
 
 __all__ = ["bsr_array", "coo_array", "csc_array", "csr_array", "issparse"]
 
@@ -35,6 +36,13 @@ def _shape(given: Sequence[int] | None, rows: int, columns: Callable[[], int]) -
     if len(given) != 2:
         raise ValueError(f"A sparse matrix has two dimensions; shape is {tuple(given)}.")
     return int(given[0]), int(given[1])
+
+
+def _check_places(given: Any, extent: int) -> None:
+    """Refuses places outside of the matrix where they are on the host; those on the device are not waited for, and are left out."""
+    places = np.asarray(given) if not isinstance(given, Tensor) else np.zeros(0)
+    if places.size and (places.min() < 0 or places.max() >= extent):
+        raise ValueError(f"A sparse matrix has no places {places.min()} to {places.max()} along an axis of {extent}.")
 
 
 def _past(indices: Tensor) -> int:
@@ -123,7 +131,11 @@ class _Sparse:
         x = asarray(x)
         if x.ndim not in (1, 2) or x.shape[axis] != self.shape[of]:
             raise ValueError(f"A sparse matrix of shape {self.shape} is not multiplied with {'one' if of else 'a matrix on its left'} of shape {x.shape}.")
-        return x
+        return self._promoted(x)
+
+    def _promoted(self, x: Any) -> Tensor:
+        """What is dense in the type of a result with it: functions of both give that of the dense one."""
+        return F.cast(asarray(x), result_type(self.data, x))
 
     def __rmatmul__(self, x: Any) -> Tensor:
         x = self._factor(x, -1, 0)
@@ -156,11 +168,12 @@ class _Sparse:
         """With another sparse matrix a sparse one, with a dense one a dense one."""
         if not isinstance(x, _Sparse):
             a = self.tocsr()
-            return F.csr_add(a.data, a.indptr, a.indices, F.broadcast_to(asarray(x), a.shape))
+            return F.csr_add(a.data, a.indptr, a.indices, F.broadcast_to(self._promoted(x), a.shape))
         if x.shape != self.shape:
             raise ValueError(f"Sparse matrices of shapes {self.shape} and {x.shape} cannot be added.")
         a, b = self.tocoo(), x.tocoo()
-        parts = [F.concat([p, q], 0) for p, q in ((a.data, F.cast(b.data, a.dtype)), (a.row, b.row), (a.col, b.col))]
+        kind = result_type(a.data, b.data)
+        parts = [F.concat([p, q], 0) for p, q in ((F.cast(a.data, kind), F.cast(b.data, kind)), (a.row, b.row), (a.col, b.col))]
         return coo_array((parts[0], (parts[1], parts[2])), self.shape).tocsr().sum_duplicates()
 
     __radd__ = __add__
@@ -193,6 +206,7 @@ class csr_array(_Sparse):
             if self.indptr.size != self.shape[0] + 1 or self.indices.size != self.data.size:
                 raise ValueError(f"csr_array(): a matrix of shape {self.shape} needs as many indices as elements and {self.shape[0] + 1} starts; "
                                  f"there are {self.data.size}, {self.indices.size} and {self.indptr.size}.")
+            _check_places(given[1], self.shape[1])
         else:
             x = _floats(given)
             self.data, self.indptr, self.indices = F.csr_from_dense(x)
@@ -276,6 +290,8 @@ class coo_array(_Sparse):
             if self.row.shape != self.data.shape or self.col.shape != self.data.shape or self.data.ndim != 1:
                 raise ValueError(f"coo_array() needs elements, rows and columns of one length; they have the shapes {self.data.shape}, "
                                  f"{self.row.shape} and {self.col.shape}.")
+            _check_places(given[1][0], self.shape[0])
+            _check_places(given[1][1], self.shape[1])
         else:
             vars(self).update(vars(csr_array(given, shape).tocoo()))
 
@@ -354,7 +370,7 @@ def _product(a: csr_array, b: csr_array) -> csr_array:
     ends = F.cumsum(counts, 0)
     pairs = int(ends[-1]) if a.nnz else 0
     if pairs == 0:
-        return csr_array._of((F.zeros(0, a.dtype), F.zeros(shape[0] + 1, "int32"), F.zeros(0, "int32")), shape)
+        return csr_array._of((F.zeros(0, result_type(a.data, b.data)), F.zeros(shape[0] + 1, "int32"), F.zeros(0, "int32")), shape)
     number = F.arange(pairs, 0, 1, "int32")
     of_a = F.searchsorted(ends, number, True)
     of_b = number - F.take(ends - counts, of_a, 0) + F.take(starts, of_a, 0)
@@ -367,7 +383,8 @@ def _multiplied(a: csr_array, b: csr_array) -> csr_array:
     """Each beside zeros at the places of the other, added up, so that both have the same places; of these, those of both are kept."""
     if a.shape != b.shape:
         raise ValueError(f"Sparse matrices of shapes {a.shape} and {b.shape} cannot be multiplied element by element.")
-    a, b = a.sum_duplicates(), b.sum_duplicates()
+    kind = result_type(a.data, b.data)
+    a, b = (m.astype(kind).sum_duplicates() for m in (a, b))
     places = [F.concat([p, q], 0) for p, q in ((F.csr_rows(a.indptr, a.nnz), F.csr_rows(b.indptr, b.nnz)), (a.indices, b.indices))]
 
     def at_all(of_a: Tensor, of_b: Tensor) -> csr_array:
