@@ -85,6 +85,24 @@ def test_names_are_those_of_other_languages() -> None:
         nn.MultiheadAttention(8, 2)(wt.ones((3, 8)))
 
 
+def test_modules_in_other_floats() -> None:
+    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm(8), nn.Linear(8, 4))
+    model.append(model[0])  # shared
+    wanted = model.eval()(wt.ones((3, 4))).numpy()
+    model.astype("float16")
+    assert {p.dtype.name for p in model.state_dict().values()} == {"float16"} and model[3].weight is model[0].weight
+    made = model(wt.ones((3, 4), "float16"))
+    assert made.dtype == wt.float16
+    np.testing.assert_allclose(made.astype("float32").numpy(), wanted, atol=5e-3)
+    model.train()
+    optimizer = optim.SGD(model, lr=0.1)
+    _, gradients = nn.value_and_grad(model, lambda x: model(x).astype("float32").sum())(wt.ones((3, 4), "float16"))
+    optimizer.step(gradients)
+    assert model[0].weight.dtype == wt.float16
+    with pytest.raises(ValueError, match="no type of floats"):
+        model.astype("int32")
+
+
 def test_initial_values() -> None:
     wt.random.seed(6)
     layer = nn.Conv2d(64, 32, 3)

@@ -220,6 +220,9 @@ def test_services() -> None:
         wt.ones((1 << 20,), device=device).eval()
     assert events and events[-1].full and events[-1].limit == 1 << 20
     wt.set_memory_limit(0, device=device)
+    for wrong in (-1, 1e9):
+        with pytest.raises(ValueError, match="whole number"):
+            wt.set_memory_limit(wrong, device=device)  # type: ignore[arg-type]
     assert wt.defragment(device) >= 0 and wt.memory_report(device).pooled == 0
     assert wt.device_hints(device).workgroup >= 32
     assert wt.supports(wt.softmax, ((8, 64), wt.float16), device=device)

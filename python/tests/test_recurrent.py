@@ -121,6 +121,19 @@ def test_a_sentence_for_what_does_not_fit(rng: np.random.Generator) -> None:
             make()
     with pytest.raises(TypeError, match="num_layers"):
         nn.LSTM(3, 5, num_layers=0)
+    with pytest.raises(TypeError, match="pair"):
+        layer(x, wt.zeros((1, 2, 5)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", [wt.float16, wt.bfloat16])
+def test_layers_in_other_floats(dtype: Any, rng: np.random.Generator) -> None:
+    layer = nn.LSTM(3, 5, num_layers=2, bidirectional=True)
+    x = wt.array(values(rng, (4, 2, 3)))
+    wanted = layer(x)[0].numpy()
+    assert layer.astype(dtype) is layer and all(p.dtype == dtype for p in layer.parameters())
+    y, (state, cell) = layer(x.astype(dtype))
+    assert y.dtype == state.dtype == cell.dtype == dtype
+    np.testing.assert_allclose(y.astype(wt.float32).numpy(), wanted, atol=4e-3 if dtype == wt.float16 else 3e-2)
 
 
 def test_a_classifier_of_sequences_learns(rng: np.random.Generator) -> None:

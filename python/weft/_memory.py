@@ -90,8 +90,10 @@ def set_memory_limit(bytes: int, listener: Callable[[MemoryEvent], Any] | None =
     """Buffers of the device may have so many bytes in all (0: as many as it has): unused ones make way, and then calls raise MemoryError.
     `listener` is called when the share `near` of the limit is in use, once until it is less again, and when a buffer does not fit. It may
     let tensors go, and must not compute anything."""
+    if not isinstance(bytes, (int, np.integer)) or not 0 <= bytes < 2**64:
+        raise ValueError(f"set_memory_limit(): `bytes` is {bytes!r}; a whole number of at least 0 is needed.")
     told = None if listener is None else (lambda *event: listener(MemoryEvent(*event)))
-    _core.set_memory_limit(device or default_device(), bytes, told, near)
+    _core.set_memory_limit(device or default_device(), int(bytes), told, near)
 
 
 def device_hints(device: Device | None = None) -> DeviceHints:

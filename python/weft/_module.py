@@ -11,6 +11,7 @@ from ._array import array, asarray
 from ._core import Tensor, functions
 from ._transform import _scalar
 from ._transform import _state as _gradients
+from ._types import to_dtype
 
 
 class Module:
@@ -90,6 +91,21 @@ class Module:
     def eval(self) -> Module:
         """The opposite of train()."""
         return self.train(False)
+
+    def astype(self, dtype: Any) -> Module:
+        """Parameters and running numbers that are floats become those of another float type, float16, say; gives the module itself. They are
+        new variables: make optimizers and compile functions afterwards."""
+        kind = to_dtype(dtype)
+        if not kind.is_floating:
+            raise ValueError(f"{type(self).__name__}.astype(): {kind.name} is no type of floats.")
+        made: dict[int, tuple[Tensor, Tensor]] = {}  # what is shared stays shared; the old one is kept so that its id stays its own
+        for module in self.modules():
+            for name, value in list(vars(module).items()):
+                if isinstance(value, Tensor) and value.is_variable and value.dtype.is_floating and value.dtype != kind:
+                    if id(value) not in made:
+                        made[id(value)] = value, _core.variable(functions.cast(value, kind))
+                    setattr(module, name, made[id(value)][1])
+        return self
 
     def buffer(self, name: str, value: Tensor) -> None:
         """Keeps a variable that is saved with the parameters and does not learn."""

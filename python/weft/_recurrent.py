@@ -90,6 +90,8 @@ class LSTM(_Recurrent):
         super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size)
 
     def forward(self, x: Tensor, states: tuple[Tensor, Tensor] | None = None, *, lengths: Tensor | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        if states is not None and (not isinstance(states, (tuple, list)) or len(states) != 2):
+            raise TypeError(f"LSTM: the first states are a pair (state, cell); a {type(states).__name__} was given.")
         state, cell = (None, None) if states is None else states
         y, state, cell = self._run(x, {"state": state, "cell": cell}, lengths)
         return y, (state, cell)
