@@ -10,11 +10,16 @@ volatile std::sig_atomic_t stop = 0;  // A signal handler reaches nothing but gl
 StopSignal::StopSignal() {
   stop = 0;
   struct sigaction action{};
-  action.sa_handler = [](int signal) { stop = signal; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  action.sa_handler = [](int signal) {
+    if (stop == 0) stop = signal;
+  };
   for (std::size_t i = 0; i < numbers.size(); ++i) {
+    // The last two come again with everything that is printed, and with every second.
+    const bool by_somebody = numbers[i] != SIGPIPE && numbers[i] != SIGXCPU;
+    action.sa_flags = by_somebody ? static_cast<int>(SA_RESETHAND | SA_RESTART) : SA_RESTART;
     sigaction(numbers[i], nullptr, &before_[i]);
-    const bool kept_away = numbers[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
+    const bool kept_away =
+        (numbers[i] == SIGHUP || numbers[i] == SIGPIPE) && before_[i].sa_handler == SIG_IGN;
     if (!kept_away) sigaction(numbers[i], &action, nullptr);
   }
 }
@@ -26,7 +31,13 @@ StopSignal::~StopSignal() {
 int StopSignal::number() const { return stop; }
 
 const char* StopSignal::name(int number) {
-  return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
+  switch (number) {
+    case SIGINT: return "SIGINT";
+    case SIGTERM: return "SIGTERM";
+    case SIGHUP: return "SIGHUP";
+    case SIGXCPU: return "SIGXCPU";
+    default: return "SIGPIPE";
+  }
 }
 
 }  // namespace weft::cli

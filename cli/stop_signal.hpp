@@ -5,8 +5,10 @@
 
 namespace weft::cli {
 
-/// While it lives, SIGINT (Ctrl-C), SIGTERM and SIGHUP (a terminal that was closed, unless nohup
-/// keeps it away) are noted instead of ending the process; a second one ends it at once.
+/// While it lives, SIGINT (Ctrl-C), SIGTERM, SIGHUP (a terminal that was closed, unless nohup keeps
+/// it away), SIGXCPU (`ulimit -t`) and SIGPIPE are noted instead of ending the process. A second
+/// one of the first three ends it at once. SIGPIPE is that nobody reads any more what is printed:
+/// Ctrl-C ends the `tee` behind a pipe first.
 class StopSignal {
  public:
   StopSignal();
@@ -17,7 +19,7 @@ class StopSignal {
   /// The signal that came, or 0.
   [[nodiscard]] int number() const;
 
-  static constexpr std::array numbers{SIGINT, SIGTERM, SIGHUP};
+  static constexpr std::array numbers{SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGPIPE};
   /// "SIGINT", …
   [[nodiscard]] static const char* name(int number);
 

@@ -100,6 +100,14 @@ class Run {
     const std::uint64_t sample_every = options_.sample_every > 0
                                            ? options_.sample_every
                                            : std::max<std::uint64_t>(1, options_.steps / 5);
+    const auto validate_if_due = [&] {
+      const bool due = progress_.step == options_.steps || progress_.step % validate_every == 0;
+      if (!due || progress_.step == 0 || validated()) return false;
+      validate();
+      return true;
+    };
+    // What a signal or a loss of the device came in front of.
+    if (speaks_ && validate_if_due() && progress_.step == options_.steps) save();
     while (progress_.step < options_.steps) {
       step();
       if (const int signal = stopped(); signal != 0) {
@@ -113,7 +121,7 @@ class Run {
       if (seconds_since(back_.taken) >= options_.snapshot_every) take_back_copy();
       if (!speaks_) continue;
       const bool last = progress_.step == options_.steps;
-      if (last || progress_.step % validate_every == 0) validate();
+      validate_if_due();
       if (last || progress_.step % sample_every == 0) show_sample();
       if (last || seconds_since(saved) >= options_.checkpoint_every) {
         save();
@@ -238,6 +246,10 @@ class Run {
                          each ? grouped(static_cast<std::uint64_t>(rate)) : "…",
                          each ? clock_text(left) : "…"),
                last);
+  }
+
+  [[nodiscard]] bool validated() const {
+    return !progress_.validation.empty() && progress_.validation.back().step == progress_.step;
   }
 
   void validate() {

@@ -102,7 +102,10 @@ int train(TrainOptions options, const Device& device, const Processes& processes
   const auto begin = [&]() -> nn::CheckpointHead {
     if (resume) return nn::load_checkpoint_head(checkpoint);
     const auto vocabulary = static_cast<std::uint32_t>(options.trainer.model.vocabulary);
-    return {{.settings = settings}, value_or_exit(Tokenizer::train(text, vocabulary))};
+    // In two steps: an exception in the middle of nested braces would destroy the inner ones twice
+    // (GCC does not count what it has built there).
+    Tokenizer tokenizer = value_or_exit(Tokenizer::train(text, vocabulary));
+    return {{.settings = settings}, std::move(tokenizer)};
   };
   nn::CheckpointHead head = begin();
   if (head.progress.settings != settings) {

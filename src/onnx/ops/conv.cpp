@@ -82,10 +82,10 @@ ConvOptions conv_options(const Call& call, const Shape& image, const Shape& weig
   if (weights.size() < 3)
     call.wrong(formatted("Weights {} are not those of a convolution.", text_of(weights)));
   const Grid grid = grid_of(call, image, {weights.begin() + 2, weights.end()});
-  return {.windows = {.stride = grid.stride,
-                      .pad = grid.low,
-                      .pad_high = grid.high,
-                      .dilation = grid.dilation},
+  return {.windows = Windows{.stride = grid.stride,
+                             .pad = grid.low,
+                             .pad_high = grid.high,
+                             .dilation = grid.dilation},
           .groups = static_cast<U>(call.i("group", 1))};
 }
 
@@ -115,7 +115,7 @@ Values conv_transpose_op(Call& c) {
   // zeros).
   Tensor y = conv_transpose(
       x, w,
-      {.windows = {.stride = stride, .pad = {}, .pad_high = {}, .dilation = dilation},
+      {.windows = Windows{.stride = stride, .pad = {}, .pad_high = {}, .dilation = dilation},
        .groups = static_cast<U>(c.i("group", 1)),
        .more = {}},
       {});
