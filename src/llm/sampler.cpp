@@ -1,5 +1,6 @@
 #include "llm/sampler.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -11,8 +12,13 @@ namespace {
 /// Adds samplers to a chain, which owns them, in llama.cpp's order.
 class ChainBuilder {
  public:
-  ChainBuilder(const LlamaApi& api, llama_sampler* chain, const llama_model* model)
-      : api_(api), chain_(chain), model_(model), vocabulary_(api.llama_model_get_vocab(model)) {}
+  ChainBuilder(const LlamaApi& api, llama_sampler* chain, const llama_model* model,
+               std::size_t room)
+      : api_(api),
+        chain_(chain),
+        vocabulary_(api.llama_model_get_vocab(model)),
+        room_(static_cast<std::int32_t>(
+            std::min<std::size_t>(room, std::numeric_limits<std::int32_t>::max()))) {}
 
   /// What graphs can choose by.
   void add_for_graphs(const SamplingOptions& options) {
@@ -59,6 +65,11 @@ class ChainBuilder {
   void put(llama_sampler* part) { api_.llama_sampler_chain_add(chain_, part); }
   [[nodiscard]] std::int32_t tokens() const { return api_.llama_vocab_n_tokens(vocabulary_); }
 
+  /// llama.cpp sets aside memory for as many tokens as a penalty may look back.
+  [[nodiscard]] std::int32_t tokens_back(std::int32_t wanted) const {
+    return wanted < 0 ? room_ : std::min(wanted, room_);
+  }
+
   void add_biases(const SamplingOptions& options) {
     std::vector<llama_logit_bias> biases;
     for (const auto& [token, bias] : options.logit_bias) biases.push_back({token, bias});
@@ -73,23 +84,21 @@ class ChainBuilder {
   }
 
   void add_penalties(const SamplingOptions& options) {
-    const std::int32_t whole = api_.llama_model_n_ctx_train(model_);
-    put(api_.llama_sampler_init_penalties(
-        tokens(), options.repeat_last < 0 ? whole : options.repeat_last, options.repeat_penalty,
-        options.frequency_penalty, options.presence_penalty));
+    put(api_.llama_sampler_init_penalties(tokens(), tokens_back(options.repeat_last),
+                                          options.repeat_penalty, options.frequency_penalty,
+                                          options.presence_penalty));
     if (options.dry_multiplier <= 0) return;
     std::vector<const char*> breakers;
     for (const std::string& breaker : options.dry_breakers) breakers.push_back(breaker.c_str());
-    const std::int32_t last = options.dry_last < 0 ? whole : options.dry_last;
     put(api_.llama_sampler_init_dry(vocabulary_, options.dry_multiplier, options.dry_base,
-                                    options.dry_allowed_length, last, breakers.data(),
-                                    breakers.size()));
+                                    options.dry_allowed_length, tokens_back(options.dry_last),
+                                    breakers.data(), breakers.size()));
   }
 
   const LlamaApi& api_;
   llama_sampler* chain_;
-  const llama_model* model_;
   const llama_vocab* vocabulary_;
+  std::int32_t room_;
 };
 
 /// Whether anything is asked for that graphs cannot choose by.
@@ -109,7 +118,7 @@ Sampler::Sampler(std::shared_ptr<const LlamaApi> api, std::size_t vocabulary)
       candidates_(vocabulary) {}
 
 Result<Sampler> Sampler::make(std::shared_ptr<const LlamaApi> api, const llama_model* model,
-                              const SamplingOptions& options) {
+                              std::size_t room, const SamplingOptions& options) {
   const llama_vocab* vocabulary = api->llama_model_get_vocab(model);
   const std::int32_t count = api->llama_vocab_n_tokens(vocabulary);
   for (const auto& [token, bias] : options.logit_bias) {
@@ -120,7 +129,7 @@ Result<Sampler> Sampler::make(std::shared_ptr<const LlamaApi> api, const llama_m
     }
   }
   Sampler sampler(std::move(api), static_cast<std::size_t>(count));
-  ChainBuilder builder(*sampler.api_, sampler.chain_.get(), model);
+  ChainBuilder builder(*sampler.api_, sampler.chain_.get(), model, room);
   sampler.on_device_ = options.on_device;
   if (options.on_device) {
     if (needs_host(options)) {

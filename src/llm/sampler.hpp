@@ -13,8 +13,9 @@ namespace weft::llm {
 /// Chooses tokens from the logits of a context.
 class Sampler {
  public:
+  /// `room` is how many tokens the context has room for: no penalty looks further back.
   static Result<Sampler> make(std::shared_ptr<const LlamaApi> api, const llama_model* model,
-                              const SamplingOptions& options);
+                              std::size_t room, const SamplingOptions& options);
 
   /// Lets the graph of a context choose, where the options say so; this sampler must live until it
   /// lets go of the context.

@@ -181,7 +181,7 @@ Result<Session> Session::open(const ModelOptions& options, const SamplingOptions
 }
 
 Status Session::sample_with(const SamplingOptions& sampling) {
-  auto sampler = Sampler::make(state_->api, state_->model, sampling);
+  auto sampler = Sampler::make(state_->api, state_->model, context(), sampling);
   if (!sampler) return std::unexpected(sampler.error());
   if (sampling.on_device && state_->settings.n_seq_max > 1) {
     return fail(ErrorCode::unsupported,
@@ -238,8 +238,17 @@ Result<Timing> Session::generate(std::string_view text, std::size_t tokens,
                                  const std::function<void(std::string_view)>& out,
                                  const std::atomic<bool>& stop) {
   const LlamaApi& api = *state_->api;
+  if (api.llama_model_has_encoder(state_->model)) {
+    return fail(
+        ErrorCode::unsupported,
+        "This model reads its text with an encoder, as those that translate do; only models "
+        "that go on with a text can be used here.");
+  }
   if (!state_->conversations) {
-    return fail(ErrorCode::unsupported, "This model generates no text; it has embeddings.");
+    return fail(
+        ErrorCode::unsupported,
+        "This model does not write one token after the other: it gives embeddings, or fills "
+        "a whole text in.");
   }
   Conversations& conversations = *state_->conversations;
   const llama_vocab* vocabulary = api.llama_model_get_vocab(state_->model);

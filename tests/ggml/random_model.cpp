@@ -305,19 +305,49 @@ void add_lfm2(Builder& model, const ModelSpec& spec) {
   }
 }
 
+/// An encoder, and a decoder that looks at what it made.
+void add_t5(Builder& model, const ModelSpec& spec) {
+  constexpr std::uint64_t buckets = 8;
+  model.number("attention.head_count", heads);
+  model.number("attention.relative_buckets_count", buckets);
+  model.number("decoder_start_token_id", 0);
+  const auto attend = [&](const std::string& part) {
+    model.vector(part + "_norm.weight", {width}, 1);
+    for (const char* name : {"_q", "_k", "_v", "_o"}) {
+      model.matrix(part + name + ".weight", {width, width});
+    }
+  };
+  for (const std::string side : {"enc.", "dec."}) {
+    model.vector(side + "output_norm.weight", {width}, 1);
+    for (std::uint32_t i = 0; i < spec.layers; ++i) {
+      const std::string layer = formatted("{}blk.{}.", side, i);
+      attend(layer + "attn");
+      if (i == 0) model.vector(layer + "attn_rel_b.weight", {heads, buckets}, 0);
+      if (side == "dec.") attend(layer + "cross_attn");
+      model.vector(layer + "ffn_norm.weight", {width}, 1);
+      model.matrix(layer + "ffn_up.weight", {width, hidden});
+      model.matrix(layer + "ffn_down.weight", {hidden, width});
+    }
+  }
+}
+
 }  // namespace
 
 Status write_random_model(const std::filesystem::path& path, const ModelSpec& spec) {
   Builder model(spec);
   model.real("attention.layer_norm_rms_epsilon", 1e-5F);
   model.embeddings();
-  if (spec.architecture != "lfm2") model.vector("output_norm.weight", {width}, 1);
+  if (spec.architecture != "lfm2" && spec.architecture != "t5") {
+    model.vector("output_norm.weight", {width}, 1);
+  }
   if (spec.architecture == "lfm2") {
     add_lfm2(model, spec);
   } else if (spec.architecture == "mamba") {
     add_mamba(model, spec);
   } else if (spec.architecture == "rwkv7") {
     add_rwkv(model, spec);
+  } else if (spec.architecture == "t5") {
+    add_t5(model, spec);
   } else {
     add_transformer(model, spec);
   }

@@ -1,5 +1,7 @@
 // What test-backend-ops has no case of, against ggml's CPU backend: some ops, and tensors that no
 // binding takes whole.
+#include <limits>
+
 #include "fusion_fixture.hpp"
 
 namespace weft::test {
@@ -27,6 +29,15 @@ TEST_F(GgmlRest, DiagonalsAndScalars) {
 #pragma GCC diagnostic pop
   check_all({sum, ggml_diag_mask_zero(context, tensor(GGML_TYPE_F32, {10, 10, 3}), 0),
              ggml_diag_mask_zero(context, tensor(GGML_TYPE_F32, {12, 6, 2}), 5)});
+}
+
+/// Chameleon clamps memory that nobody wrote, to give all of it one value.
+TEST_F(GgmlRest, BoundsThatMeet) {
+  ggml_context* context = context_.get();
+  ggml_tensor* no_numbers = ggml_log(context, tensor(GGML_TYPE_F32, {70, 3}));
+  constexpr float lowest = std::numeric_limits<float>::lowest();
+  check_all({ggml_clamp(context, no_numbers, lowest, lowest),
+             ggml_clamp(context, no_numbers, 0.5F, -0.5F)});
 }
 
 TEST_F(GgmlRest, Windows) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "run_fixture.hpp"
 
@@ -27,6 +28,17 @@ TEST_F(GgmlRun, RefusesNumbersOfLayersThatEndLlamaCpp) {
   for (const std::uint32_t layers : {0U, 513U, 65535U, 70000U, 0xffffffffU}) {
     set_layers(model, layers);
     expect_error(model, "", formatted("has {} layers", layers));
+  }
+}
+
+TEST_F(GgmlRun, RefusesModelsThatDoNotGoOnWithTexts) {
+  for (const auto& [architecture, why] :
+       {std::pair{"t5", "reads its text with an encoder"}, {"llada", "fills a whole text in"}}) {
+    ASSERT_TRUE(write_random_model(model, {.architecture = architecture}));
+    const Outcome outcome =
+        run_command(formatted("{} run -m {} -p x --device cpu -t 1", WEFT_PROGRAM, model.string()));
+    EXPECT_EQ(outcome.status, 1) << architecture;
+    EXPECT_TRUE(outcome.text.contains(why)) << outcome.text;
   }
 }
 
@@ -112,6 +124,20 @@ TEST_F(GgmlRun, RefusesOptionsOutOfRange) {
     EXPECT_NE(outcome.status, 0) << option;
     EXPECT_TRUE(outcome.text.contains(option.substr(0, option.find(' ')))) << outcome.text;
   }
+}
+
+/// No further back than the context goes, for which there is memory.
+TEST_F(GgmlRun, LooksBackAsFarAsThereAreTokens) {
+  const auto text = [this](const std::string& last) {
+    const Outcome outcome = run_command(
+        formatted("{{ ulimit -v 6000000; timeout 60 {0} run -m {1} -p Hello -n 8 --temp 0 -t 1 "
+                  "--device cpu --repeat-penalty 1.5 --repeat-last {2} --dry-multiplier 1 "
+                  "--dry-last {2} 2>/dev/null; }}",
+                  WEFT_PROGRAM, model.string(), last));
+    EXPECT_EQ(outcome.status, 0) << last;
+    return outcome.text;
+  };
+  EXPECT_EQ(text("2147483647"), text("-1"));
 }
 
 /// Views of one tensor that lie in one another are read while a result goes elsewhere into the same

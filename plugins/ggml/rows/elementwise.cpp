@@ -99,7 +99,11 @@ Result<Plan> cos(const Node& node, const Caps& caps) { return plain("cos", node,
 Result<Plan> scale(const Node& node, const Caps& caps) {
   return plain("scale", node, caps, {node.param_f32(0), node.param_f32(1)});
 }
+/// With bounds that meet, which Chameleon's graph has, the lower one is the result whatever memory
+/// that nobody wrote holds: also where that is no number.
 Result<Plan> clamp(const Node& node, const Caps& caps) {
+  const float low = node.param_f32(0);
+  if (low >= node.param_f32(1)) return map_to("fill", {}, node.dst, caps, {low});
   return plain("clamp", node, caps, {node.param_f32(0), node.param_f32(1)});
 }
 Result<Plan> leaky_relu(const Node& node, const Caps& caps) {
