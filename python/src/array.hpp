@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "weft/weft.hpp"
@@ -26,6 +27,22 @@ struct Dtype {
   DType value = DType::f32;
 };
 
+/// A call that is under way. In the child of a fork the locks that other threads of the parent held
+/// at that moment stay locked for ever: where a call was under way, every one is an error there.
+class Call {
+ public:
+  Call();
+  ~Call() { --under_way; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  static void watch_forks();
+
+ private:
+  static inline std::atomic<int> under_way = 0;
+  static inline std::atomic<bool> torn_by_fork = false;
+};
+
 /// One lock for everything that notes expressions down: threads may do so while others wait for the
 /// device without the interpreter's lock. Whoever must wait for it lets go of the interpreter, so
 /// that the two locks cannot wait for each other.
@@ -41,6 +58,9 @@ class Building {
   Building& operator=(const Building&) = delete;
 
   static std::recursive_mutex& mutex();
+
+ private:
+  Call call_;
 };
 
 /// The same for work that takes long and needs nothing of Python: the interpreter runs on
@@ -53,6 +73,7 @@ class Working {
   Working& operator=(const Working&) = delete;
 
  private:
+  Call call_;
   nb::gil_scoped_release others_run_;
 };
 

@@ -1,6 +1,7 @@
 #include "convert.hpp"
 
 #include <nanobind/stl/string.h>
+#include <pthread.h>
 
 #include <cmath>
 #include <limits>
@@ -71,6 +72,20 @@ void raise_value(const std::string& sentence) { throw nb::value_error(sentence.c
 void raise_overflow(const std::string& sentence) {
   PyErr_SetString(PyExc_OverflowError, sentence.c_str());
   throw nb::python_error();
+}
+
+Call::Call() {
+  if (torn_by_fork) {
+    throw Error(ErrorCode::invalid_argument,
+                "This process is a fork of one in which another thread was using Weft at that "
+                "moment, so that nothing can be computed here; "
+                "multiprocessing.set_start_method('spawn') makes processes without a fork.");
+  }
+  ++under_way;
+}
+
+void Call::watch_forks() {
+  ::pthread_atfork(nullptr, nullptr, [] { torn_by_fork = under_way > 0; });
 }
 
 std::recursive_mutex& Building::mutex() {
@@ -172,6 +187,11 @@ bool bool_of(nb::handle value, Place place) {
     raise_type(name_of(place) + " is " + shown(value) + "; True or False is needed.");
   }
   return truth != 0;
+}
+
+nb::str text_from_file(std::string_view bytes) {
+  return nb::steal<nb::str>(PyUnicode_DecodeUTF8(
+      bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
 }
 
 std::string text_of(nb::handle value, Place place) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "array.hpp"
@@ -45,6 +46,8 @@ std::uint64_t word_of(nb::handle value, Place place);
 double number_of(nb::handle value, Place place);
 bool bool_of(nb::handle value, Place place);
 std::string text_of(nb::handle value, Place place);
+/// A name or a text of a file, which may be any bytes: those that are no UTF-8 become `\\xff`.
+nb::str text_from_file(std::string_view bytes);
 
 /// A shape: one number, or several.
 Shape shape_of(nb::handle value, Place place);

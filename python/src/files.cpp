@@ -27,8 +27,12 @@ nb::tuple load_file(const Device& device, const std::string& path) {
     contents = load(device, path);
   }
   nb::dict tensors;
-  for (const auto& [key, tensor] : contents.tensors) tensors[key.c_str()] = wrap(tensor);
-  return nb::make_tuple(tensors, contents.texts);
+  for (const auto& [key, tensor] : contents.tensors) tensors[text_from_file(key)] = wrap(tensor);
+  nb::dict texts;
+  for (const auto& [key, text] : contents.texts) {
+    texts[text_from_file(key)] = text_from_file(text);
+  }
+  return nb::make_tuple(tensors, texts);
 }
 
 Kernel make_kernel(const Device& device, const std::string& wgsl, const std::vector<bool>& writes,

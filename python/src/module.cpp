@@ -1,3 +1,5 @@
+#include <new>
+
 #include "convert.hpp"
 #include "wait.hpp"
 
@@ -20,7 +22,10 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
   try {
     std::rethrow_exception(pointer);
   } catch (const Error& error) {
-    PyErr_SetString(exception_of(error.code()), error.what());
+    // What it quotes of a file may be no UTF-8.
+    PyErr_SetObject(exception_of(error.code()), text_from_file(error.what()).ptr());
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(PyExc_MemoryError, "This machine has not enough memory for that.");
   }
 }
 
@@ -33,6 +38,7 @@ NB_MODULE(_core, m) {
   nb::register_exception_translator(translate);
   m.doc() = "The compiled part of weft.";
   note_main_thread();
+  Call::watch_forks();
   add_types(m);
   nb::class_<Array> tensor = add_tensor(m);
   add_operators(tensor);

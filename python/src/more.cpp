@@ -20,14 +20,14 @@ nb::tuple port_tuple(const onnx::Port& port) {
       if (extent.value) {
         extents.append(*extent.value);
       } else if (!extent.symbol.empty()) {
-        extents.append(extent.symbol);
+        extents.append(text_from_file(extent.symbol));
       } else {
         extents.append(nb::none());
       }
     }
     shape = nb::tuple(extents);
   }
-  return nb::make_tuple(port.name, port.type, shape, port.optional);
+  return nb::make_tuple(text_from_file(port.name), port.type, shape, port.optional);
 }
 
 nb::list port_list(const std::vector<onnx::Port>& ports) {
@@ -43,7 +43,7 @@ nb::dict shapes_dict(const onnx::Model& self) {
     found = self.shapes();
   }
   nb::dict out;
-  for (const auto& [name, port] : found) out[name.c_str()] = port_tuple(port);
+  for (const auto& [name, port] : found) out[text_from_file(name)] = port_tuple(port);
   return out;
 }
 
@@ -58,7 +58,7 @@ nb::dict run_model(const onnx::Model& self, const nb::dict& inputs) {
     found = self.run(given);
   }
   nb::dict out;
-  for (const auto& [name, tensor] : found) out[name.c_str()] = wrap(tensor);
+  for (const auto& [name, tensor] : found) out[text_from_file(name)] = wrap(tensor);
   return out;
 }
 

@@ -11,10 +11,10 @@
 #include <mutex>
 #include <thread>
 
+#include "array.hpp"
+
 namespace weft::python {
 namespace {
-
-namespace nb = nanobind;
 
 constexpr std::chrono::milliseconds look_for_signals{50};
 
@@ -40,6 +40,7 @@ struct Waiter {
       jobs.pop_front();
       lock.unlock();
       try {
+        const Call call;
         job->work();
       } catch (...) {
         job->error = std::current_exception();
@@ -67,6 +68,7 @@ std::thread::id& main_thread() {
 void note_main_thread() { main_thread() = std::this_thread::get_id(); }
 
 void wait_for(std::function<void()> work) {
+  const Call call;
   Waiter& one = waiter();
   if (std::this_thread::get_id() != main_thread() ||
       (one.process != 0 && one.process != getpid())) {

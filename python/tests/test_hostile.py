@@ -4,6 +4,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +61,47 @@ def test_nonsense(function: dict[str, Any]) -> None:
         except FINE as error:
             assert str(error), f"{name}({arguments}) fails without a word"
     assert wt.ones(2).tolist() == [1, 1]
+
+
+def test_names_and_texts_of_files_may_be_any_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "names.gguf"
+    wt.save(path, {"weight": wt.arange(3)}, texts={"made.by": "somebody"})
+    data = path.read_bytes()
+    assert data.count(b"weight") == data.count(b"somebody") == 1
+    path.write_bytes(data.replace(b"weight", b"w\xffight").replace(b"somebody", b"some\xfe\xe9dy"))
+    tensors, texts = wt.load(path, with_texts=True)
+    assert list(tensors) == ["w\\xffight"] and tensors["w\\xffight"].tolist() == [0, 1, 2]
+    assert texts["made.by"] == "some\\xfe\\xe9dy"
+    path.write_bytes(data.replace(b"weight", b"w\xffight")[:-40])
+    with pytest.raises(OSError, match="names.gguf"):
+        wt.load(path)
+
+
+FORKS = """
+import os, signal, threading
+import weft as wt
+
+def work():
+    step = wt.compile(lambda x: wt.softmax(x @ x))
+    while True:
+        (step(wt.ones((8, 8))) + 1).numpy()
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+for attempt in range(15):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            wt.ones((2,)).numpy()
+        except ValueError as error:
+            os._exit(0 if "fork" in str(error) else 2)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0, attempt
+    wt.ones((3,)).numpy()
+os._exit(0)
+"""
+
+
+def test_a_fork_while_other_threads_compute_is_an_error_and_no_wait() -> None:
+    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], check=True, timeout=120)
