@@ -7,12 +7,17 @@
 #include <variant>
 
 #include "base/format.hpp"
+#include "formats/ggml_type.hpp"
 
 namespace weft::llm {
 namespace {
 
 constexpr std::array<std::string_view, 9> cache_types{"f32",  "f16",  "bf16", "q8_0",  "q5_1",
                                                       "q5_0", "q4_1", "q4_0", "iq4_nl"};
+/// Types that ggml's CPU backend multiplies nothing by: it would call a function that is not there.
+constexpr std::array<std::string_view, 5> no_factors{"i8", "i16", "i32", "i64", "f64"};
+/// Tables of experts, which are looked up and not multiplied.
+constexpr std::string_view lookup_table = "ffn_gate_tid2eid";
 /// What llama.cpp has room for.
 constexpr std::int64_t most_layers = 512;
 
@@ -47,6 +52,21 @@ Status check_layers(const gguf::File& file) {
   const gguf::Value* value = gguf::find(file.metadata(), key);
   if (value == nullptr) return {};  // llama.cpp says what is missing.
   return check_layers(key, integer(*value));
+}
+
+Status check_types(const gguf::File& file) {
+  for (const gguf::TensorView& tensor : file.tensors()) {
+    const gguf::TypeInfo* type = gguf::find_type(tensor.type);
+    if (type == nullptr || !std::ranges::contains(no_factors, type->name) ||
+        tensor.shape.size() < 2 || tensor.name.contains(lookup_table)) {
+      continue;
+    }
+    return fail(ErrorCode::invalid_argument,
+                "The tensor \"{}\" has elements of type {}; matrices of models have floats or "
+                "quantized ones.",
+                tensor.name, type->name);
+  }
+  return {};
 }
 
 Status check_layers(const std::string& key, std::optional<std::int64_t> layers) {

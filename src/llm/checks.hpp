@@ -19,6 +19,9 @@ Status check_layers(const std::string& key, std::optional<std::int64_t> layers);
 /// The same of a file.
 Status check_layers(const gguf::File& file);
 
+/// Matrices of a file that have a type which nothing is multiplied by.
+Status check_types(const gguf::File& file);
+
 /// Whether somebody answers at "host:port".
 Status check_server(const std::string& server);
 

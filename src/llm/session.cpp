@@ -160,6 +160,7 @@ Result<Session> Session::open(const ModelOptions& options, const SamplingOptions
     const auto file = gguf::File::open(options.model);
     if (!file) return std::unexpected(file.error());
     if (const Status ok = check_layers(*file); !ok) return std::unexpected(ok.error());
+    if (const Status ok = check_types(*file); !ok) return std::unexpected(ok.error());
   }
   const auto libraries = find_libraries();
   if (!libraries) return std::unexpected(libraries.error());

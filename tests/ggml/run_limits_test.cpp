@@ -31,6 +31,19 @@ TEST_F(GgmlRun, RefusesNumbersOfLayersThatEndLlamaCpp) {
   }
 }
 
+/// ggml's CPU backend would call a function that is not there.
+TEST_F(GgmlRun, RefusesMatricesThatNothingIsMultipliedBy) {
+  std::ifstream in(model, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  constexpr std::string_view name = "blk.1.ffn_up.weight";
+  // Behind the name: the number of dimensions, two of them, the type.
+  char& type = bytes[bytes.find(name) + name.size() + 4 + 16];
+  ASSERT_EQ(type, 0);
+  type = 26;  // i32, which has as many bytes
+  std::ofstream(model, std::ios::binary) << bytes;
+  expect_error(model, "--device cpu", "\"blk.1.ffn_up.weight\" has elements of type i32");
+}
+
 TEST_F(GgmlRun, RefusesModelsThatDoNotGoOnWithTexts) {
   for (const auto& [architecture, why] :
        {std::pair{"t5", "reads its text with an encoder"}, {"llada", "fills a whole text in"}}) {
