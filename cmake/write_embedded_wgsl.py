@@ -1,5 +1,6 @@
 """Called by embed_wgsl.cmake: write_embedded_wgsl.py [--bare] DIR OUTPUT SHADER…"""
 import collections
+import lzma
 import math
 import re
 import sys
@@ -76,31 +77,80 @@ def alike(texts: list[str]) -> list[int]:
     return order
 
 
-def main() -> None:
-    arguments = [argument for argument in sys.argv[1:] if argument != "--bare"]
-    read = checked if "--bare" in sys.argv else Path.read_text
-    folder, output = map(Path, arguments[:2])
-    shaders = [Path(name) for name in arguments[2:]]
-    texts = [read(shader) for shader in shaders]
-    order = alike(texts) if "--bare" in sys.argv else range(len(texts))
-    # Arrays, because linkers put string literals in an order of their own.
-    arrays = "".join(f'constexpr char text{i}[] = R"wgsl({texts[i]})wgsl";\n' for i in order)
-    entries = "".join(f'    File{{"{shaders[i].relative_to(folder)}", {{text{i}, sizeof(text{i}) - 1}}}},\n' for i in order)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(f"""#include "ops/embedded.hpp"
+HEAD = """#include "ops/embedded.hpp"
 
 #include <array>
+"""
 
+
+def plain(names: list[str], texts: list[str]) -> str:
+    """C++ with one array for each text."""
+    arrays = "".join(f'constexpr char text{i}[] = R"wgsl({text})wgsl";\n' for i, text in enumerate(texts))
+    entries = "".join(f'    File{{"{name}", {{text{i}, sizeof(text{i}) - 1}}}},\n' for i, name in enumerate(names))
+    return f"""{HEAD}
 namespace weft::ops {{
 namespace {{
 using wgsl::File;
-{arrays}constexpr std::array<File, {len(shaders)}> files = {{
+{arrays}constexpr std::array<File, {len(names)}> files = {{
 {entries}}};
 }}  // namespace
 
 std::span<const File> embedded_files() {{ return files; }}
 }}  // namespace weft::ops
-""")
+"""
+
+
+# What base/unpack.cpp reads.
+FILTERS = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "lp": 0, "pb": 0}]
+
+
+def packed(names: list[str], texts: list[str]) -> str:
+    """C++ with all names and texts, each with a zero behind it, in one packed array. They are unpacked when they are first asked for."""
+    order = alike(texts)
+    text = "".join(f"{names[i]}\0{texts[i]}\0" for i in order).encode()
+    data = lzma.compress(text, format=lzma.FORMAT_RAW, filters=FILTERS)
+    rows = "".join("    " + "".join(f"{byte}, " for byte in data[k:k + 32]).rstrip() + "\n" for k in range(0, len(data), 32))
+    return f"""{HEAD}#include <cstdint>
+#include <string>
+
+#include "base/unpack.hpp"
+
+namespace weft::ops {{
+namespace {{
+using wgsl::File;
+constexpr std::array<std::uint8_t, {len(data)}> packed = {{
+{rows}}};
+
+std::array<File, {len(names)}> files() {{
+  static const std::string text = unpack(packed, {len(text)});
+  std::array<File, {len(names)}> out;
+  const char* at = text.c_str();
+  for (File& file : out) {{
+    for (std::string_view* part : {{&file.name, &file.text}}) {{
+      *part = at;
+      at += part->size() + 1;
+    }}
+  }}
+  return out;
+}}
+}}  // namespace
+
+std::span<const File> embedded_files() {{
+  static const std::array<File, {len(names)}> all = files();
+  return all;
+}}
+}}  // namespace weft::ops
+"""
+
+
+def main() -> None:
+    arguments = [argument for argument in sys.argv[1:] if argument != "--bare"]
+    bared = "--bare" in sys.argv
+    folder, output = map(Path, arguments[:2])
+    shaders = [Path(name) for name in arguments[2:]]
+    texts = [(checked if bared else Path.read_text)(shader) for shader in shaders]
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text((packed if bared else plain)([str(shader.relative_to(folder)) for shader in shaders], texts))
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <type_traits>
+
+#include "base/decimal.hpp"
 
 namespace weft {
 namespace {
@@ -65,45 +66,85 @@ Spec parse(std::string_view text, const Next& next) {
   return spec;
 }
 
-/// The fewest digits that give the number back, as "d.ddde±xx".
-template <std::floating_point T>
-std::array<char, 64> shortest(T value) {
-  std::array<char, 64> text{};
-  for (int digits = 0; digits < 17; ++digits) {
-    std::snprintf(text.data(), text.size(), "%.*e", digits, static_cast<double>(value));
-    const double back = std::strtod(text.data(), nullptr);
-    if (static_cast<T>(back) == value) break;
-  }
+std::string digits_of(const Decimal& number, std::size_t count) {
+  std::string text = number.digits();
+  text.resize(count, '0');
   return text;
+}
+
+/// "d.ddde±xx", with so many digits behind the point.
+std::string scientific(Decimal number, int decimals) {
+  number.round(decimals + 1);
+  std::string text = digits_of(number, static_cast<std::size_t>(decimals) + 1);
+  if (decimals > 0) text.insert(1, ".");
+  const int exponent = number.digits().empty() ? 0 : number.point() - 1;
+  const std::string power = std::to_string(std::abs(exponent));
+  return text + (exponent < 0 ? "e-" : "e+") + (power.size() < 2 ? "0" : "") + power;
+}
+
+/// "ddd.ddd", with so many digits behind the point.
+std::string fixed(Decimal number, int decimals) {
+  const int count = number.point() + decimals;
+  if (count < 0) number = Decimal(0.0);
+  number.round(std::max(0, count));
+  const int point = number.point();
+  const auto before = static_cast<std::size_t>(std::max(point, 1));
+  const auto zeros = static_cast<std::size_t>(std::max(1 - point, 0));
+  std::string text(zeros, '0');
+  text += number.digits();
+  text.resize(before + static_cast<std::size_t>(decimals), '0');
+  if (decimals > 0) text.insert(before, ".");
+  return text;
+}
+
+/// The shorter of both with so many digits at most, as printf's %g has it.
+std::string general(Decimal number, int digits) {
+  digits = std::max(digits, 1);
+  number.round(digits);
+  const int exponent = number.digits().empty() ? 0 : number.point() - 1;
+  const int left = std::max(0, static_cast<int>(number.digits().size()) - 1);
+  if (exponent < -4 || exponent >= digits) return scientific(number, left);
+  return fixed(number, std::max(0, left - exponent));
+}
+
+/// The fewest digits that give the number back.
+template <std::floating_point T>
+Decimal shortest(T value) {
+  const Decimal exact(static_cast<double>(value));
+  for (int count = 1; count < 17; ++count) {
+    Decimal some = exact;
+    some.round(count);
+    if (static_cast<T>(some.value()) == value) return some;
+  }
+  Decimal most = exact;
+  most.round(17);
+  return most;
 }
 
 /// As std::to_chars writes it: with an exponent only where that is shorter.
 template <std::floating_point T>
 std::string plain(T value) {
-  if (!std::isfinite(value)) {
-    return std::string(std::signbit(value) ? "-" : "") + (std::isnan(value) ? "nan" : "inf");
-  }
-  const std::array<char, 64> text = shortest(value);
-  const std::string_view all = text.data();
-  const std::size_t e = all.find('e');
-  const int exponent = std::atoi(text.data() + e + 1);
-  const int digits = static_cast<int>(e) - (all[0] == '-' ? 1 : 0) - (all.contains('.') ? 1 : 0);
-  const int decimals = std::max(0, digits - 1 - exponent);
-  std::array<char, 512> fixed{};
-  const int size = std::snprintf(fixed.data(), fixed.size(), "%.*f", std::min(decimals, 400),
-                                 static_cast<double>(value));
-  return static_cast<std::size_t>(size) <= all.size() ? std::string(fixed.data())
-                                                      : std::string(all);
+  const Decimal number = shortest(value);
+  const int digits = static_cast<int>(number.digits().size());
+  const std::string with_exponent = scientific(number, std::max(0, digits - 1));
+  const int decimals = std::max(0, digits - number.point());
+  // Whole numbers of more digits than doubles have are written in full.
+  std::string text =
+      decimals > 0 ? fixed(number, decimals) : fixed(Decimal(static_cast<double>(value)), 0);
+  return text.size() <= with_exponent.size() ? text : with_exponent;
 }
 
 template <std::floating_point T>
 std::string number_text(T value, const Spec& spec) {
-  if (spec.type == 0 && spec.precision < 0) return plain(value);
-  const std::array<char, 5> pattern{'%', '.', '*', spec.type != 0 ? spec.type : 'g', 0};
-  std::array<char, 512> text{};
-  std::snprintf(text.data(), text.size(), pattern.data(), spec.precision < 0 ? 6 : spec.precision,
-                static_cast<double>(value));
-  return text.data();
+  const std::string sign = std::signbit(value) ? "-" : "";
+  if (!std::isfinite(value)) return sign + (std::isnan(value) ? "nan" : "inf");
+  value = std::abs(value);
+  if (spec.type == 0 && spec.precision < 0) return sign + plain(value);
+  const Decimal number(static_cast<double>(value));
+  const int precision = spec.precision < 0 ? 6 : spec.precision;
+  if (spec.type == 'e') return sign + scientific(number, precision);
+  if (spec.type == 'f') return sign + fixed(number, precision);
+  return sign + general(number, precision);
 }
 
 template <std::integral T>

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <source_location>
 #include <string>
 #include <vector>
 #include <weft/weft.hpp>
@@ -209,13 +208,16 @@ TEST(DeviceApi, UsersKernelsRun) {
             std::string::npos);
 }
 
+/// How a message names this line; in a page no places are known.
+std::string here(Where where = Where::current()) {
+  return where.line() == 0 ? "" : formatted(" at api_test.cpp:{}", where.line());
+}
+
 TEST(DeviceApi, ErrorsSayTheValues) {
   const Tensor a = api_device().full({2, 3}, 1);
   const Tensor b = api_device().full({4}, 1);
   EXPECT_EQ(message_of([&] { (void)(a + b); }),
-            formatted("Shapes [2,3] and [4] do not broadcast: 3 and 4 differ. (add at "
-                      "api_test.cpp:{})",
-                      std::source_location::current().line()));
+            "Shapes [2,3] and [4] do not broadcast: 3 and 4 differ. (add" + here() + ")");
   EXPECT_NE(message_of([&] { (void)matmul(a, a); }).find("[2,3] and [2,3]"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)a.reshape({7}); }).find("[7]"), std::string::npos);
   EXPECT_NE(message_of([&] { (void)map("gulp", a); }).find("gulp"), std::string::npos);
