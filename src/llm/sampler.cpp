@@ -20,13 +20,17 @@ class ChainBuilder {
         room_(static_cast<std::int32_t>(
             std::min<std::size_t>(room, std::numeric_limits<std::int32_t>::max()))) {}
 
-  /// What graphs can choose by.
+  /// What graphs can choose by. They compare with the largest logit plus log(min_p): where that
+  /// rounds to the largest itself, no token would be left, so that the best one is taken at once.
   void add_for_graphs(const SamplingOptions& options) {
-    if (options.temperature <= 0) {
+    constexpr float only_the_best = 0.9999F;
+    if (options.temperature <= 0 || options.min_p >= only_the_best) {
       put(api_.llama_sampler_init_greedy());
       return;
     }
-    if (options.top_k > 0) put(api_.llama_sampler_init_top_k(options.top_k));
+    if (options.top_k > 0 && options.top_k < tokens()) {  // They take no more than there are.
+      put(api_.llama_sampler_init_top_k(options.top_k));
+    }
     if (options.top_p < 1) put(api_.llama_sampler_init_top_p(options.top_p, 1));
     if (options.min_p > 0) put(api_.llama_sampler_init_min_p(options.min_p, 1));
     put(api_.llama_sampler_init_temp(options.temperature));

@@ -104,6 +104,13 @@ TEST_F(GgmlRun, TheDeviceChooses) {
   EXPECT_EQ(chosen("-n 24 --temp 2 --top-k 20 --seed 5"), drawn);
   EXPECT_NE(chosen("-n 24 --temp 2 --top-k 20 --seed 6"), drawn);
   EXPECT_EQ(on_cpu("-p Hello --sample-on-device -n 12 --temp 0"), greedy);
+  EXPECT_EQ(on_cpu("-p Hello --sample-on-device -n 12 --temp 2 --min-p 1"), greedy);
+  const auto seeded = [this](int top_k) {  // The model has 320 tokens.
+    return on_cpu(
+        formatted("-p Hello --sample-on-device -n 12 --temp 2 --seed 5 --top-k {}", top_k));
+  };
+  EXPECT_EQ(seeded(2147483647), seeded(0));
+  EXPECT_EQ(seeded(320), seeded(0));
   expect_error(model, "--sample-on-device --repeat-penalty 1.2", "need the host");
 }
 
