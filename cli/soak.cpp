@@ -241,7 +241,7 @@ bool soak(const SoakOptions& options) {
   });
   flat &= soak_quantized(device, scaled(2'000));
 #ifdef WEFT_WITH_LLAMA
-  flat &= soak_llama(device, scaled(200));
+  flat &= soak_llama(device, scaled(2'000));
 #endif
   flat &= run_phase("devices opened and closed", scaled(100), device,
                     [&](std::uint64_t /*i*/) { (void)Device().full({4}, 1).to_vector(); });
