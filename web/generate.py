@@ -113,7 +113,7 @@ def converted(api: Api, type_: str, name: str) -> str:
     if type_ in api.enums:
         return f"enumNumber(enums.{type_}, {name}, \"{name}\")"
     if type_ in ("weft_tensor", "weft_buffer"):
-        return f"{name}.handle"
+        return f"$.of({name})"
     return name
 
 
@@ -182,7 +182,7 @@ class Binding:
             if not self.first and struct == "weft_recurrence_inputs":
                 self.first = f"first(Object.values({name} ?? {{}}).filter(isTensor))"
         elif p.type in ("weft_tensor", "weft_buffer") and is_optional(self.function.doc, p.name):
-            self.add(name, f"{value_type(self.api, p.type)}", f"{name} ? {name}.handle : 0", "?")
+            self.add(name, f"{value_type(self.api, p.type)}", f"{name} ? $.of({name}) : 0", "?")
         else:
             short = self.function.name.removeprefix("weft_tensor_")
             default = DEFAULTS.get(f"{short}.{p.name}", DEFAULTS.get(p.name, ""))
@@ -301,7 +301,7 @@ class Described:
         name = variable(p["name"])
         if p["type"] == "list":
             return [f"$.{'tensors' if p['element'] == 'tensor' else p['element'] + 's'}({name})", f"{name}.length"]
-        forms = {"tensor": f"{name}.handle", "device": f"{name}.handle", "bool": f"Number({name})", "dtype": f"dtypeNumber({name})",
+        forms = {"tensor": f"$.of({name})", "device": f"{name}.handle", "bool": f"Number({name})", "dtype": f"dtypeNumber({name})",
                  "text": f"$.text({name})", "i64": f"BigInt({name})", "word": f"BigInt({name})"}
         if p["type"] == "enum":
             return [f'enumNumber(enums.weft_{snake(p["enum"])}, {name}, "{name}")']
@@ -341,7 +341,7 @@ class Described:
             names = ", ".join(variable(n) for n in self.operands)
             lines = [lines[0].replace("): ", "): ", 1), f"  const [{', '.join(variable(n) + '_' for n in self.operands)}] = operands({names});"]
             for n in self.operands:
-                body = re.sub(rf"\b{variable(n)}\.handle", f"{variable(n)}_!.handle", body)
+                body = body.replace(f"$.of({variable(n)})", f"$.of({variable(n)}_)")
             on = f"{variable(self.operands[0])}_!"
         return comment(f["about"]) + "\n".join([*lines, f"  return call({on}, ($) => {body});", "}"]) + "\n"
 

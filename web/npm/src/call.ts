@@ -1,12 +1,20 @@
 import { Buffer } from "./buffer.js";
 import type { Engine } from "./engine.js";
-import { WeftError } from "./error.js";
+import { shown, WeftError } from "./error.js";
 import { enums, type DType, type Exports, type Layout } from "./generated/raw.js";
 import { Tensor } from "./tensor.js";
 import type { Device } from "./device.js";
 
 type Name = Exclude<keyof Exports, "malloc" | "free">;
 type Value = number | bigint;
+
+function listed(values: readonly number[], whole: boolean): void {
+  if (!Array.isArray(values) && !ArrayBuffer.isView(values)) throw new WeftError("invalid_argument", `A list of numbers is needed; ${shown(values)} was given.`);
+  for (const value of values) {
+    const fits = whole ? Number.isInteger(value) || typeof value === "bigint" : typeof value === "number";
+    if (!fits) throw new WeftError("invalid_argument", `A list of ${whole ? "whole " : ""}numbers is needed; ${shown(value)} is in it.`);
+  }
+}
 
 /** The arguments of one C call: what lies in the program's memory for its duration. */
 export class Frame {
@@ -46,6 +54,7 @@ export class Frame {
   }
 
   u32s(values: readonly number[]): number {
+    listed(values, true);
     const pointer = this.alloc(4 * values.length);
     const view = this.view();
     values.forEach((value, i) => view.setUint32(pointer + 4 * i, value, true));
@@ -57,6 +66,7 @@ export class Frame {
   }
 
   i64s(values: readonly number[]): number {
+    listed(values, true);
     const pointer = this.alloc(8 * values.length);
     const view = this.view();
     values.forEach((value, i) => view.setBigInt64(pointer + 8 * i, BigInt(value), true));
@@ -64,6 +74,7 @@ export class Frame {
   }
 
   f64s(values: readonly number[]): number {
+    listed(values, false);
     const pointer = this.alloc(8 * values.length);
     const view = this.view();
     values.forEach((value, i) => view.setFloat64(pointer + 8 * i, value, true));
@@ -71,7 +82,17 @@ export class Frame {
   }
 
   tensors(values: readonly Tensor[]): number {
-    return this.u32s(values.map((tensor) => tensor.handle));
+    if (!Array.isArray(values)) throw new WeftError("invalid_argument", `A list of tensors is needed; ${shown(values)} was given.`);
+    return this.u32s(values.map((tensor) => this.of(tensor)));
+  }
+
+  /** The handle of a tensor or buffer: what is none of this engine's would be another thing's number here. */
+  of(value: unknown): number {
+    if (!(value instanceof Tensor || value instanceof Buffer)) throw new WeftError("invalid_argument", `A tensor is needed; ${shown(value)} was given.`);
+    if (value.device.engine !== this.engine) {
+      throw new WeftError("invalid_argument", "Tensors of devices with engines of their own do not meet; data() and tensor() take values from one to the other.");
+    }
+    return value.handle;
   }
 
   /** A structure with the given members, the others being zero; or several, one behind the other. */
@@ -117,7 +138,7 @@ export class Frame {
     const inner = (structsByName as Record<string, Layout>)[type];
     if (inner) return this.#fill(pointer + i * inner.size, inner, value as object);
     const view = this.view();
-    if (value instanceof Tensor || value instanceof Buffer) view.setUint32(pointer + 4 * i, value.handle, true);
+    if (value instanceof Tensor || value instanceof Buffer) view.setUint32(pointer + 4 * i, this.of(value), true);
     else if (type === "bool") view.setUint8(pointer + i, value ? 1 : 0);
     else if (type === "float") view.setFloat32(pointer + 4 * i, Number(value), true);
     else if (type === "double") view.setFloat64(pointer + 8 * i, Number(value), true);
@@ -209,6 +230,7 @@ import { structs as structsByName } from "./generated/raw.js";
 
 /** Runs one call on the device of a tensor or buffer. */
 export function call<T>(on: { readonly device: Device }, body: (frame: Frame) => T): T {
+  if (!on?.device) throw new WeftError("invalid_argument", `A tensor is needed; ${shown(on)} was given.`);
   const frame = new Frame(on.device.engine, on.device);
   try {
     return body(frame);

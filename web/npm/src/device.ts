@@ -1,7 +1,7 @@
 import { Buffer } from "./buffer.js";
 import { call, dtypeNumber, Frame, waiting } from "./call.js";
 import { Engine, type LoadOptions } from "./engine.js";
-import { WeftError } from "./error.js";
+import { shown, WeftError } from "./error.js";
 import { load, save, type NamedTensors } from "./files.js";
 import { structs, type DType } from "./generated/raw.js";
 import { Kernel, type KernelSource } from "./kernel.js";
@@ -166,6 +166,7 @@ export class Device extends EventTarget {
 
   /** A tensor of equal elements. */
   full(shape: readonly number[], value: number, dtype: DType = "f32"): Tensor {
+    if (typeof value !== "number" && typeof value !== "boolean") throw new WeftError("invalid_argument", `A tensor is made of numbers; ${shown(value)} is none.`);
     return call(this, (frame) =>
       frame.one("weft_tensor_full", this.handle, frame.i64s(shape), shape.length, value, frame.options(structs.weft_tensor_full_options, { dtype })));
   }

@@ -7,3 +7,10 @@ export class WeftError extends Error {
     super(message);
   }
 }
+
+/** What was given, in a message. */
+export function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  return Array.isArray(value) ? "a list" : value.constructor === Object ? "an object" : `a ${value.constructor?.name}`;
+}

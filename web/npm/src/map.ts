@@ -1,5 +1,5 @@
 import { call, first, isTensor } from "./call.js";
-import { WeftError } from "./error.js";
+import { shown, WeftError } from "./error.js";
 import { structs } from "./generated/raw.js";
 import type { Tensor } from "./tensor.js";
 
@@ -10,7 +10,11 @@ export type Operand = Tensor | number;
 export function operands(...inputs: readonly Operand[]): Tensor[] {
   const partner = inputs.find(isTensor);
   if (!partner) throw new WeftError("invalid_argument", "At least one of the operands has to be a tensor.");
-  return inputs.map((input) => (isTensor(input) ? input : partner.device.full([], input, partner.dtype)));
+  return inputs.map((input) => {
+    if (isTensor(input)) return input;
+    if (typeof input !== "number" && typeof input !== "boolean") throw new WeftError("invalid_argument", `An operand is a tensor or a number; ${shown(input)} was given.`);
+    return partner.device.full([], input, partner.dtype);
+  });
 }
 
 /** An elementwise function by its name in docs/ops.md. */
@@ -32,7 +36,7 @@ export function grad(y: Tensor, by: readonly Tensor[], weights?: Tensor): Tensor
   first(by);
   return call(y, (frame) => {
     const out = frame.u32s(by.map(() => 0));
-    frame.engine.call("weft_tensor_grad", y.handle, weights ? weights.handle : 0, frame.tensors(by), by.length, out);
+    frame.engine.call("weft_tensor_grad", frame.of(y), weights ? frame.of(weights) : 0, frame.tensors(by), by.length, out);
     return frame.taken(out, by.length);
   });
 }

@@ -1,4 +1,4 @@
-import { WeftError } from "./error.js";
+import { shown, WeftError } from "./error.js";
 import type { DType } from "./generated/raw.js";
 
 /** A number, or lists of lists of numbers with equal lengths. */
@@ -49,6 +49,7 @@ function convert(values: readonly number[], dtype: DType): ArrayBufferView {
 function walk(values: Nested, depth: number, shape: number[], out: number[]): void {
   if (!Array.isArray(values)) {
     if (depth !== shape.length) throw new WeftError("invalid_argument", "The lists are nested to different depths.");
+    if (!["number", "boolean", "bigint"].includes(typeof values)) throw new WeftError("invalid_argument", `A tensor is made of numbers; ${shown(values)} is none.`);
     out.push(Number(values));
     return;
   }

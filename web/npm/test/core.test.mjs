@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { nodeGpu } from '../../tests/node_gpu.mjs';
 import { close, device, weft } from './package.mjs';
 
 const { add, argmax, cast, compile, concat, crossEntropy, embedding, exp, grad, layerNorm, matmul, maximum, relu, softmax, sort, sum, Tensor, where, WeftError } = weft;
@@ -89,6 +90,33 @@ test('errors name the function and the values', async () => {
   await assert.rejects(gone.data(), /disposed/);
   assert.throws(() => device.tensor([[1, 2], [3]]), /1 elements where others have 2/);
   assert.throws(() => device.zeros([1], 'f64'), /f32/);
+});
+
+test('what is no tensor, number or list is an error, and no NaN', async () => {
+  const x = device.tensor([1, 2]);
+  const refused = (work, message) => assert.throws(work, error => error instanceof WeftError && error.code === 'invalid_argument' && message.test(error.message));
+  refused(() => device.tensor(['a', 1]), /numbers; "a" is none/);
+  refused(() => device.tensor([1, undefined]), /numbers; undefined is none/);
+  refused(() => device.full([2], 'x'), /numbers; "x" is none/);
+  refused(() => x.add([1, 2]), /a tensor or a number; a list was given/);
+  refused(() => x.mul(null), /a tensor or a number; null was given/);
+  refused(() => matmul(x, 3), /A tensor is needed; 3 was given/);
+  refused(() => softmax('x'), /A tensor is needed; "x" was given/);
+  refused(() => concat([x, 1], 0), /A tensor is needed; 1 was given/);
+  refused(() => sum(x, { dims: [0] }), /A list of numbers is needed; an object was given/);
+  refused(() => x.reshape([2, 0.5]), /whole numbers is needed; 0.5 is in it/);
+  refused(() => grad(3, [x]), /A tensor is needed; 3 was given/);
+  await assert.rejects(weft.Device.open({ gpu: {} }), /`gpu` is an object without requestAdapter/);
+});
+
+test('tensors of other engines are refused', async () => {
+  const other = await weft.Device.open({ gpu: await nodeGpu() });
+  const mine = device.tensor([1, 2]), theirs = other.tensor([3, 4]);
+  assert.notEqual(other.engine, device.engine);
+  for (const mixed of [() => mine.add(theirs), () => matmul(mine, theirs), () => concat([theirs, mine], 0), () => where(mine, theirs, mine)]) {
+    assert.throws(mixed, /engines of their own do not meet/);
+  }
+  other.close();
 });
 
 test('calls that wait may overlap', async () => {
