@@ -227,6 +227,20 @@ void write_json(const json& document, const std::string& file) {
   write_whole(file, document.dump(1) + "\n");
 }
 
+/// The benchmarks by name; with --json also what each of them moves and computes.
+void list(const Jobs& jobs, const Options& options) {
+  json rows = json::array();
+  const auto add = [&rows](const std::string& title, double bytes, double flops) {
+    rows.push_back({{"name", title}, {"bytes", bytes}, {"flops", flops}});
+  };
+  for (const Job& job : jobs.chosen) add(job.title, bytes_of(job.test), job.test.flops);
+  for (const ProgramBench& each : jobs.programs) add(each.title, each.bytes, each.flops);
+  if (options.json_file != "-") {
+    for (const json& row : rows) std::printf("%s\n", row["name"].get<std::string>().c_str());
+  }
+  if (!options.json_file.empty()) write_json(rows, options.json_file);
+}
+
 void run_bench(const Options& options) {
   if (options.json_file != "-" && !options.json_file.empty() &&
       !options.json_file.ends_with(".json")) {
@@ -244,11 +258,7 @@ void run_bench(const Options& options) {
   graph::Executor executor(device);
   std::fprintf(stderr, "%s (%s)\n", device.info().name.c_str(), device.info().backend.c_str());
   const Jobs jobs = find_jobs(options, device.info().is_software());
-  if (options.list) {
-    for (const Job& job : jobs.chosen) std::printf("%s\n", job.title.c_str());
-    for (const ProgramBench& each : jobs.programs) std::printf("%s\n", each.title.c_str());
-    return;
-  }
+  if (options.list) return list(jobs, options);
   if (jobs.chosen.empty() && jobs.programs.empty() && jobs.skipped == 0) {
     throw CommandError("No benchmark matches; `weft bench --list` shows them all.");
   }
@@ -326,7 +336,8 @@ void add_bench(CLI::App& app) {
       ->check(number_range(0, 3600))
       ->capture_default_str();
   command->add_flag("--full", options->full, "Run the largest cases on software adapters too");
-  command->add_flag("--list", options->list, "List the benchmarks and stop");
+  command->add_flag("--list", options->list,
+                    "List the benchmarks and stop; with --json, with their bytes and operations");
   command->callback([options] { run_bench(*options); });
 }
 

@@ -11,6 +11,7 @@ root_version=1
 llama_release=3.22.1
 llama_source_sha256=a0d9dd80eacd2ab1cfe71aee57ac8a806487fd70b3d2a38fbec637752d9e5c5f
 llama_prebuilt_sha256=0d953e1503d5ab4608d8ed5b739132308c81ac05ffeb760d2a7f30e08a9f90e0
+llama_vulkan_sha256=e10577190fc4bd1649d3b655588e5c7a85fc6b6dbf7136fee596cbe9e25521e7  # of its Vulkan backend, a peer
 
 # Packages of npm for the tests in Node and in a browser (env/web): name, version, file, SHA-256.
 web_npm="webgpu 0.6.2 webgpu-0.6.2.tgz 77a6be6513b9f7c2e94425620ce603efb38cdc5d0393e1b31a1b0c8479330ffd

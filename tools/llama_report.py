@@ -2,15 +2,17 @@
 """Runs llama.cpp's own benchmarks through the ggml plug-in of a bundle and through other backends, and prints one table with what
 was aimed for.
 
-usage: llama_report.py BUNDLE_DIR MODEL_DIR [--peer NAME=LIBRARY:DEVICE…] [--json OUT.json] [--only ops|models]
+usage: llama_report.py BUNDLE_DIR MODEL_DIR [--peer NAME=LIBRARY:DEVICE…] [--json OUT.json] [--only ops|models] [--quick] [--resume]
 
 BUNDLE_DIR comes from `./weft bundle DIR --with-llama`. MODEL_DIR holds llama-8b-q4_0.gguf, llama-8b-f16.gguf and llama-1b-q4_0.gguf
-(random weights in the real shapes are enough); a model that is not there is left out. Peers are backends of the same release of ggml:
---peer cuda=/path/libggml-cuda.so:CUDA0 (built with -DGGML_CUDA=ON -DGGML_BACKEND_DL=ON) --peer vulkan=/path/libggml-vulkan.so:Vulkan0.
+(random weights in the real shapes are enough: random_llama.py); a model that is not there is left out. Peers are backends of the same release of
+ggml: --peer cuda=/path/libggml-cuda.so:CUDA0 --peer vulkan=/path/libggml-vulkan.so:Vulkan0 (gpu_session builds the one and finds the other).
+--quick takes a sixteenth of all depths and tokens, to see that everything works. --resume goes on where a run that wrote OUT.json was ended.
 """
 import argparse
 import dataclasses
 import datetime
+import functools
 import json
 import os
 import re
@@ -18,6 +20,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -26,6 +29,8 @@ parser.add_argument("models", type=Path)
 parser.add_argument("--json", type=Path)
 parser.add_argument("--only", choices=["ops", "models"])
 parser.add_argument("--device", default="WEFT0")
+parser.add_argument("--quick", action="store_true")
+parser.add_argument("--resume", action="store_true")
 parser.add_argument("--peer", action="append", default=[], metavar="NAME=LIBRARY:DEVICE", help="another backend to measure beside")
 
 
@@ -51,7 +56,7 @@ backends = [Backend("weft", bundle / "lib/libggml-weft.so", arguments.device), *
 def run(backend: Backend, program: str, *options: str) -> str:
     # ggml looks for its CPU backends in the working directory.
     done = subprocess.run([str(bundle / program), *options], cwd=bundle / "lib", text=True, capture_output=True,
-                          env={**os.environ, "GGML_BACKEND_PATH": str(backend.library)})
+                          env={**os.environ, "GGML_BACKEND_PATH": str(backend.library)}, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         print(f"{backend.name}: {program} {' '.join(options)} failed with {done.returncode}:\n{done.stderr[-2000:]}", file=sys.stderr)
     return done.stdout
@@ -130,79 +135,106 @@ def time_of_line(backend: Backend, line: str) -> float | None:
         return best_time(backend, "--test-file", file.name)
 
 
-def measure_ops(backend: Backend) -> list[dict]:
-    rows = []
-    for label, op, params, quantity, bar in OPS:
-        seconds = best_time(backend, "-o", op, "-p", params)
-        if not seconds:
-            print(f"{label}: no result", file=sys.stderr)
-            continue
-        m, n, k = (int(x) for x in re.search(r"m=(\d+),n=(\d+),k=(\d+)", params).groups())
-        kind = re.search(r"type_a=(\w+)", params).group(1)
-        value = 2 * m * n * k / seconds * 1e-12 if quantity == "TFLOP/s" else m * k * BITS[kind] / 8 / seconds * 1e-9
-        rows.append({"name": label, "seconds": seconds, "value": value, "unit": quantity, "bar": bar})
-    for label, line, moved, bar in FILE_OPS:
-        seconds = time_of_line(backend, line)
-        if not seconds:
-            print(f"{backend.name}: {label}: no result", file=sys.stderr)
-            continue
-        rows.append({"name": label, "seconds": seconds, "value": moved / seconds * 1e-9, "unit": "GB/s", "bar": bar})
-    for kind, columns, bar in COLUMNS:
-        seconds = time_of_line(backend, product_line(kind, columns))
-        if seconds:
-            rows.append({"name": f"{kind} x f32, m={ROWS} n={columns} k={TERMS}", "seconds": seconds, "value": seconds * 1e6, "unit": "us",
-                         "bar": bar})
-    return rows
+def op_rows(backend: Backend, label: str, op: str, params: str, quantity: str, bar: float | None) -> list[dict]:
+    seconds = best_time(backend, "-o", op, "-p", params)
+    if not seconds:
+        return []
+    m, n, k = (int(x) for x in re.search(r"m=(\d+),n=(\d+),k=(\d+)", params).groups())
+    kind = re.search(r"type_a=(\w+)", params).group(1)
+    value = 2 * m * n * k / seconds * 1e-12 if quantity == "TFLOP/s" else m * k * BITS[kind] / 8 / seconds * 1e-9
+    return [{"name": label, "seconds": seconds, "value": value, "unit": quantity, "bar": bar}]
 
 
-def measure_sequences(backend: Backend) -> list[dict]:
+def file_op_rows(backend: Backend, label: str, line: str, moved: int, bar: float | None) -> list[dict]:
+    seconds = time_of_line(backend, line)
+    return [{"name": label, "seconds": seconds, "value": moved / seconds * 1e-9, "unit": "GB/s", "bar": bar}] if seconds else []
+
+
+def product_rows(backend: Backend, kind: str, columns: int, bar: float | None) -> list[dict]:
+    seconds = time_of_line(backend, product_line(kind, columns))
+    name = f"{kind} x f32, m={ROWS} n={columns} k={TERMS}"
+    return [{"name": name, "seconds": seconds, "value": seconds * 1e6, "unit": "us", "bar": bar}] if seconds else []
+
+
+def smaller(count: int) -> int:
+    """Tokens, or a part of them with --quick."""
+    return max(count // 16, min(count, 1)) if arguments.quick else count
+
+
+def sequence_rows(backend: Backend) -> list[dict]:
     file, sequences, depth, tokens = SEQUENCES
     path = (arguments.models / file).resolve()
-    if not path.exists():
-        return []
+    depth, tokens = smaller(depth), smaller(tokens)
     out = run(backend, "llama-batched-bench", "-m", str(path), "-ngl", "99", "-fa", "on", "-c", str(sequences * (depth + tokens)), "-npp",
               str(depth), "-ntg", str(tokens), "-npl", str(sequences), "--output-format", "jsonl", "-dev", backend.device)
     return [{"name": f"{path.stem} {sequences} sequences at {depth}", "value": result["speed_tg"], "unit": "tokens/s", "bar": None}
             for result in (json.loads(line) for line in out.splitlines() if line.startswith("{"))]
 
 
-def measure_models(backend: Backend) -> list[dict]:
+def model_rows(backend: Backend, file: str, options: list[str], bars: dict[str, float]) -> list[dict]:
+    path = (arguments.models / file).resolve()
+    options = [str(smaller(int(word))) if before in ("-p", "-n", "-d") else word for before, word in zip(["", *options], options, strict=False)]
+    out = run(backend, "llama-bench", "-m", str(path), *options, "-ngl", "99", "-r", "3", "-o", "json", "-dev", backend.device)
     rows = []
-    jobs = [(file, ["-p", "512", "-n", "64", "-fa", "0,1"], bars) for file, bars in MODELS]
-    jobs += [(file, [*options, "-fa", "1"], bars) for file, options, bars in LONG]
-    for file, options, bars in jobs:
-        path = (arguments.models / file).resolve()
-        if not path.exists():
-            continue
-        out = run(backend, "llama-bench", "-m", str(path), *options, "-ngl", "99", "-r", "3", "-o", "json", "-dev", backend.device)
-        for result in json.loads(out) if out.strip() else []:
-            test = f"pp{result['n_prompt']}" if result["n_prompt"] else f"tg{result['n_gen']}"
-            if result["n_depth"]:
-                test += f" at {result['n_depth']}"
-            rows.append({"name": f"{path.stem} {test} fa={int(result['flash_attn'])}", "value": result["avg_ts"], "unit": "tokens/s",
-                         "bar": bars.get(test), "repetitions": result["samples_ts"]})
-            if test == "tg32 at 4096":
-                rows.append({"name": f"{path.stem} {test}, first repetition", "value": result["samples_ts"][0], "unit": "tokens/s",
-                             "bar": None})
-    return rows + measure_sequences(backend)
+    for result in json.loads(out) if out.strip() else []:
+        test = f"pp{result['n_prompt']}" if result["n_prompt"] else f"tg{result['n_gen']}"
+        if result["n_depth"]:
+            test += f" at {result['n_depth']}"
+        rows.append({"name": f"{path.stem} {test} fa={int(result['flash_attn'])}", "value": result["avg_ts"], "unit": "tokens/s",
+                     "bar": bars.get(test), "repetitions": result["samples_ts"]})
+        if test == "tg32 at 4096":
+            rows.append({"name": f"{path.stem} {test}, first repetition", "value": result["samples_ts"][0], "unit": "tokens/s", "bar": None})
+    return rows
 
 
-def measure(backend: Backend) -> list[dict]:
-    rows = [] if arguments.only == "models" else measure_ops(backend)
-    return rows + ([] if arguments.only == "ops" else measure_models(backend))
+def jobs() -> list[Callable[[Backend], list[dict]]]:
+    """What is measured, in small steps, each on all backends before the next."""
+    ops = [functools.partial(op_rows, label=label, op=op, params=params, quantity=quantity, bar=bar) for label, op, params, quantity, bar in OPS]
+    ops += [functools.partial(file_op_rows, label=label, line=line, moved=moved, bar=bar) for label, line, moved, bar in FILE_OPS]
+    ops += [functools.partial(product_rows, kind=kind, columns=columns, bar=bar) for kind, columns, bar in COLUMNS]
+    runs = [(file, ["-p", "512", "-n", "64", "-fa", "0,1"], bars) for file, bars in MODELS]
+    runs += [(file, [*options, "-fa", "1"], bars) for file, options, bars in LONG]
+    models = [functools.partial(model_rows, file=file, options=options, bars=bars) for file, options, bars in runs if (arguments.models / file).exists()]
+    if (arguments.models / SEQUENCES[0]).exists():
+        models.append(sequence_rows)
+    return [*([] if arguments.only == "models" else ops), *([] if arguments.only == "ops" else models)]
 
 
-results = measure(backends[0])
-for peer in backends[1:]:
-    beside = {row["name"]: row["value"] for row in measure(peer)}
-    for row in results:
-        row.setdefault("peers", {})[peer.name] = beside.get(row["name"])
-print(f"{'work':<48} {'measured':>10} {'':<13} {'bar':>8} {'':<6}" + "".join(f" {peer.name:>10}" for peer in backends[1:]))
-for row in results:
+def line_of(row: dict) -> str:
     enough = row["bar"] is None or (row["value"] <= row["bar"] if row["unit"] == "us" else row["value"] >= row["bar"])
     met = "" if row["bar"] is None else "met" if enough else "missed"
-    others = "".join(f" {row['peers'][peer.name] or float('nan'):>10.1f}" for peer in backends[1:])
-    print(f"{row['name']:<48} {row['value']:>10.1f} {row['unit']:<13} {row['bar'] or '':>8} {met:<6}{others}")
-if arguments.json:
-    report = {"date": datetime.date.today().isoformat(), "command": " ".join(["tools/llama_report.py", *sys.argv[1:]]), "results": results}
-    arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    others = "".join(f" {row.get('peers', {}).get(peer.name) or float('nan'):>10.1f}" for peer in backends[1:])
+    return f"{row['name']:<48} {row['value']:>10.1f} {row['unit']:<13} {row['bar'] or '':>8} {met:<6}{others}"
+
+
+def keep(results: list[dict], done: int) -> None:
+    """Writes what was measured so far, by so many jobs: a run that is ended leaves it."""
+    if not arguments.json:
+        return
+    report = {"date": datetime.date.today().isoformat(), "command": " ".join(["tools/llama_report.py", *sys.argv[1:]]), "jobs": done, "results": results}
+    fresh = arguments.json.with_suffix(".new")
+    fresh.write_text(json.dumps(report, indent=1) + "\n")
+    fresh.replace(arguments.json)
+
+
+def main() -> int:
+    earlier = json.loads(arguments.json.read_text()) if arguments.resume and arguments.json and arguments.json.exists() else {}
+    results, first = earlier.get("results", []), earlier.get("jobs", 0)
+    print(f"{'work':<48} {'measured':>10} {'':<13} {'bar':>8} {'':<6}" + "".join(f" {peer.name:>10}" for peer in backends[1:]))
+    for row in results:
+        print(line_of(row))
+    for number, job in enumerate(jobs()[first:], first + 1):
+        rows = job(backends[0])
+        beside = {peer.name: {row["name"]: row["value"] for row in job(peer)} for peer in backends[1:]}
+        if not rows:
+            print(f"{job.keywords if isinstance(job, functools.partial) else SEQUENCES}: no result", file=sys.stderr)
+        for row in rows:
+            if beside:
+                row["peers"] = {name: values.get(row["name"]) for name, values in beside.items()}
+            print(line_of(row), flush=True)
+        results += rows
+        keep(results, number)
+    return 0 if results else 1
+
+
+sys.exit(main())

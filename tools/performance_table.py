@@ -11,6 +11,7 @@ import argparse
 import collections
 import collections.abc
 import json
+import re
 import statistics
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ JSON = ROOT / "docs/performance.json"
 LLAMA = ROOT / "docs/performance-llama.json"  # what tools/llama_report.py --json wrote, with a commit
 TRAINING = [ROOT / f"docs/performance-training{kind}.json" for kind in ("", "-bf16")]  # what tools/train_report.py --json wrote, with a commit
 WEBGPU = ROOT / "docs/performance-webgpu.json"  # what tools/compare_webgpu.py --json wrote, with a commit
+SINCE = ROOT / "docs/performance-since.json"  # by hand: the newest single figures, where they are from, and the work of what was never measured
 HOST = ROOT / "docs/performance-host.json"  # device, step and planning of what `weft bench --json` wrote, with command, date, commit and machine
 PAGE = ROOT / "docs/performance.md"
 # Training on an H200: milliseconds of a step, and seconds until the first one.
@@ -232,15 +234,80 @@ def bars_table(m: Measured) -> list[str]:
     return [f"{verdicts.count(MET)} of {len(verdicts)} are met; held against PyTorch in CUDA graphs it would be {strict.count(MET)}.", "", *lines]
 
 
-def next_bars_table(m: Measured) -> list[str]:
-    lines = ["| work | benchmark | bar | measured | |", "|---|---|---|---|---|"]
-    verdicts = []
+def product_rate(m: Measured, dtype: str) -> float:
+    """What PyTorch's products reached in the run, in operations per second."""
+    rates = [row["flops"] / peer_seconds(row) for name, row in m.rows.items()
+             if name.startswith(f"gemm/{dtype}_") and row["flops"] and peer_seconds(row)]
+    return max(rates, default=0.0)
+
+
+def floor_seconds(m: Measured, name: str, work: dict) -> float | None:
+    """No less than its bytes take at the rate of the largest copy, and its operations at that of PyTorch's products in the type."""
+    row = m.rows.get(name) or work.get(name)
+    if not row:
+        return None
+    copy = max(m.rate(each) or 0 for each in ("map/copy_512M_f32", "map/copy_16M_f32")) or m.report["copy_bytes_per_second"]
+    types = [word for word in re.split(r"[/_]", name) if word in ("f16", "bf16", "f32")]
+    rate = product_rate(m, types[-1] if types else "f16" if name.startswith("mul_mat/") else "f32")
+    return max(row["bytes"] / copy, row["flops"] / rate if rate else 0)
+
+
+def with_newest(m: Measured, since: dict) -> Measured:
+    """The report with what was measured after it in its place, peers as they were."""
+    newest = Measured(m.report)
+    for row in since["results"]:
+        newest.rows[row["name"]] = {**since["work"].get(row["name"], {}), **m.rows.get(row["name"], {}), "seconds": row["seconds"]}
+    return newest
+
+
+def next_bars_table(m: Measured, since: dict) -> list[str]:
+    lines = ["| work | benchmark | bar | measured | | since | | floor |", "|---|---|---|---|---|---|---|---|"]
+    newest, known = with_newest(m, since), {row["name"]: row for row in since["results"]}
+    verdicts, latest = [], []
     for work, parts in next_bars():
         for name, bar, judge in parts:
             text, said = judge(m)
-            lines.append(f"| {work} | {name} | {bar} | {text} | {said or '–'} |")
+            now = judge(newest)[1] if name in newest.rows else ""
+            source = known.get(name)
+            when = f"{time_text(source['seconds'])} ({source['date']}, {source['source']})" if source else ""
+            floor = floor_seconds(m, name, since["work"])
+            lines.append(f"| {work} | {name} | {bar} | {text} | {said or '–'} | {when} | {now if source else ''} | "
+                         f"{time_text(floor) if floor else ''} |")
             verdicts.append(said)
-    return [f"{verdicts.count(MET)} of {len(verdicts)} are met; PyTorch is timed in CUDA graphs here.", "", *lines]
+            latest.append(now or said)
+    return [f"{verdicts.count(MET)} of {len(verdicts)} are met; PyTorch is timed in CUDA graphs here. With what was measured since, in runs "
+            f"without peers, it would be {latest.count(MET)}; {latest.count('')} have not been measured beside what they are held against.",
+            "The floor is what the bytes of the work take at the rate of the largest copy, or its operations at that of PyTorch's own products in the "
+            "type, whichever is longer. Through Vulkan, matrix units reach less so far: "
+            f"{max(m.flops(f'gemm/{name}') or 0 for name in ('f16_f32_8192', 'f16_f16_8192')) * 1e-12:.0f} of {product_rate(m, 'f16') * 1e-12:.0f} TFLOP/s "
+            "in f16.", "", *lines]
+
+
+def since_training_lines(m: Measured, since: dict) -> list[str]:
+    """Newest times of a step in each type, with the time that its products take at PyTorch's rate."""
+    lines = ["", "### Steps of training, newest", "", "| type | ms per step | bar | | floor | when |", "|---|---|---|---|---|---|"]
+    for row in since["training"]:
+        bar, floor = STEP_BARS[row["dtype"]], row["flops"] / (product_rate(m, row["dtype"]) or 1e30)
+        lines.append(f"| {row['dtype']} | {row['seconds'] * 1e3:.1f} | ≤ {bar:g} | {verdict(row['seconds'] * 1e3 <= bar)} | {floor * 1e3:.1f} | "
+                     f"{row['date']}, {row['source']} |")
+    return lines
+
+
+def since_llama_lines(m: Measured, since: dict) -> list[str]:
+    """What was measured of llama.cpp beside other backends after the last report, with floors in tokens/s."""
+    peers = list(dict.fromkeys(peer for row in since["llama"] for peer in row["peers"]))
+    lines = ["", "### Since then, beside other backends", "",
+             "The floor is what the weights and the cache that a token reads, or the operations of a prompt, take at the rates above.", "",
+             f"| work | measured | {''.join(f'{peer} | ' for peer in peers)}bar | | floor | when |", f"|---|---|{'---|' * len(peers)}---|---|---|---|"]
+    copy = max(m.rate("map/copy_512M_f32") or 0, m.report["copy_bytes_per_second"])
+    for row in since["llama"]:
+        value, bar, work = row["value"], row["bar"], row["floor"]
+        seconds = max(work.get("bytes", 0) / copy, work.get("flops", 0) / (product_rate(m, "f16") or 1e30))
+        said = "" if bar is None or value is None else verdict(value >= bar)
+        cells = [row["name"], "not measured" if value is None else f"{value} {row['unit']}", *(str(row["peers"].get(peer, "–")) for peer in peers),
+                 "" if bar is None else f"≥ {bar}", said, f"{work['tokens'] / seconds:.0f}", ", ".join([row["date"], row["source"]]) if row["date"] else ""]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def time_text(seconds: float) -> str:
@@ -282,20 +349,22 @@ def llama_table() -> list[str]:
 
 
 def training_lines(report: dict) -> list[str]:
-    weft, torch = report["weft"], report["torch"]
+    weft, torch = report["weft"], report.get("torch")
     bars = [("time of a step", f"≤ {STEP_BARS[weft['dtype']]:g} ms", f"{weft['seconds'] * 1e3:.1f} ms", weft["seconds"] * 1e3 <= STEP_BARS[weft["dtype"]]),
             ("ready for the first step", f"≤ {READY_BAR:g} s", f"{weft['start_up_seconds']:.1f} s", weft["start_up_seconds"] <= READY_BAR)]
-    bars += [(what, f"≤ {bar} × PyTorch's", f"{ratio:.2f} ×", ratio <= bar)
-             for what, bar, ratio in (("time of a step", report["time_bar"], weft["seconds"] / torch["seconds"]),
-                                      ("peak memory", report["memory_bar"], weft["peak_bytes"] / torch["peak_bytes"]))]
+    if torch:
+        bars += [(what, f"≤ {bar} × PyTorch's", f"{ratio:.2f} ×", ratio <= bar)
+                 for what, bar, ratio in (("time of a step", report["time_bar"], weft["seconds"] / torch["seconds"]),
+                                          ("peak memory", report["memory_bar"], weft["peak_bytes"] / torch["peak_bytes"]))]
+    peer = f"PyTorch {torch['version']} (eager, autocast to bf16, fused AdamW, flash attention) in the same run" if torch else "without PyTorch"
     lines = ["", f"## Training in {weft['dtype']}", "",
-             f"`{report['command']}` at commit {report['commit']}, {report['date']}; PyTorch {torch['version']} (eager, autocast to bf16, "
-             "fused AdamW, flash attention) in the same run.",
+             f"`{report['command']}` at commit {report['commit']}, {report['date']}; {peer}.",
              f"The model has the size of GPT-2 small: {weft['parameters'] / 1e6:.0f}M parameters, {weft['layers']} layers of width {weft['dim']}, "
              f"a vocabulary of {weft['vocabulary']}; {weft['batch']} sequences of {weft['context']} tokens, products in {weft['dtype']}.", "",
              "| | ms per step | tokens/s | peak memory |", "|---|---|---|---|"]
     for name, row in (("Weft", weft), ("PyTorch", torch)):
-        lines.append(f"| {name} | {row['seconds'] * 1e3:.1f} | {row['tokens_per_second']:.0f} | {row['peak_bytes'] * 1e-9:.2f} GB |")
+        if row:
+            lines.append(f"| {name} | {row['seconds'] * 1e3:.1f} | {row['tokens_per_second']:.0f} | {row['peak_bytes'] * 1e-9:.2f} GB |")
     lines += ["", "| work | bar | measured | |", "|---|---|---|---|"]
     return lines + [f"| {what} | {bar} | {text} | {verdict(good)} |" for what, bar, text, good in bars]
 
@@ -370,6 +439,7 @@ def host_table() -> list[str]:
 
 def page(report: dict) -> str:
     m = Measured(report)
+    since = json.loads(SINCE.read_text())
     lines = [
         "<!-- Written by tools/performance_table.py from performance.json. -->",
         "# Performance",
@@ -398,11 +468,13 @@ def page(report: dict) -> str:
         "",
         "## What is aimed for next",
         "",
-        *next_bars_table(m),
+        *next_bars_table(m, since),
         *host_table(),
         *llama_table(),
+        *since_llama_lines(m, since),
         *webgpu_table(),
         *training_table(),
+        *since_training_lines(m, since),
     ]
     families = list(dict.fromkeys(row["name"].split("/")[0] for row in report["results"]))
     for family in families:
@@ -441,6 +513,14 @@ def self_test() -> None:
     assert [judge(m)[1] for judge in (times_peer("recurrence/gated_delta_rule_x", 3), times_peer("recurrence/gated_delta_rule_x", 2),
                                       times_peer("mul_mat/f16_4096x14336_n8", 2), no_cliff("f16", 12, 8)[2], no_cliff("f16", 16, 12)[2])] == [
         MET, MISSED, "", MISSED, ""]
+    m = Measured({"copy_bytes_per_second": 100.0, "results": [
+        {"name": "gemm/f16_f32_8", "bytes": 1, "flops": 1e3, "seconds": 2.0, "torch_seconds": 1.0},
+        {"name": "gemm/f32_8", "bytes": 1, "flops": 1e3, "seconds": 9.0, "torch_seconds": 4.0},
+        {"name": "conv/x_f32", "bytes": 100, "flops": 500, "seconds": 9.0}, {"name": "conv/x_f16", "bytes": 100, "flops": 500, "seconds": 9.0}]})
+    assert [floor_seconds(m, name, {"mul_mat/q4_0_n8": {"bytes": 300, "flops": 1}}) for name in
+            ("conv/x_f32", "conv/x_f16", "mul_mat/q4_0_n8", "nothing")] == [2.0, 1.0, 3.0, None]
+    since = {"work": {}, "results": [{"name": "conv/x_f32", "seconds": 3.0}]}
+    assert (with_newest(m, since).rows["conv/x_f32"]["seconds"], m.rows["conv/x_f32"]["seconds"]) == (3.0, 9.0)
     host = {"command": "", "commit": "", "date": "", "machine": "", "device": "", "planning": {"seconds": 0.04, "launches": 9},
             "step": {"eager": 1.4e-4, "compiled": 1e-4, "eager_launches": 9, "compiled_launches": 9}}
     assert MISSED in host_lines(host)[-2] and MET in host_lines(host)[-1]

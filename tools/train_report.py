@@ -12,6 +12,7 @@ import datetime
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -58,14 +59,16 @@ class DriverMemory(threading.Thread):
         self.join()
 
 
-def measure_weft(arguments, file: str = "/tmp/weft_train.json") -> dict:
-    command = [f"{arguments.bundle}/weft", "train-bench", "--dtype", arguments.dtype, "--steps", str(arguments.steps),
-               "--batch", str(arguments.batch), "--context", str(arguments.context), "--json", file]
-    with DriverMemory() as driver:
-        done = subprocess.run(command)
-    if done.returncode:
-        sys.exit(done.returncode)
-    return json.loads(Path(file).read_text()) | {"driver_bytes": driver.most}
+def measure_weft(arguments) -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "train.json")
+        command = [f"{arguments.bundle}/weft", "train-bench", "--dtype", arguments.dtype, "--steps", str(arguments.steps),
+                   "--batch", str(arguments.batch), "--context", str(arguments.context), "--json", str(file)]
+        with DriverMemory() as driver:
+            done = subprocess.run(command)
+        if done.returncode:
+            sys.exit(done.returncode)
+        return json.loads(file.read_text()) | {"driver_bytes": driver.most}
 
 
 def measure_torch(sizes: dict, steps: int) -> dict:
@@ -144,18 +147,30 @@ def measure_torch(sizes: dict, steps: int) -> dict:
             "driver_bytes": driver.most, "loss": loss}
 
 
+def measured_torch(sizes: dict, steps: int) -> dict | None:
+    """PyTorch's steps, or nothing where it or its GPU is not there."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return measure_torch(sizes, steps) if torch.cuda.is_available() else None
+
+
 def main() -> int:
     arguments = parser.parse_args()
     weft = measure_weft(arguments)
-    torch = measure_torch(weft, arguments.steps)
-    time_ratio = weft["seconds"] / torch["seconds"]
-    memory_ratio = weft["peak_bytes"] / torch["peak_bytes"]
-    report = {"date": datetime.date.today().isoformat(), "command": " ".join(["tools/train_report.py", *sys.argv[1:]]), "weft": weft,
-              "torch": torch, "time_ratio": time_ratio, "time_bar": TIME_BAR, "memory_ratio": memory_ratio, "memory_bar": MEMORY_BAR}
+    torch = measured_torch(weft, arguments.steps)
+    report = {"date": datetime.date.today().isoformat(), "command": " ".join(["tools/train_report.py", *sys.argv[1:]]), "weft": weft}
     for name, row in (("Weft", weft), ("PyTorch", torch)):
-        print(f"{name:<8} {row['parameters']:>12} parameters {row['seconds'] * 1e3:8.2f} ms/step {row['tokens_per_second']:10.0f} tokens/s  "
-              f"peak {row['peak_bytes'] * 1e-9:6.2f} GB (driver {row['driver_bytes'] * 1e-9:6.2f} GB)")
-    print(f"time: {time_ratio:.2f} x PyTorch's (bar {TIME_BAR}); peak memory: {memory_ratio:.2f} x (bar {MEMORY_BAR})")
+        if row:
+            print(f"{name:<8} {row['parameters']:>12} parameters {row['seconds'] * 1e3:8.2f} ms/step {row['tokens_per_second']:10.0f} tokens/s  "
+                  f"peak {row['peak_bytes'] * 1e-9:6.2f} GB (driver {row['driver_bytes'] * 1e-9:6.2f} GB)")
+    if torch:
+        time_ratio, memory_ratio = weft["seconds"] / torch["seconds"], weft["peak_bytes"] / torch["peak_bytes"]
+        report |= {"torch": torch, "time_ratio": time_ratio, "time_bar": TIME_BAR, "memory_ratio": memory_ratio, "memory_bar": MEMORY_BAR}
+        print(f"time: {time_ratio:.2f} x PyTorch's (bar {TIME_BAR}); peak memory: {memory_ratio:.2f} x (bar {MEMORY_BAR})")
+    else:
+        print("PyTorch or its GPU is not there: Weft is measured alone.", file=sys.stderr)
     for name, value, bar, unit in (("step", weft["seconds"] * 1e3, STEP_BARS[arguments.dtype], "ms"),
                                    ("ready", weft["start_up_seconds"], READY_BAR, "s")):
         print(f"{name}: {value:.1f} {unit} (bar {bar}): {'met' if value <= bar else 'missed'}")
