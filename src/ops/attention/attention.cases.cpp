@@ -154,6 +154,60 @@ void add_matrix(std::vector<Case>& out) {
   });
 }
 
+/// Keys and values of bf16 on matrix units, scaled to f16.
+void add_halves(std::vector<Case>& out) {
+  const auto add = [&](const std::string& label, const Shape& shape, auto&& change) {
+    for (const std::string_view kernel : {"halves", "matrix halves"}) {
+      Setup setup = make_setup(shape, DType::bf16);
+      setup.kernel = kernel;
+      setup.has_lse = true;
+      change(setup);
+      out.push_back(make_case(
+          formatted("{}_{}", kernel == "halves" ? kernel : "matrix_halves", label), setup));
+    }
+  };
+  const auto wide = [](TensorSpec& spec, double most) {
+    spec.low = -most;
+    spec.high = most;
+  };
+  const Shape shape{.batch = 2, .heads = 4, .queries = 50, .keys = 130, .size = 16, .key_heads = 2};
+  add("plain", shape, [](Setup&) {});
+  add("shared",
+      {.batch = 4,
+       .heads = 6,
+       .queries = 40,
+       .keys = 70,
+       .size = 32,
+       .key_heads = 1,
+       .key_batch = 2},
+      [](Setup& setup) {
+        setup.rules.causal = true;
+        setup.q.dtype = setup.y.dtype = DType::f32;
+      });
+  add("tokens_first", shape, [](Setup& setup) {
+    setup.q.order = setup.k.order = setup.v.order = setup.y.order = {0, 2, 1, 3};
+    setup.rules.window = 30;
+    setup.has_sinks = true;
+  });
+  // Values that f16 cannot hold.
+  add("apart", shape, [&](Setup& setup) {
+    wide(setup.q, 0x1p30);
+    wide(setup.k, 0x1p-30);
+  });
+  add("large", {.heads = 2, .queries = 40, .keys = 600, .size = 16, .value_size = 64},
+      [&](Setup& setup) {
+        wide(setup.v, 0x1p60);
+        setup.has_lse = false;
+        setup.scale = 0x1p60;
+      });
+  add("sizes", {.heads = 2, .queries = 30, .keys = 65, .size = 24, .value_size = 40},
+      [](Setup&) {});
+  add("zeros", {.heads = 2, .queries = 20, .keys = 40, .size = 16}, [&](Setup& setup) {
+    wide(setup.k, 0);
+    wide(setup.v, 0);
+  });
+}
+
 /// The kernel for few queries.
 void add_decode(std::vector<Case>& out) {
   const auto add = [&](const std::string& label, const Shape& shape, DType type, auto&& change) {
@@ -299,6 +353,7 @@ std::vector<Case> cases(std::uint64_t seed) {
     add_layouts(out, kernel);
   }
   add_matrix(out);
+  add_halves(out);
   add_decode(out);
   add_stream(out);
   add_large(out);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/attention/check.hpp"
+#include "ops/attention/halve.hpp"
 #include "ops/attention/matrix.hpp"
 #include "ops/attention/problem.hpp"
 #include "ops/choose.hpp"
@@ -176,6 +177,8 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   if (const Status ok = check(args); !ok) return wrap(ok.error(), "planning attention");
   if (args.y.empty()) return Plan{};
   if (args.k.shape[2] == 0) return without_keys(args, caps);
+  if (takes_halves(args, caps)) return in_halves(args, caps);
+  if (forces_halves(args.kernel)) return no_halves(args.k, args.v);
   Planner planner(args, caps);
   if (const Status ok = planner.add(whole_problem(args)); !ok)
     return wrap(ok.error(), "planning attention");

@@ -40,6 +40,9 @@ struct Args {
   /// which f32 y holds densely. For values of 32, 64, … 256 columns and keys that are split among
   /// workgroups, fails otherwise.
   View packed{};
+  /// Optional, for kernels on matrix units: f32 [key batches, key heads, 1, 4], what q, k, v and dy
+  /// have to be multiplied by, for each head of keys and all queries that share it.
+  View factors{};
 };
 
 /// How many tiles Traits::attention_tile chooses among.
@@ -63,6 +66,7 @@ struct BackwardArgs {
   View mask{};  ///< As in Args.
   Rules rules{};
   std::string_view kernel = {};  ///< Forces a kernel by its name; empty: the best that fits.
+  View factors{};                ///< As in Args.
 };
 
 /// The launches for `args`, or why there are none.

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "base/format.hpp"
@@ -94,7 +96,7 @@ Case make_backward(const std::string& label, Setup setup, bool numeric = false) 
   test.name = label;
   test.epsilons = setup.epsilons;
   // A gradient of k or v is a sum over all queries that share it.
-  test.scale = std::sqrt(static_cast<double>(setup.q.shape[2]) * 4);
+  test.scale = std::sqrt(static_cast<double>(setup.q.shape[2]) * 4) * setup.scale;
   TensorSpec dy = setup.y;
   setup.y.output = true;
   const auto like = [](TensorSpec spec) {
@@ -243,6 +245,28 @@ std::vector<Case> backward_cases(std::uint64_t seed) {
   slim.rules.window = 30;
   slim.q.order = slim.k.order = slim.v.order = slim.y.order = {0, 2, 1, 3};
   add("slim_causal_window", slim);
+  // The same for bf16, whose values are scaled to f16: gradients of some size, values and gradients
+  // that f16 cannot hold.
+  for (const auto& [label, kernel, dy, v] :
+       {std::tuple{"halves", "halves", 1.0, 1.0}, std::tuple{"halves_large", "halves", 0x1p20, 1.0},
+        std::tuple{"halves_apart", "halves", 0x1p-30, 0x1p30},
+        std::tuple{"matrix_halves", "matrix halves", 0x1p20, 0x1p20}}) {
+    Setup halves =
+        make_setup({.batch = 2, .heads = 4, .queries = 150, .keys = 70, .size = 16, .key_heads = 2},
+                   DType::bf16);
+    halves.kernel = kernel;
+    halves.epsilons = 32768;
+    halves.scale = std::max(1.0, dy * v);
+    halves.y.low = -dy;
+    halves.y.high = dy;
+    halves.v.low = -v;
+    halves.v.high = v;
+    add(label, halves);
+    halves.rules.causal = true;
+    halves.rules.window = 30;
+    halves.q.order = halves.k.order = halves.v.order = halves.y.order = {0, 2, 1, 3};
+    add(formatted("{}_causal_window", label), halves);
+  }
   add("no_queries", make_setup({.queries = 0, .keys = 5}));
   for (int n = 0; n < 3; ++n) {
     Shape shape;

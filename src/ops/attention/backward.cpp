@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "ops/attention/check.hpp"
+#include "ops/attention/halve.hpp"
 #include "ops/choose.hpp"
 #include "ops/iterate.hpp"
 #include "ops/map/map.hpp"
@@ -181,7 +182,11 @@ Result<Plan> plan(const BackwardArgs& args, const Caps& caps) {
                      .sinks = {},
                      .lse = args.lse,
                      .rules = args.rules,
-                     .kernel = {}};
+                     .kernel = {},
+                     .packed = {},
+                     .factors = args.factors};
+  if (takes_halves(args, caps)) return in_halves(args, caps);
+  if (forces_halves(args.kernel)) return no_halves(args.k, args.v);
   Planner planner(args, caps);
   const Gradient whole{.forward = whole_problem(forward),
                        .dy = args.dy,

@@ -24,6 +24,7 @@ struct Variant {
   bool v_full = false;
   bool vec = false;
   bool out_vec = false;
+  bool factors = false;  // of q, k, v and dy
 
   [[nodiscard]] std::uint64_t rows() const { return std::uint64_t{wm} * tm * mm; }
 };
@@ -50,7 +51,8 @@ Result<Variant> variant_of(const Gradient& gradient, const Caps& caps) {
                   .mn = matrices->shape.n,
                   .mk = matrices->shape.k,
                   .vec = rows_aligned(problem.q, 8) && rows_aligned(problem.k, 8) &&
-                         rows_aligned(problem.v, 8) && rows_aligned(gradient.dy, 8)};
+                         rows_aligned(problem.v, 8) && rows_aligned(gradient.dy, 8),
+                  .factors = problem.factors.given()};
   if (caps.traits.slow_compile) {
     variant.wm = 1;
     variant.bk = 16;
@@ -117,6 +119,7 @@ Result<Dispatch> launch_q(const Gradient& gradient, const Caps& caps) {
   Launch out = backward_launch(gradient, 8);
   out.source = "attention/backward_matrix_q.wgsl";
   out.label = formatted("attention matrix dq {}", variant->dk);
+  add_factors(out, problem.factors);
   add_output(out, "dq", gradient.dq, variant->out_vec, 4);
   return finish(std::move(out), *variant, problem.queries(), problem.batches() * problem.heads(),
                 caps);
@@ -130,6 +133,7 @@ Result<Dispatch> launch_kv(const Gradient& gradient, const Caps& caps) {
   Launch out = backward_launch(gradient, 8);
   out.source = "attention/backward_matrix_kv.wgsl";
   out.label = formatted("attention matrix dkv {}", variant->dk);
+  add_factors(out, problem.factors);
   add_output(out, "dk", gradient.dk, variant->out_vec, 4);
   add_output(out, "dv", gradient.dv, variant->out_vec, 4);
   return finish(std::move(out), *variant, problem.keys(), problem.k.shape[0] * problem.k.shape[1],

@@ -27,7 +27,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let weight_row = row * {{WEIGHT_ROW}}u + part;
   let k_at0 = p.k_off + key_batch * p.k_b + key_head * p.k_h + j0 * p.k_t;
   let v_at0 = p.v_off + key_batch * p.v_b + key_head * p.v_h + j0 * p.v_t;
-  let scale = p.scale * log2e;
+#include "attention/factors.wgsl" with BATCH="key_batch" HEAD="key_head" GRADIENT=1
 #include "attention/own.wgsl" with BO=BO MATRIX="k" NAME="k" TILE="first_tile" SIZE=DK AT="k_at0" LAST="j_last"
 #include "attention/own.wgsl" with BO=BO MATRIX="v" NAME="v" TILE="second_tile" SIZE=DV AT="v_at0" LAST="j_last"
 #for r in 0..TM
@@ -87,7 +87,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         let seen4 = (i <= vec4<i32>(i32(i_last))) & (low - i < vec4<i32>(p.causal_end)) & (low - i >= vec4<i32>(p.window_start));
         let w = select(vec4<f32>(), exp2(strip_load(own + {{g * LPR}}u) * scale - vec4<f32>(s0.x, s1.x, s2.x, s3.x)), seen4);
         weights[weight_row + {{g * LPR}}u] = packed(w);
-        let slope = bitcast<vec4<f32>>(second_strips[own + {{g * LPR}}u]) - vec4<f32>(s0.y, s1.y, s2.y, s3.y);
+        let slope = {{PRODUCT_BY}}bitcast<vec4<f32>>(second_strips[own + {{g * LPR}}u]) - {{DELTA_BY}}vec4<f32>(s0.y, s1.y, s2.y, s3.y);
         second_weights[weight_row + {{g * LPR}}u] = packed(lifted(w * slope));
       }
 #endfor
@@ -98,7 +98,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   }
   let dk_at0 = p.dk_off + key_batch * p.dk_b + key_head * p.dk_h + j * p.dk_t;
   let dv_at0 = p.dv_off + key_batch * p.dv_b + key_head * p.dv_h + j * p.dv_t;
-  let factor = p.scale / lift;
-#include "attention/flush.wgsl" with NAME="dk" SUMS_OF="dk" COUNT=TOK AT="dk_at0" LIVE="j < p.keys" FACTOR="factor"
-#include "attention/flush.wgsl" with NAME="dv" SUMS_OF="dv" COUNT=TOV AT="dv_at0" LIVE="j < p.keys" FACTOR="1.0"
+#include "attention/flush.wgsl" with NAME="dk" SUMS_OF="dk" COUNT=TOK AT="dk_at0" LIVE="j < p.keys" FACTOR=DK_BY
+#include "attention/flush.wgsl" with NAME="dv" SUMS_OF="dv" COUNT=TOV AT="dv_at0" LIVE="j < p.keys" FACTOR=DV_BY
 }

@@ -26,7 +26,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let k_at0 = p.k_off + batch / p.batch_group * p.k_b + head / p.head_group * p.k_h;
   let v_at0 = p.v_off + batch / p.batch_group * p.v_b + head / p.head_group * p.v_h;
   let stats = row_stats(batch, head, min(i, p.queries - 1u));
-  let scale = p.scale * log2e;
+#include "attention/factors.wgsl" with BATCH="batch / p.batch_group" HEAD="head / p.head_group" GRADIENT=1
   let lse = stats.x * log2e;
 #include "attention/own.wgsl" with BO=BO MATRIX="q" NAME="q" TILE="first_tile" SIZE=DK AT="q_at0" LAST="i_last"
 #include "attention/own.wgsl" with BO=BO MATRIX="dy" NAME="dy" TILE="second_tile" SIZE=DV AT="dy_at0" LAST="i_last"
@@ -65,13 +65,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       let j = vec4<i32>(i32({{g * LPR * 4}}u + part * 4u)) + vec4<i32>(0, 1, 2, 3);
       let seen4 = (j <= vec4<i32>(i32(j_last))) & (j + low < vec4<i32>(p.causal_end)) & (j + low >= vec4<i32>(p.window_start));
       let w = select(vec4<f32>(), exp2(strip_load(own + {{g * LPR}}u) * scale - lse), seen4);
-      weights[weight_row + {{g * LPR}}u] = packed(lifted(w * (bitcast<vec4<f32>>(second_strips[own + {{g * LPR}}u]) - stats.y)));
+      weights[weight_row + {{g * LPR}}u] = packed(lifted(w * ({{PRODUCT_BY}}bitcast<vec4<f32>>(second_strips[own + {{g * LPR}}u]) - {{DELTA_BY}}stats.y)));
     }
 #endfor
     workgroupBarrier();
 #include "attention/backward_add.wgsl" with OUT="dq" WEIGHTS="weights" TILE="first_tile" SIZE=DK COUNT=TOK
   }
   let dq_at0 = p.dq_off + batch * p.dq_b + head * p.dq_h + i * p.dq_t;
-  let factor = p.scale / lift;
-#include "attention/flush.wgsl" with NAME="dq" SUMS_OF="dq" COUNT=TOK AT="dq_at0" LIVE="i < p.queries" FACTOR="factor"
+#include "attention/flush.wgsl" with NAME="dq" SUMS_OF="dq" COUNT=TOK AT="dq_at0" LIVE="i < p.queries" FACTOR=DQ_BY
 }

@@ -17,6 +17,7 @@ struct Variant {
   std::uint32_t mn = 16;
   std::uint32_t mk = 16;
   bool out_vec = false;
+  bool factors = false;  // of q, k, v and dy
 
   [[nodiscard]] std::uint64_t rows() const { return std::uint64_t{wm} * mm; }
 };
@@ -34,7 +35,8 @@ Variant variant_of(const Problem& problem, const Matrices& matrices, const Caps&
           .subgroup = matrices.subgroup,
           .mm = matrices.shape.m,
           .mn = matrices.shape.n,
-          .mk = matrices.shape.k};
+          .mk = matrices.shape.k,
+          .factors = problem.factors.given()};
 }
 
 std::uint64_t workgroup_bytes(const Variant& v) {
@@ -98,6 +100,7 @@ Result<Dispatch> launch_q(const Gradient& gradient, const Caps& caps) {
   Launch out = backward_launch(gradient, 8);
   out.source = "attention/backward_slim_q.wgsl";
   out.label = formatted("attention slim dq {}", variant.dk);
+  add_factors(out, problem.factors);
   add_output(out, "dq", gradient.dq, variant.out_vec, 4);
   return finish(std::move(out), variant, problem.queries(), problem.batches() * problem.heads(),
                 caps);
@@ -112,6 +115,7 @@ Result<Dispatch> launch_kv(const Gradient& gradient, const Caps& caps) {
   Launch out = backward_launch(gradient, 8);
   out.source = "attention/backward_slim_kv.wgsl";
   out.label = formatted("attention slim dkv {}", variant.dk);
+  add_factors(out, problem.factors);
   add_output(out, "dk", gradient.dk, variant.out_vec, 4);
   add_output(out, "dv", gradient.dv, variant.out_vec, 4);
   return finish(std::move(out), variant, problem.keys(), problem.k.shape[0] * problem.k.shape[1],

@@ -31,6 +31,11 @@
 #let WEIGHT_ROW = BK / 4 + 2
 #let ONCE = ""
 #let MASK = 0
+#let PRODUCT_BY = FACTORS ? "product_by * " : ""
+#let DELTA_BY = FACTORS ? "delta_by * " : ""
+#let DQ_BY = FACTORS ? "(slope_by * k_by)" : "slope_by"
+#let DK_BY = FACTORS ? "(slope_by * q_by)" : "slope_by"
+#let DV_BY = FACTORS ? "dy_by" : "1.0"
 #let VEC = 1
 const log2e = 1.4426950408889634;
 const lift = 128.0;

@@ -27,7 +27,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let weight_row = weight_strip + row * {{WEIGHT_ROW}}u + part;
   let k_at0 = p.k_off + key_batch * p.k_b + key_head * p.k_h + j0 * p.k_t;
   let v_at0 = p.v_off + key_batch * p.v_b + key_head * p.v_h + j0 * p.v_t;
-  let scale = p.scale * log2e;
+#include "attention/factors.wgsl" with BATCH="key_batch" HEAD="key_head" GRADIENT=1
 #include "attention/own.wgsl" with BO=BO MATRIX="k" NAME="k" TILE="tiles" SIZE=DK AT="k_at0" LAST="j_last"
 #include "attention/own.wgsl" with BO=BO MATRIX="v" NAME="v" TILE="tiles" SIZE=DV AT="v_at0" LAST="j_last"
 #for c in 0..TOK
@@ -79,7 +79,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endfor
       }
 #for g in 0..GROUPS
-      let dz{{g}} = lifted(w{{g}} * (g{{g}} - deltas[{{g * LPR}}u + part]));
+      let dz{{g}} = lifted(w{{g}} * ({{PRODUCT_BY}}g{{g}} - {{DELTA_BY}}deltas[{{g * LPR}}u + part]));
 #endfor
 #include "attention/backward_slim_add.wgsl" with NAME="w" OUT="dv" AT=V_AT SIZE=DV
 #include "attention/backward_slim_add.wgsl" with NAME="dz" OUT="dk" AT=0 SIZE=DK
@@ -95,7 +95,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   }
   let dk_at0 = p.dk_off + key_batch * p.dk_b + key_head * p.dk_h + j * p.dk_t;
   let dv_at0 = p.dv_off + key_batch * p.dv_b + key_head * p.dv_h + j * p.dv_t;
-  let factor = p.scale / lift;
-#include "attention/slim_flush.wgsl" with NAME="dk" SUMS_OF="dk0_" COUNT=TOK AT="dk_at0" LIVE="j < p.keys" FACTOR="factor"
-#include "attention/slim_flush.wgsl" with NAME="dv" SUMS_OF="dv0_" COUNT=TOV AT="dv_at0" LIVE="j < p.keys" FACTOR="1.0"
+#include "attention/slim_flush.wgsl" with NAME="dk" SUMS_OF="dk0_" COUNT=TOK AT="dk_at0" LIVE="j < p.keys" FACTOR=DK_BY
+#include "attention/slim_flush.wgsl" with NAME="dv" SUMS_OF="dv0_" COUNT=TOV AT="dv_at0" LIVE="j < p.keys" FACTOR=DV_BY
 }

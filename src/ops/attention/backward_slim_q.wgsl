@@ -27,7 +27,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let k_at0 = p.k_off + batch / p.batch_group * p.k_b + head / p.head_group * p.k_h;
   let v_at0 = p.v_off + batch / p.batch_group * p.v_b + head / p.head_group * p.v_h;
   let stats = row_stats(batch, head, min(i, p.queries - 1u));
-  let scale = p.scale * log2e;
+#include "attention/factors.wgsl" with BATCH="batch / p.batch_group" HEAD="head / p.head_group" GRADIENT=1
 #include "attention/own.wgsl" with BO=BO MATRIX="q" NAME="q" TILE="tiles" SIZE=DK AT="q_at0" LAST="i_last"
 #include "attention/own.wgsl" with BO=BO MATRIX="dy" NAME="dy" TILE="tiles" SIZE=DV AT="dy_at0" LAST="i_last"
 #for c in 0..TOK
@@ -51,7 +51,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #include "attention/backward_slim_product.wgsl" with NAME="z" OWN="q" AT=0 SIZE=DK
 #include "attention/backward_slim_product.wgsl" with NAME="g" OWN="dy" AT=V_AT SIZE=DV
 #for g in 0..GROUPS
-      var dz{{g}} = lifted(exp2(z{{g}} * scale - stats.x) * (g{{g}} - stats.y));
+      var dz{{g}} = lifted(exp2(z{{g}} * scale - stats.x) * ({{PRODUCT_BY}}g{{g}} - {{DELTA_BY}}stats.y));
 #endfor
       // Only blocks at an edge hold keys that some query does not see.
       let j_last = min({{BK}}u, p.keys - j0) - 1u;
@@ -73,6 +73,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     workgroupBarrier();
   }
   let dq_at0 = p.dq_off + batch * p.dq_b + head * p.dq_h + i * p.dq_t;
-  let factor = p.scale / lift;
-#include "attention/slim_flush.wgsl" with NAME="dq" SUMS_OF="dq0_" COUNT=TOK AT="dq_at0" LIVE="i < p.queries" FACTOR="factor"
+#include "attention/slim_flush.wgsl" with NAME="dq" SUMS_OF="dq0_" COUNT=TOK AT="dq_at0" LIVE="i < p.queries" FACTOR=DQ_BY
 }

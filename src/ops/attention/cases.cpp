@@ -150,6 +150,7 @@ Case make_case(const std::string& name, Setup setup) {
   Case test;
   test.name = name;
   test.epsilons = setup.epsilons;
+  test.scale = setup.scale;
   test.matrix_epsilons = rounded_weights;
   test.tensors = {setup.q, setup.k, setup.v};
   const auto push = [&](bool wanted, TensorSpec spec) -> int {

@@ -30,6 +30,7 @@ struct Setup {
   Rules rules;
   std::string_view kernel;
   double epsilons = exact_weights;
+  double scale = 1;  ///< How large results are.
   bool bench = false;
 };
 

@@ -171,6 +171,7 @@ Problem whole_problem(const Args& args) {
   if (problem.mask.given()) problem.mask.shape[2] = args.q.shape[2];
   problem.sinks = args.sinks;
   problem.lse = args.lse;
+  problem.factors = args.factors;
   problem.rules = args.rules;
   problem.heads_total = args.q.shape[1];
   problem.head_group = args.q.shape[1] / std::max<std::uint64_t>(1, args.k.shape[1]);

@@ -34,6 +34,7 @@ struct Variant {
   bool sinks = false;
   bool lse = false;
   bool partial = false;
+  bool factors = false;  // of q, k and v
 };
 
 /// How a workgroup divides its work, see matrix.wgsl.
@@ -184,7 +185,8 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
                         .cap = problem.rules.soft_cap > 0,
                         .sinks = !partial && problem.sinks.given(),
                         .lse = !partial && problem.lse.given(),
-                        .partial = partial};
+                        .partial = partial,
+                        .factors = problem.factors.given()};
   Params params = params_of(problem, splits);
   params.blocks = narrow(ceil_div(problem.queries(), block_queries(*matrices, tile)));
   const std::uint64_t jobs = problem.batches() * problem.heads() * params.blocks * splits.count;
@@ -196,6 +198,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   out.constants = constants_of(variant);
   out.params = block_of(params);
   add_operands(out, problem, splits, {.query = 8, .key = 8, .mask = 4});
+  add_factors(out, problem.factors);
   if (variant.listed) {
     out.params.add("list_row", narrow(problem.list.shape[3]));
     out.operands.push_back({.name = "list", .view = problem.list});

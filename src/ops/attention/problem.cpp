@@ -31,6 +31,7 @@ Problem Problem::slice_batches(std::uint64_t first, std::uint64_t count) const {
   out.y = y.slice(0, first, count);
   out.k = slice_shared(k, 0, first, count, batch_group);
   out.v = slice_shared(v, 0, first, count, batch_group);
+  if (factors.given()) out.factors = slice_shared(factors, 0, first, count, batch_group);
   if (lse.given()) out.lse = lse.slice(0, first, count);
   out.mask = slice_mask(mask, 0, first, count, batches());
   // A mask that was cut counts from its own start.
@@ -45,6 +46,7 @@ Problem Problem::slice_heads(std::uint64_t first, std::uint64_t count) const {
   out.y = y.slice(1, first, count);
   out.k = slice_shared(k, 1, first, count, head_group);
   out.v = slice_shared(v, 1, first, count, head_group);
+  if (factors.given()) out.factors = slice_shared(factors, 1, first, count, head_group);
   if (lse.given()) out.lse = lse.slice(1, first, count);
   if (sinks.given()) out.sinks = sinks.slice(0, first, count);
   out.head_first = head_first + first;
@@ -136,6 +138,12 @@ void add_operands(Launch& launch, const Problem& problem, const Splits& splits, 
   if (problem.lse.given()) add("lse", problem.lse, Access::write, 1);
   const bool atomic = !rows_aligned(problem.y, 4) && problem.y.dtype != DType::f32;
   add("y", problem.y, atomic ? Access::atomic : Access::write, 4);
+}
+
+void add_factors(Launch& launch, const View& factors) {
+  if (!factors.given()) return;
+  add_strides(launch.params, "factors", factors);
+  launch.operands.push_back({.name = "factors", .view = factors});
 }
 
 bool fit_bindings(std::span<const View> views, const Caps& caps) {

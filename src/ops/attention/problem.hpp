@@ -21,6 +21,7 @@ struct Problem {
   View mask{};
   View sinks{};
   View lse{};
+  View factors{};  ///< As in Args.
   View list{};  ///< The blocks of keys that a block of queries looks at, for kernels that ask for
                 ///< it (mask_list.wgsl).
   Rules rules{};
@@ -118,6 +119,9 @@ struct Widths {
 /// Adds the tensors of a forward launch and their strides: inputs, then `part` for unfinished sums,
 /// or else the outputs.
 void add_operands(Launch& launch, const Problem& problem, const Splits& splits, Widths widths);
+
+/// Adds the factors of operands that were scaled to f16, if they were.
+void add_factors(Launch& launch, const View& factors);
 
 /// Whether all these views fit bindings, those that overlap in one buffer together.
 bool fit_bindings(std::span<const View> views, const Caps& caps);

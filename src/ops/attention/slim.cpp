@@ -28,6 +28,7 @@ struct Variant {
   bool sinks = false;
   bool lse = false;
   bool partial = false;
+  bool factors = false;  // of q, k and v
 };
 
 /// Measured on an H200: causal attention of 32 x 4096 x 128 takes 800 µs; with 8 subgroups 846,
@@ -114,7 +115,8 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
                   .cap = problem.rules.soft_cap > 0,
                   .sinks = !partial && problem.sinks.given(),
                   .lse = !partial && problem.lse.given(),
-                  .partial = partial};
+                  .partial = partial,
+                  .factors = problem.factors.given()};
   Params params = params_of(problem, splits);
   variant.simple = !variant.mask && !variant.cap && params.scale > 0;
   params.blocks = narrow(blocks_of(problem, matrices->shape));
@@ -127,6 +129,7 @@ Result<Dispatch> launch(const Problem& problem, const Splits& splits, const Caps
   out.constants = constants_of(variant);
   out.params = block_of(params);
   add_operands(out, problem, splits, {.query = 8, .key = 8, .mask = 4});
+  add_factors(out, problem.factors);
   if (variant.listed) {
     out.params.add("list_row", narrow(problem.list.shape[3]));
     out.operands.push_back({.name = "list", .view = problem.list});

@@ -80,7 +80,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let v_at0 = p.v_off + batch / p.batch_group * p.v_b + head / p.head_group * p.v_h;
 #include "attention/slim_tiles.wgsl" with PART="place"
   let slope = slope_of(head + p.head_first) * log2e;
-  let scale = p.scale * log2e;
+#include "attention/factors.wgsl" with BATCH="batch / p.batch_group" HEAD="head / p.head_group" GRADIENT=0
 #if MASK
   let mask_row = mask_head(batch, head) + min(i, p.queries - 1u) * p.mask_i;
 #endif
@@ -186,5 +186,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
 #include "attention/result.wgsl"
 #let OUT = PARTIAL ? "part" : "y"
-#include "attention/slim_flush.wgsl" with NAME=OUT SUMS_OF="o" COUNT=TO AT="at" LIVE="i < p.queries" FACTOR="factor"
+#let OUT_BY = FACTORS ? "(factor * v_by)" : "factor"
+#include "attention/slim_flush.wgsl" with NAME=OUT SUMS_OF="o" COUNT=TO AT="at" LIVE="i < p.queries" FACTOR=OUT_BY
 }
