@@ -1,12 +1,13 @@
 // llama_play MODEL DEVICE OUT SETUP…: one text after the other through libllama, with logits or
 // embeddings after every token, for tools/test_archs to compare between devices. DEVICE is a name,
 // several with commas between, or `none` for the CPU. A SETUP is KEY=VALUE,…: fa, k, v (types of
-// the cache), ub (tokens in a graph), unified, swa (a cache as large for sliding attention), layers
-// (on the device), kqv (0: the cache stays in the host), split (tensor: each tensor lies on all
-// devices), lora (1: with the adapter MODEL.lora), steer (1: with a vector that is added to each
-// layer), one (a single sequence), pooling (embeddings instead of texts: mean, cls, last, none).
-// OUT has, for every phase, a line "SETUP PHASE ROWS COLUMNS" and as many floats, or "SETUP PHASE
-// failed REASON". What llama.cpp cannot do with a model is left out on every device alike.
+// the cache), ub (tokens in a graph), unified, swa (a cache as large for sliding attention), rs
+// (states that are kept, to go back to), layers (on the device), kqv (0: the cache stays in the
+// host), split (tensor: each tensor lies on all devices), lora (1: with the adapter MODEL.lora),
+// steer (1: with a vector that is added to each layer), one (a single sequence), pooling
+// (embeddings instead of texts: mean, cls, last, none). OUT has, for every phase, a line "SETUP
+// PHASE ROWS COLUMNS" and as many floats, or "SETUP PHASE failed REASON". What llama.cpp cannot do
+// with a model is left out on every device alike.
 #include <ggml-backend.h>
 #include <llama.h>
 
@@ -95,6 +96,7 @@ class Player {
     params.n_batch = 64;
     params.n_ubatch = static_cast<std::uint32_t>(number(setup_, "ub", 64));
     params.n_seq_max = number(setup_, "one", 0) != 0 ? 1 : 4;
+    params.n_rs_seq = static_cast<std::uint32_t>(number(setup_, "rs", 0));
     params.n_threads = params.n_threads_batch = number(setup_, "threads", 1);
     params.type_k = type_named(value(setup_, "k", "f32"));
     params.type_v = type_named(value(setup_, "v", "f32"));
@@ -171,6 +173,8 @@ class Player {
       read(2, 9);  // while the others stand still
       tell("alone");
     }
+    roll_back();
+    tell("rolled");
     restore(several ? 1 : 0);
     tell("restored");
     if (several) {
@@ -233,6 +237,18 @@ class Player {
       if (row != nullptr) rows_.emplace_back(row, row + size);
     }
     llama_batch_free(batch);
+  }
+
+  /// Takes the last tokens back, as after a guess that was wrong, and reads others.
+  void roll_back() {
+    if (failed || number(setup_, "rs", 0) == 0) return;
+    for (const int count : {1, 3}) {
+      read(0, 4);
+      if (!llama_memory_seq_rm(llama_get_memory(context_.get()), 0, ends_[0] - count, -1)) return;
+      ends_[0] -= count;
+    }
+    read(0, 1);
+    read(0, 2);
   }
 
   void restore(llama_seq_id which) {
