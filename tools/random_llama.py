@@ -64,7 +64,7 @@ def metadata(shape: str, kind: str) -> tuple[int, bytes]:
     tokens += [f"\u2581t{i}" for i in range(len(tokens), words)]
     put("tokenizer.ggml.tokens", 9, struct.pack("<IQ", 8, words) + b"".join(map(text, tokens)))
     put("tokenizer.ggml.scores", 9, struct.pack(f"<IQ{words}f", 6, words, *(-float(i) for i in range(words))))
-    put("tokenizer.ggml.token_type", 9, struct.pack(f"<IQ{words}I", 4, words, *kinds))
+    put("tokenizer.ggml.token_type", 9, struct.pack(f"<IQ{words}i", 5, words, *kinds))
     return len(out), b"".join(out)
 
 
