@@ -53,9 +53,13 @@ Runs unique_consecutive(In x);
 Sorted cummax_indices(In x, int axis);
 Sorted cummin_indices(In x, int axis);
 
-/// The value below which a share q (0 to 1) of the elements along an axis lie, between two elements
-/// in proportion. NaN where an element is NaN. Floats.
-Tensor quantile(In x, double q, int axis = -1, bool keep_dims = false);
+/// The value below which a share q (0 to 1) of the elements along an axis lie: in f32, or the type
+/// of x if that is a float type. `method` is one of numpy's: "linear" (between two elements in
+/// proportion), "hazen", "weibull", "median_unbiased", …; "lower", "higher", "nearest",
+/// "inverted_cdf" and "closest_observation" give one of the elements, in their own type. NaN where
+/// an element is NaN.
+Tensor quantile(In x, double q, int axis = -1, bool keep_dims = false,
+                std::string_view method = "linear");
 /// The middle element along an axis, or the mean of the two in the middle.
 Tensor median(In x, int axis = -1, bool keep_dims = false);
 /// The most frequent element along an axis, the least of equally frequent ones, and a place where

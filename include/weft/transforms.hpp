@@ -40,10 +40,10 @@ Tensor stft(In x, std::uint64_t n, const StftOptions& options = {});
 /// windows cover it.
 Tensor istft(In x, std::uint64_t n, std::uint64_t samples, const StftOptions& options = {});
 
-/// The cosine transform (type 2) of real numbers along an axis, y[k] = 2 Σ x[i] cos(π k (2 i + 1) /
-/// 2n), and its inverse. "ortho" makes the matrix orthogonal.
-Tensor dct(In x, int axis = -1, std::string_view norm = "backward");
-Tensor idct(In x, int axis = -1, std::string_view norm = "backward");
+/// The cosine transform of real numbers along an axis, of type 1, 2, 3 or 4, and its inverse; for
+/// type 2 y[k] = 2 Σ x[i] cos(π k (2 i + 1) / 2n). "ortho" makes the matrix orthogonal.
+Tensor dct(In x, int axis = -1, std::string_view norm = "backward", std::uint64_t type = 2);
+Tensor idct(In x, int axis = -1, std::string_view norm = "backward", std::uint64_t type = 2);
 
 /// The convolution Σ a[…, n - k] · b[k] of a […, n…] with b [k…] along the last 1 to 3 axes, as
 /// many as b has: "full" (n + k - 1 elements), "same" (the n in the middle of these) or "valid"

@@ -40,24 +40,10 @@ def _joined(x: Tensor, axis: Axis, function: str) -> tuple[Tensor, tuple[int, ..
     return reshape(last, (*(x.shape[a] for a in kept), count)), tuple(1 if a in gone else x.shape[a] for a in range(x.ndim))
 
 
-METHODS = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
-
-
-def _ranked(rows: Tensor, share: float, method: str) -> Tensor:
-    """An element of each row, or the mean of two, by its place in the order."""
-    ascending, last = functions.sort(rows, -1)[0], rows.shape[-1] - 1
-    places = [METHODS[method](share * last)] if method in METHODS else [np.floor(share * last), np.ceil(share * last)]
-    found = [functions.slice(ascending, rows.ndim - 1, int(place), 1) for place in places]
-    made = found[0] if len(found) == 1 else (found[0] + found[1]) * 0.5
-    if rows.dtype.is_floating:  # NaN is last, and counts for all
-        end = functions.slice(ascending, rows.ndim - 1, last, 1)
-        made = functions.where(functions.isnan(end), end, made)
-    return functions.squeeze_axes(made, -1)
-
-
 def quantile(x: Any, /, q: Any, axis: Axis = None, keepdims: bool = False, *, method: str = "linear") -> Tensor:
-    """The number below which a share q, from 0 to 1, of the elements lies, over some axes or over all, between two elements in proportion ("linear"), in
-    their middle ("midpoint"), or one of them ("lower", "higher", "nearest"). Of several shares the results are side by side, in front."""
+    """The number below which a share q, from 0 to 1, of the elements lies, over some axes or over all, by one of numpy's methods: between two elements in
+    proportion ("linear", "hazen", "weibull", …), in their middle ("midpoint"), or one of them ("lower", "higher", "nearest", "inverted_cdf", …).
+    Of several shares the results are side by side, in front."""
     x = asarray(x)
     if not is_one(q):
         shares = np.asarray(to_numpy(q) if isinstance(q, Tensor) else q, np.float64)
@@ -65,14 +51,8 @@ def quantile(x: Any, /, q: Any, axis: Axis = None, keepdims: bool = False, *, me
         if not parts:
             raise ValueError("quantile() needs at least one share.")
         return reshape(functions.stack(parts, 0), (*shares.shape, *parts[0].shape))
-    share = float(q)
     rows, shape = _joined(x, axis, "quantile")
-    if method not in ("linear", "midpoint", *METHODS):
-        raise ValueError(f"quantile(): `method` is {method!r}; there are 'linear', 'lower', 'higher', 'midpoint' and 'nearest'.")
-    if method != "linear" and 0 <= share <= 1 and rows.shape[-1] > 0:
-        made = _ranked(rows, share, method)
-    else:
-        made = functions.quantile(rows, share, -1)
+    made = functions.quantile(rows, float(q), -1, method=method)
     return reshape(made, shape) if keepdims else made
 
 

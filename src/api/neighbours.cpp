@@ -171,7 +171,67 @@ Tensor no_axis(const Tensor& y, std::uint32_t axis, bool keep_dims, const Where&
   return keep_dims ? y : squeeze(In(y, at), {static_cast<int>(axis)});
 }
 
-Tensor quantile_of(std::string_view function, In x, double q, int axis, bool keep_dims) {
+/// Where a share of n ascending elements lies: at one of them, or between it and the next.
+struct Place {
+  std::uint64_t low = 0;
+  double share = 0;    ///< Of the next one.
+  bool whole = false;  ///< The method takes elements and computes nothing.
+};
+
+Place between(double place, std::uint64_t n) {
+  const double last = static_cast<double>(n) - 1;
+  const double inside = std::clamp(place, 0.0, last);
+  const double low = std::floor(inside);
+  return {.low = static_cast<std::uint64_t>(low), .share = inside - low};
+}
+
+Place element(double place, std::uint64_t n) {
+  const double last = static_cast<double>(n) - 1;
+  return {.low = static_cast<std::uint64_t>(std::clamp(place, 0.0, last)), .whole = true};
+}
+
+/// numpy's methods, whose places are counted from 0. Most put element i of n at the share
+/// (i + 1 - alpha) / (n + 1 - alpha - beta), with their own alpha and beta.
+Place place_of(std::string_view function, std::string_view method, std::uint64_t n, double q,
+               const Where& at) {
+  const double count = static_cast<double>(n);
+  const double linear = q * (count - 1);
+  const auto hyndman = [&](double alpha, double beta) {
+    return between(count * q + (alpha + q * (1 - alpha - beta)) - 1, n);
+  };
+  if (method == "linear") return between(linear, n);
+  if (method == "lower") return element(std::floor(linear), n);
+  if (method == "higher") return element(std::ceil(linear), n);
+  if (method == "nearest") return element(std::nearbyint(linear), n);  // halves to even places
+  if (method == "midpoint") return between((std::floor(linear) + std::ceil(linear)) / 2, n);
+  if (method == "hazen") return hyndman(0.5, 0.5);
+  if (method == "weibull") return hyndman(0, 0);
+  if (method == "median_unbiased") return hyndman(1 / 3.0, 1 / 3.0);
+  if (method == "normal_unbiased") return hyndman(3 / 8.0, 3 / 8.0);
+  if (method == "interpolated_inverted_cdf") return hyndman(0, 1);
+  const double stepped = count * q - 1;
+  if (method == "inverted_cdf") return element(std::ceil(stepped), n);
+  if (method == "averaged_inverted_cdf") {
+    const double low = std::floor(stepped);
+    return between(stepped == low ? low + 0.5 : low + 1, n);
+  }
+  if (method == "closest_observation") {
+    const double half = stepped - 0.5;  // where two are as close, the odd place
+    const double low = std::floor(half);
+    const bool odd = std::fmod(low, 2) != 0;
+    return element(half == low && odd ? low : low + 1, n);
+  }
+  refuse(function, at,
+         formatted("{} has numpy's methods \"linear\", \"lower\", \"higher\", \"nearest\", "
+                   "\"midpoint\", \"hazen\", \"weibull\", \"median_unbiased\", "
+                   "\"normal_unbiased\", \"inverted_cdf\", \"averaged_inverted_cdf\", "
+                   "\"interpolated_inverted_cdf\" and \"closest_observation\"; it was given "
+                   "\"{}\".",
+                   function, method));
+}
+
+Tensor quantile_of(std::string_view function, In x, double q, int axis, bool keep_dims,
+                   std::string_view method) {
   need(function, "x", x.tensor, x.where);
   const Where& at = x.where;
   const std::uint32_t number = axis_in(function, axis, x.tensor.shape(), at);
@@ -182,19 +242,20 @@ Tensor quantile_of(std::string_view function, In x, double q, int axis, bool kee
                      "was given {} and {}.",
                      function, describe(x.tensor), q));
   }
+  const Place place = place_of(function, method, n, q, at);
   const int along = static_cast<int>(number);
-  const Tensor sorted = sort(x, along).values.to(DType::f32, at);
-  const double place = q * static_cast<double>(n - 1);
-  const auto low = static_cast<std::int64_t>(std::floor(place));
-  const double share = place - static_cast<double>(low);
-  Tensor y = sorted.slice(along, low, 1, 1, at);
-  if (share > 0) {
-    const Tensor next = sorted.slice(along, low + 1, 1, 1, at);
-    y = In(y, at) * (1 - share) + In(next * share, at);
+  Tensor sorted = sort(x, along).values;
+  if (!place.whole) sorted = sorted.to(DType::f32, at);
+  const auto from = static_cast<std::int64_t>(place.low);
+  Tensor y = sorted.slice(along, from, 1, 1, at);
+  if (place.share > 0) {
+    const Tensor next = sorted.slice(along, from + 1, 1, 1, at);
+    y = In(y, at) * (1 - place.share) + In(next * place.share, at);
   }
-  // NaN is sorted behind all numbers.
-  const Tensor last = sorted.slice(along, static_cast<std::int64_t>(n) - 1, 1, 1, at);
-  y = where(In(isnan(In(last, at)), at), last, y);
+  if (is_float(x.tensor.dtype())) {  // NaN is sorted behind all numbers.
+    const Tensor last = sorted.slice(along, static_cast<std::int64_t>(n) - 1, 1, 1, at);
+    y = where(In(isnan(In(last, at)), at), last, y);
+  }
   const Tensor result = no_axis(y, number, keep_dims, at);
   return is_float(x.tensor.dtype()) ? result.to(x.tensor.dtype(), at) : result;
 }
@@ -204,11 +265,11 @@ Tensor quantile_of(std::string_view function, In x, double q, int axis, bool kee
 Sorted cummax_indices(In x, int axis) { return extreme_indices("cummax_indices", x, axis, true); }
 Sorted cummin_indices(In x, int axis) { return extreme_indices("cummin_indices", x, axis, false); }
 
-Tensor quantile(In x, double q, int axis, bool keep_dims) {
-  return quantile_of("quantile", x, q, axis, keep_dims);
+Tensor quantile(In x, double q, int axis, bool keep_dims, std::string_view method) {
+  return quantile_of("quantile", x, q, axis, keep_dims, method);
 }
 Tensor median(In x, int axis, bool keep_dims) {
-  return quantile_of("median", x, 0.5, axis, keep_dims);
+  return quantile_of("median", x, 0.5, axis, keep_dims, "linear");
 }
 
 Sorted mode(In x, int axis, bool keep_dims) {

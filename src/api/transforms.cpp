@@ -1,13 +1,12 @@
 #include "weft/transforms.hpp"
 
 #include <cmath>
-#include <numbers>
 #include <numeric>
 #include <string_view>
 #include <vector>
 
 #include "api/arguments.hpp"
-#include "api/axes.hpp"
+#include "api/spectra.hpp"
 #include "api/wide.hpp"
 #include "base/format.hpp"
 #include "graph/called.hpp"
@@ -15,11 +14,8 @@
 #include "weft/shape.hpp"
 
 namespace weft {
-namespace {
-
-/// What the unscaled transform of n elements is multiplied by; `inverse` for its inverse.
-double share(std::string_view function, std::string_view norm, double n, bool inverse,
-             const Where& at) {
+double norm_factor(std::string_view function, std::string_view norm, double n, bool inverse,
+                   const Where& at) {
   const double all = n == 0 ? 1 : n;
   if (norm == "ortho") return 1 / std::sqrt(all);
   if (norm == (inverse ? "backward" : "forward")) return 1 / all;
@@ -29,12 +25,7 @@ double share(std::string_view function, std::string_view norm, double n, bool in
                    function, norm));
 }
 
-Tensor scaled(const Tensor& x, double factor, const Where& at) {
-  return factor == 1 ? x : In(x, at) * factor;
-}
-
-/// The axes of complex numbers (`complex`) or real ones, from the front; all where none are named.
-std::vector<int> axes_of(std::string_view function, In x, const Dims& axes, bool complex) {
+std::vector<int> transform_axes(std::string_view function, In x, const Dims& axes, bool complex) {
   need(function, "x", x.tensor, x.where);
   Shape shape = x.tensor.shape();
   const bool fits = complex ? shape.size() >= 2 && shape.back() == 2 : !shape.empty();
@@ -54,6 +45,12 @@ std::vector<int> axes_of(std::string_view function, In x, const Dims& axes, bool
   return {numbers.begin(), numbers.end()};
 }
 
+namespace {
+
+Tensor scaled(const Tensor& x, double factor, const Where& at) {
+  return factor == 1 ? x : In(x, at) * factor;
+}
+
 double count_along(const Tensor& x, const Dims& axes) {
   double count = 1;
   for (const int axis : axes)
@@ -71,9 +68,9 @@ Tensor through(In x, const Dims& axes, bool inverse) {
 Tensor complex_transform(std::string_view function, In given, const Dims& axes,
                          std::string_view norm, bool inverse) {
   const graph::Called called(function, given.where);
-  const std::vector<int> numbers = axes_of(function, given, axes, true);
+  const std::vector<int> numbers = transform_axes(function, given, axes, true);
   const double n = count_along(given.tensor, numbers);
-  const double factor = share(function, norm, n, inverse, given.where);
+  const double factor = norm_factor(function, norm, n, inverse, given.where);
   return in_f32(given, [&](In x) {
     // ifft() has divided by n already.
     return scaled(through(x, numbers, inverse), inverse ? factor * n : factor, x.where);
@@ -82,9 +79,9 @@ Tensor complex_transform(std::string_view function, In given, const Dims& axes,
 
 Tensor of_real(std::string_view function, In given, const Dims& axes, std::string_view norm) {
   const graph::Called called(function, given.where);
-  std::vector<int> numbers = axes_of(function, given, axes, false);
+  std::vector<int> numbers = transform_axes(function, given, axes, false);
   const double factor =
-      share(function, norm, count_along(given.tensor, numbers), false, given.where);
+      norm_factor(function, norm, count_along(given.tensor, numbers), false, given.where);
   const int last = numbers.back();
   numbers.pop_back();
   return in_f32(given, [&](In x) {
@@ -95,11 +92,11 @@ Tensor of_real(std::string_view function, In given, const Dims& axes, std::strin
 Tensor to_real(std::string_view function, In given, std::uint64_t n, const Dims& axes,
                std::string_view norm) {
   const graph::Called called(function, given.where);
-  std::vector<int> numbers = axes_of(function, given, axes, true);
+  std::vector<int> numbers = transform_axes(function, given, axes, true);
   const int last = numbers.back();
   numbers.pop_back();
   const double count = count_along(given.tensor, numbers) * static_cast<double>(n);
-  const double factor = share(function, norm, count, true, given.where);
+  const double factor = norm_factor(function, norm, count, true, given.where);
   return in_f32(given, [&](In x) {
     const Tensor y = irfft(In(through(x, numbers, true), x.where), n, last);
     return scaled(y, factor * count, x.where);
@@ -173,7 +170,7 @@ Tensor irfft2(In x, std::uint64_t n, const Dims& axes, std::string_view norm) {
 namespace {
 
 Tensor frames_transformed(In x, std::uint64_t n, const StftOptions& options) {
-  (void)axes_of("stft", x, {-1}, false);
+  (void)transform_axes("stft", x, {-1}, false);
   const Where& at = x.where;
   const Frames frames = frames_of("stft", n, options, x.tensor.device(), at);
   Shape shape = x.tensor.shape();
@@ -190,13 +187,13 @@ Tensor frames_transformed(In x, std::uint64_t n, const StftOptions& options) {
   }
   const std::uint64_t count = 1 + (samples + 2 * frames.half - n) / frames.hop;
   const Tensor cut = take(In(signal, at), places(x.tensor.device(), count, n, frames.hop, at), -1);
-  const double factor = share("stft", options.norm, static_cast<double>(n), false, at);
+  const double factor = norm_factor("stft", options.norm, static_cast<double>(n), false, at);
   const Tensor y = rfft(In(map("mul", {cut, frames.window}, {}, at), at));
   return scaled(swapaxes(In(y, at), -3, -2), factor, at);
 }
 
 Tensor frames_joined(In x, std::uint64_t n, std::uint64_t samples, const StftOptions& options) {
-  (void)axes_of("istft", x, {-1}, true);
+  (void)transform_axes("istft", x, {-1}, true);
   const Where& at = x.where;
   const Device device = x.tensor.device();
   const Frames frames = frames_of("istft", n, options, device, at);
@@ -210,7 +207,7 @@ Tensor frames_joined(In x, std::uint64_t n, std::uint64_t samples, const StftOpt
   const std::uint64_t count = shape[rank - 2];
   const std::uint64_t length = (count - 1) * frames.hop + n;
   const double all = static_cast<double>(n);
-  const double factor = share("istft", options.norm, all, true, at) * all;
+  const double factor = norm_factor("istft", options.norm, all, true, at) * all;
   const Tensor pieces = irfft(In(swapaxes(x, -3, -2), at), n);
   const std::uint64_t rows = count * n == 0 ? 0 : pieces.size() / (count * n);
   const Tensor weighted = map("mul", {scaled(pieces, factor, at), frames.window}, {}, at);
@@ -236,89 +233,6 @@ Tensor frames_joined(In x, std::uint64_t n, std::uint64_t samples, const StftOpt
   return y.reshape(out, at);
 }
 
-/// cos and sin of π k / 2n, multiplied by the factor of element k.
-struct Turns {
-  Tensor cos;
-  Tensor sin;
-};
-
-Turns turns_of(const Device& device, std::uint64_t n, const std::vector<double>& factors) {
-  std::vector<float> c(n);
-  std::vector<float> s(n);
-  for (std::uint64_t k = 0; k < n; ++k) {
-    const double angle = std::numbers::pi * static_cast<double>(k) / (2 * static_cast<double>(n));
-    c[k] = static_cast<float>(factors[k] * std::cos(angle));
-    s[k] = static_cast<float>(factors[k] * std::sin(angle));
-  }
-  return {device.tensor({n}, c), device.tensor({n}, s)};
-}
-
-/// What each element of the plain transform is multiplied by.
-std::vector<double> dct_factors(std::string_view function, std::uint64_t n, std::string_view norm,
-                                const Where& at) {
-  const double twice = 2 * static_cast<double>(n);
-  std::vector<double> out(n, share(function, norm, twice, false, at));
-  if (norm == "ortho" && n > 0) out[0] = std::sqrt(1 / (2 * twice));
-  return out;
-}
-
-/// By a complex transform of n elements: the even ones, then the odd ones from the end.
-Tensor cosines(In x, int axis, std::string_view norm) {
-  const int number = axes_of("dct", x, {axis}, false).front();
-  const Where& at = x.where;
-  const Tensor rows = axis_to_last(x, static_cast<std::uint32_t>(number));
-  const std::uint64_t n = rows.shape().back();
-  std::vector<double> factors = dct_factors("dct", n, norm, at);
-  if (rows.size() == 0) return x.tensor;
-  for (double& factor : factors) factor *= 2;
-  Tensor mixed = rows;
-  if (n > 1) {
-    mixed = concat({rows.slice(-1, 0, (n + 1) / 2, 2, at),
-                    flip(In(rows.slice(-1, 1, n / 2, 2, at), at), {-1})},
-                   -1, at);
-  }
-  const Tensor none = map("mul", {mixed, rows.device().full({}, 0, DType::f32, at)}, {}, at);
-  const Tensor y = fft(In(stack({mixed, none}, -1, at), at));
-  const auto part = [&](std::int64_t which) {
-    return y.slice(-1, which, 1, 1, at).reshape(rows.shape(), at);
-  };
-  const Turns turns = turns_of(x.tensor.device(), n, factors);
-  const Tensor sum =
-      map("mul", {part(0), turns.cos}, {}, at) + In(map("mul", {part(1), turns.sin}, {}, at), at);
-  return axis_from_last(In(sum, at), static_cast<std::uint32_t>(number));
-}
-
-Tensor from_cosines(In x, int axis, std::string_view norm) {
-  const int number = axes_of("idct", x, {axis}, false).front();
-  const Where& at = x.where;
-  const Tensor rows = axis_to_last(x, static_cast<std::uint32_t>(number));
-  const std::uint64_t n = rows.shape().back();
-  std::vector<double> factors = dct_factors("idct", n, norm, at);
-  if (rows.size() == 0) return x.tensor;
-  std::vector<float> back(n);
-  for (std::uint64_t k = 0; k < n; ++k) back[k] = static_cast<float>(0.5 / factors[k]);
-  const Tensor plain = map("mul", {rows, x.tensor.device().tensor({n}, back)}, {}, at);
-  Shape one = rows.shape();
-  one.back() = 1;
-  const Tensor zero = rows.device().full(one, 0, DType::f32, at);
-  const Tensor mirrored =
-      n == 1 ? zero : concat({zero, flip(In(plain.slice(-1, 1, n - 1, 1, at), at), {-1})}, -1, at);
-  const Turns turns = turns_of(x.tensor.device(), n, std::vector<double>(n, 1));
-  const auto product = [&](const Tensor& a, const Tensor& b) { return map("mul", {a, b}, {}, at); };
-  const Tensor real = product(plain, turns.cos) + In(product(mirrored, turns.sin), at);
-  const Tensor imaginary = product(plain, turns.sin) - In(product(mirrored, turns.cos), at);
-  const Tensor mixed = ifft(In(stack({real, imaginary}, -1, at), at))
-                           .slice(-1, 0, 1, 1, at)
-                           .reshape(rows.shape(), at);
-  // Place i of the result is place i / 2 of the first part, or one of the second from the end.
-  std::vector<std::int32_t> order(n);
-  for (std::uint64_t i = 0; i < n; ++i) {
-    order[i] = static_cast<std::int32_t>(i % 2 == 0 ? i / 2 : n - 1 - i / 2);
-  }
-  const Tensor y = take(In(mixed, at), x.tensor.device().tensor({n}, order), -1);
-  return axis_from_last(In(y, at), static_cast<std::uint32_t>(number));
-}
-
 }  // namespace
 
 Tensor stft(In x, std::uint64_t n, const StftOptions& options) {
@@ -326,13 +240,6 @@ Tensor stft(In x, std::uint64_t n, const StftOptions& options) {
 }
 Tensor istft(In x, std::uint64_t n, std::uint64_t samples, const StftOptions& options) {
   return in_f32(x, [&](In wide) { return frames_joined(wide, n, samples, options); });
-}
-Tensor dct(In x, int axis, std::string_view norm) {
-  return in_f32(x, [&](In wide) { return cosines(wide, axis, norm); });
-}
-Tensor idct(In x, int axis, std::string_view norm) {
-  const graph::Called called("idct", x.where);
-  return in_f32(x, [&](In wide) { return from_cosines(wide, axis, norm); });
 }
 
 }  // namespace weft

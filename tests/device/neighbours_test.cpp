@@ -186,6 +186,41 @@ TEST(DeviceNeighbours, QuantilesAndModes) {
   EXPECT_EQ(mode(x, 0, true).values.shape(), (Shape{1, 4}));
 }
 
+TEST(DeviceNeighbours, QuantilesByTheMethodsOfNumpy) {
+  const Tensor x = row({40, 10, 30, 20, 50});
+  const auto at = [&](double q, std::string_view method) {
+    return quantile(x, q, -1, false, method).item();
+  };
+  // What numpy gives for [10, 20, 30, 40, 50].
+  const struct {
+    std::string_view method;
+    Floats wanted;  // for 0, 0.1, 0.4, 0.5 and 1
+  } rows[] = {
+      {"linear", {10, 14, 26, 30, 50}},
+      {"lower", {10, 10, 20, 30, 50}},
+      {"higher", {10, 20, 30, 30, 50}},
+      {"nearest", {10, 10, 30, 30, 50}},
+      {"midpoint", {10, 15, 25, 30, 50}},
+      {"hazen", {10, 10, 25, 30, 50}},
+      {"weibull", {10, 10, 24, 30, 50}},
+      {"median_unbiased", {10, 10, 74.0F / 3, 30, 50}},
+      {"normal_unbiased", {10, 10, 24.75F, 30, 50}},
+      {"inverted_cdf", {10, 10, 20, 30, 50}},
+      {"averaged_inverted_cdf", {10, 10, 25, 30, 50}},
+      {"interpolated_inverted_cdf", {10, 10, 20, 25, 50}},
+      {"closest_observation", {10, 10, 20, 20, 50}},
+  };
+  for (const auto& [method, wanted] : rows) {
+    const double shares[] = {0, 0.1, 0.4, 0.5, 1};
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_NEAR(at(shares[i], method), wanted[i], 1e-5) << method << " of " << shares[i];
+    }
+  }
+  EXPECT_EQ(quantile(whole({7, 16777217, 9}), 1, 0, false, "lower").item<std::int32_t>(), 16777217);
+  EXPECT_TRUE(std::isnan(quantile(row({1, nan, 2}), 0, 0, false, "lower").item()));
+  EXPECT_THROW((void)at(0.5, "cubic"), Error);
+}
+
 /// Choosing tokens on the host: those that are left, by the same steps.
 std::vector<bool> left_of(Floats x, const SampleOptions& o, const Ints& previous) {
   const std::size_t n = x.size();

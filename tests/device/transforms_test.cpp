@@ -199,6 +199,50 @@ TEST(DeviceTransforms, Cosines) {
   }
 }
 
+/// Row k of the matrix of a cosine transform, at column i.
+double cosine(std::uint64_t type, std::size_t n, std::size_t k, std::size_t i) {
+  const double size = static_cast<double>(n);
+  const double row = static_cast<double>(k);
+  const double column = static_cast<double>(i);
+  switch (type) {
+    case 1: {
+      const double ends = i == 0 || i == n - 1 ? 1 : 2;
+      return ends * std::cos(std::numbers::pi * row * column / (size - 1));
+    }
+    case 2: return 2 * std::cos(std::numbers::pi * row * (2 * column + 1) / (2 * size));
+    case 3:
+      return (i == 0 ? 1 : 2) * std::cos(std::numbers::pi * (2 * row + 1) * column / (2 * size));
+    default: return 2 * std::cos(std::numbers::pi * (2 * row + 1) * (2 * column + 1) / (4 * size));
+  }
+}
+
+TEST(DeviceTransforms, CosinesOfEachType) {
+  for (const std::size_t n : {1, 2, 3, 8, 13}) {
+    const Floats values = waves(2 * n, 0.7);
+    const Tensor x = api_device().tensor({2, n}, values);
+    for (const std::uint64_t type : {1U, 2U, 3U, 4U}) {
+      if (type == 1 && n == 1) {
+        EXPECT_THROW((void)dct(x, 1, "backward", type), Error);
+        continue;
+      }
+      Floats wanted(2 * n);
+      for (std::size_t place = 0; place < 2 * n; ++place) {
+        double sum = 0;
+        for (std::size_t i = 0; i < n; ++i)
+          sum += values[place / n * n + i] * cosine(type, n, place % n, i);
+        wanted[place] = static_cast<float>(sum);
+      }
+      near(dct(x, 1, "backward", type), wanted, 1e-4);
+      for (const std::string norm : {"backward", "ortho", "forward"}) {
+        near(idct(dct(x, 1, norm, type), 1, norm, type), values);
+      }
+      const Tensor turned = dct(x, 1, "ortho", type);
+      EXPECT_NEAR(sum(turned * turned).item(), sum(x * x).item(), 1e-4);
+    }
+  }
+  EXPECT_THROW((void)dct(api_device().arange(4), 0, "backward", 5), Error);
+}
+
 /// Along one axis, in double.
 Floats convolved(const Floats& a, const Floats& b) {
   Floats out(a.size() + b.size() - 1);
