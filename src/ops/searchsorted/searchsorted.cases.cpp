@@ -64,6 +64,10 @@ std::vector<Case> cases(std::uint64_t seed) {
   out.push_back(search_case("strided", {4}, 33, 20, true, {.pad = 3, .offset = 1},
                             {.order = {1, 0}, .offset = 2}, {.pad = 1, .offset = 5}));
   out.push_back(search_case("large", {700}, 30, 500, false));
+  // Rows that small bindings hold in several parts.
+  out.push_back(search_case("long_row", {}, 300000, 40, false));
+  out.push_back(search_case("long_rows_right", {2}, 300000, 20, true, {.pad = 1}, {.order = {1, 0}},
+                            {.pad = 1, .offset = 1}));
   out.push_back(search_case("random", {random.between(1, 5)}, random.between(1, 90),
                             random.between(1, 90), true));
   return out;

@@ -17,6 +17,7 @@ namespace {
 struct Variant {
   std::string_view domain;
   bool right = false;
+  bool more = false;       // the count goes on from what y has
   std::uint32_t rank = 0;  // dimensions in front of the rows
 };
 
@@ -70,7 +71,7 @@ std::string_view domain_of(DType type) {
   return type == DType::u32 || type == DType::u8 || type == DType::boolean ? "u32" : "i32";
 }
 
-Status launch(Plan& plan, const Args& args, const Caps& caps) {
+Status launch(Plan& plan, const Args& args, bool more, const Caps& caps) {
   const View& values = args.values;
   const std::uint32_t last = values.rank - 1;
   Params params;
@@ -89,8 +90,8 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
   Launch launch;
   launch.source = "searchsorted/searchsorted.wgsl";
   launch.label = formatted("searchsorted {}", name(values.dtype));
-  launch.constants =
-      constants_of(Variant{.domain = domain_of(values.dtype), .right = args.right, .rank = last});
+  launch.constants = constants_of(
+      Variant{.domain = domain_of(values.dtype), .right = args.right, .more = more, .rank = last});
   launch.params = block_of(params);
   launch.operands = {{.name = "sorted", .view = args.sorted},
                      {.name = "values", .view = values},
@@ -99,21 +100,31 @@ Status launch(Plan& plan, const Args& args, const Caps& caps) {
   return plan.add(make_dispatch(std::move(launch), caps));
 }
 
-/// Halves the rows, and then the values of a row, until every tensor fits one binding.
-Status split(Plan& plan, const Args& args, const Caps& caps) {
+/// Halves the rows, then a sorted row (what lies below a value in both halves adds up: `more` says
+/// that y has a count already), and then the values of a row, until every tensor fits one binding.
+Status split(Plan& plan, const Args& args, bool more, const Caps& caps) {
   const std::uint64_t budget = binding_budget(caps);
   const auto fits = [&](const View& view) { return view.bytes().size() <= budget; };
   if (fits(args.sorted) && fits(args.values) && fits(args.y) && args.y.count() < (1ULL << 31)) {
-    return launch(plan, args, caps);
+    return launch(plan, args, more, caps);
   }
   const std::uint32_t last = args.values.rank - 1;
   std::uint32_t dim = 0;
   while (dim < last && args.values.shape[dim] == 1) ++dim;
   const bool of_row = dim == last;
-  if (of_row && (!fits(args.sorted) || args.values.shape[last] == 1)) {
-    return fail(ErrorCode::unsupported,
-                "searchsorted needs a row of {} within one binding of the device, {} bytes.",
-                describe(args.sorted), budget);
+  if (of_row && !fits(args.sorted)) {
+    const std::uint64_t length = args.sorted.shape[last];
+    if (length == 1) {
+      return fail(ErrorCode::unsupported, "searchsorted cannot bind a row of {} within {} bytes.",
+                  describe(args.sorted), budget);
+    }
+    const std::uint64_t first = half_of(length);
+    Args part = args;
+    part.sorted = args.sorted.slice(last, 0, first);
+    return split(plan, part, more, caps).and_then([&] {
+      part.sorted = args.sorted.slice(last, first, length - first);
+      return split(plan, part, true, caps);
+    });
   }
   const std::uint64_t extent = args.values.shape[dim];
   const std::uint64_t half = half_of(extent);
@@ -124,8 +135,8 @@ Status split(Plan& plan, const Args& args, const Caps& caps) {
     part.y = args.y.slice(dim, first, count);
     return part;
   };
-  return split(plan, cut(0, half), caps).and_then([&] {
-    return split(plan, cut(half, extent - half), caps);
+  return split(plan, cut(0, half), more, caps).and_then([&] {
+    return split(plan, cut(half, extent - half), more, caps);
   });
 }
 
@@ -137,7 +148,7 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   if (args.y.empty()) return plan;
   if (args.sorted.empty())  // which may have no buffer to bind
     return map::plan({.function = "fill", .y = args.y, .scalars = {0}}, caps);
-  if (const Status ok = split(plan, args, caps); !ok)
+  if (const Status ok = split(plan, args, false, caps); !ok)
     return wrap(ok.error(), "planning searchsorted");
   return plan;
 }

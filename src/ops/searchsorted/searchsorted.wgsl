@@ -1,4 +1,5 @@
 // y[…, j]: how many elements of an ascending row lie below a value (RIGHT: not above it), by bisection.
+// MORE: the row goes on from a part whose count y has.
 // Tile: 256 invocations, one per value. No workgroup memory.
 #if DOMAIN == "i64"
 alias T = vec2<u32>;  // low and high word
@@ -62,5 +63,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       high = middle;
     }
   }
+#if MORE
+  low += u32(y_at(y_at_row + j * p.y_step));
+#endif
   y_put(y_at_row + j * p.y_step, i32(low));
 }
