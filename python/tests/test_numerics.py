@@ -40,6 +40,34 @@ def test_quantiles(shape: tuple[int, ...], q: float) -> None:
     near(wt.quantile(wt.array(x), q, axis=-1), np.quantile(x, q, axis=-1))
 
 
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest", "midpoint", "hazen", "weibull", "median_unbiased", "normal_unbiased",
+                                    "inverted_cdf", "averaged_inverted_cdf", "interpolated_inverted_cdf", "closest_observation"])
+def test_methods_of_quantiles(method: Any) -> None:
+    for n in (1, 2, 5, 8):
+        x = RNG.permutation(n * 3).reshape(3, n).astype(np.float32)
+        for q in (0.0, 0.125, 0.3, 0.5, 0.75, 1.0):
+            near(wt.quantile(wt.array(x), q, axis=1, method=method), np.quantile(x.astype(np.float64), q, axis=1, method=method), 1e-6)
+    whole = wt.quantile(wt.array([5, 3, 16777217]), 1.0, method=method)
+    assert whole.dtype == (wt.int32 if method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation") else wt.float32)
+
+
+def test_gradients_of_determinants_without_an_inverse() -> None:
+    for x, wanted in [([[0.0]], [[1.0]]), ([[1.0, 2.0], [2.0, 4.0]], [[4.0, -2.0], [-2.0, 1.0]]), (np.zeros((2, 3, 3)), np.zeros((2, 3, 3))),
+                      ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])]:
+        made = wt.grad(lambda a: wt.linalg.det(a).sum())(wt.array(x, "float32"))
+        assert np.array_equal(made.numpy(), wanted), made
+
+
+def test_logarithms_of_determinants() -> None:
+    x = normal(3, 5, 5) * 1e-9
+    wanted = np.linalg.slogdet(x.astype(np.float64))
+    sign, size = wt.linalg.slogdet(wt.array(x))
+    assert np.array_equal(sign.numpy(), wanted.sign)
+    near(size, wanted.logabsdet, 1e-6)
+    y = wt.array(normal(4, 4) + 4 * np.eye(4, dtype=np.float32))
+    near(wt.grad(lambda a: wt.linalg.slogdet(a).logabsdet)(y), np.linalg.inv(y.numpy().astype(np.float64)).T)
+
+
 def test_counts_and_runs() -> None:
     x = RNG.integers(0, 9, 1000).astype(np.int32)
     assert np.array_equal(wt.bincount(wt.array(x), count=9).numpy(), np.bincount(x, minlength=9))

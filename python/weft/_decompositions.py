@@ -1,4 +1,4 @@
-"""Decompositions of matrices, which the host computes with numpy: they wait for the device, and no gradient flows through them."""
+"""Decompositions of matrices, which the host computes with numpy (but for slogdet()): they wait for the device, and no gradient flows through them."""
 from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
@@ -108,10 +108,9 @@ def qr(x: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResu
 
 
 def slogdet(x: Any, /) -> SlogdetResult:
-    """The signs of determinants, and the logarithms of their absolute values."""
-    x, values = _matrices(x, "slogdet", True)
-    found = np.linalg.slogdet(values)
-    return SlogdetResult(_like(x, found.sign), _like(x, found.logabsdet))
+    """The signs of determinants, and the logarithms of their absolute values. The device computes them, and gradients flow to the latter."""
+    x = asarray(x)
+    return SlogdetResult(*functions.slogdet(x if x.dtype.is_floating else functions.cast(x, "float32")))
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:

@@ -86,7 +86,7 @@ STRUCTURES = {
 UNNEEDED = {"Port", "Extent", "RunReport",  # of weft_model_to_text
             "In", "Operand", "Extents", "Index", "Slice", "EllipsisIndex", "NewAxisIndex", "Outputs", "DTypeFacts", "AdamWStep", "SgdStep",
             "Clip", "Sorted", "Scanned", "Routed", "Recurrent", "Quantized", "Neighbours", "Runs", "Csr",
-            "BatchNorm", "Bsr", "QuantizationRange", "QuantizationScale"}
+            "BatchNorm", "Bsr", "QuantizationRange", "QuantizationScale", "Slogdet"}
 # What makes an object of each class of weft::nn, weft::optim and weft::data.
 MAKERS = {"Init": "init_create", "Linear": "module_linear", "Embedding": "module_embedding", "Conv": "module_conv", "ConvNd": "module_conv",
           "BatchNorm": "module_batch_norm", "LayerNorm": "module_layer_norm", "RMSNorm": "module_rms_norm", "GroupNorm": "module_group_norm",

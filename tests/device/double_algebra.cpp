@@ -124,7 +124,10 @@ void solve(const Attributes&, const Hosts& in, Hosts& out) {
 
 void det(const Attributes&, const Hosts& in, Hosts& out) {
   for (std::size_t s = 0; s < out[0].v.size(); ++s) {
-    out[0].v[s] = eliminate(matrix(in[0], s), in[0].back(), nullptr, 0);
+    const double det = eliminate(matrix(in[0], s), in[0].back(), nullptr, 0);
+    out[0].v[s] = det;
+    out[1].v[s] = det == 0 ? 0 : std::copysign(1, det);
+    out[2].v[s] = std::log(std::abs(det));
   }
 }
 

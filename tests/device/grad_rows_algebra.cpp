@@ -39,15 +39,26 @@ void add_algebra_rows(std::vector<GradRow>& rows) {
   add("solve", {square, {{3, 2}}}, [](In in) { return solve(firm(in[0]), in[1]); });
   add("inverse", {square}, [](In in) { return inverse(firm(in[0])); });
   add("det", {square}, [](In in) { return det(firm(in[0])); });
+  for (const std::uint64_t n : {1U, 2U, 4U}) {
+    add("det_" + std::to_string(n), {{{2, n, n}}}, [](In in) { return det(in[0]); });
+  }
+  add("slogdet", {square}, [](In in) {
+    const Slogdet all = slogdet(firm(in[0]));
+    return all.sign * all.logabsdet + det(firm(in[0]));
+  });
   add("cholesky", {square}, [](In in) { return cholesky(firm(in[0])); });
   add("fft2", {{{2, 3, 4, 2}}}, [](In in) { return fft2(in[0], {}, "ortho"); });
   add("irfft2", {{{3, 3, 2}}}, [](In in) { return irfft2(in[0], 5); });
   add("stft", {{{11}}}, [](In in) { return stft(in[0], 4, {.hop = 2, .window = signal()}); });
   add("istft", {{{3, 4, 2}}},
       [](In in) { return istft(in[0], 4, 7, {.hop = 2, .window = signal()}); });
-  add("dct", {{{5}}}, [](In in) { return dct(in[0]); });
-  add("idct", {{{5}}}, [](In in) { return idct(in[0], 0, "ortho"); });
+  for (const std::uint64_t type : {1U, 2U, 3U, 4U}) {
+    const std::string number = std::to_string(type);
+    add("dct_" + number, {{{5}}}, [=](In in) { return dct(in[0], -1, "backward", type); });
+    add("idct_" + number, {{{5}}}, [=](In in) { return idct(in[0], 0, "ortho", type); });
+  }
   add("quantile", {{{2, 5}}}, [](In in) { return quantile(in[0], 0.3); });
+  add("quantile_hazen", {{{2, 5}}}, [](In in) { return quantile(in[0], 0.4, -1, true, "hazen"); });
   for (const std::string metric : {"euclidean", "cosine", "inner"}) {
     add("knn_" + metric, {{{2, 3}}, {{4, 3}}},
         [=](In in) { return knn(in[0], in[1], 2, {.metric = metric}).distances; });

@@ -1,7 +1,11 @@
 #include "ops/gauss/gauss.hpp"
 #include "graph/autodiff.hpp"
 #include "graph/kinds.hpp"
+#include "weft/create.hpp"
+#include "weft/device.hpp"
 #include "weft/linalg.hpp"
+#include "weft/math.hpp"
+#include "weft/shape.hpp"
 
 namespace weft::graph::kinds {
 namespace {
@@ -45,7 +49,7 @@ std::vector<Tensor> gradient_solve(const GradientArgs& g) {
   return out;
 }
 
-// det: A […, n, n] → […]
+// det: A […, n, n] → its determinant […], the sign of that, and the logarithm of its size
 
 Result<std::vector<Type>> infer_det(const Signature& s) {
   const Type& a = s.inputs[0];
@@ -53,19 +57,45 @@ Result<std::vector<Type>> infer_det(const Signature& s) {
     return fail(ErrorCode::invalid_argument, "det needs f32 matrices [..., n, n]; it was given {}.",
                 describe(a));
   }
-  return one(DType::f32, Shape(a.shape.begin(), a.shape.end() - 2));
+  return std::vector<Type>(3, {DType::f32, Shape(a.shape.begin(), a.shape.end() - 2)});
 }
 
 Result<ops::Plan> lower_det(const LowerArgs& l) {
-  return ops::gauss::plan({.a = l.inputs[0], .det = l.outputs[0]}, l.caps);
+  return ops::gauss::plan(
+      {.a = l.inputs[0], .det = l.outputs[0], .sign = l.outputs[1], .log = l.outputs[2]}, l.caps);
 }
 
-/// dA = d · det A · A⁻ᵀ; for matrices that have an inverse.
+/// What each element of A is multiplied by in det A: det A · A⁻ᵀ. Of up to three rows it is there
+/// for matrices without an inverse, too.
+Tensor cofactors(const Tensor& a, const Tensor& det) {
+  const auto rank = a.shape().size();
+  const std::uint64_t n = a.shape().back();
+  if (n == 1) return weft::ones_like(a);
+  if (n == 2) {
+    const Tensor signs = a.device().tensor({2, 2}, std::vector<float>{1, -1, -1, 1});
+    return weft::flip(a, {-2, -1}) * signs;
+  }
+  if (n == 3) {
+    std::vector<std::int64_t> places(rank);
+    places[rank - 2] = -1;
+    const Tensor next = weft::roll(a, places);
+    return weft::cross(next, weft::roll(next, places));
+  }
+  return weft::inverse(a).transpose() * det;
+}
+
+/// dA = d · det A · A⁻ᵀ, and that of the logarithm d · A⁻ᵀ.
 std::vector<Tensor> gradient_det(const GradientArgs& g) {
+  const Tensor& a = g.inputs[0];
   Shape shape = g.outputs[0].shape();
   shape.insert(shape.end(), {1, 1});
-  const Tensor factor = (g.dy[0] * g.outputs[0]).reshape(shape);
-  return {weft::inverse(g.inputs[0]).transpose() * factor};
+  Tensor out;  // none of the sign
+  if (g.dy[0]) out = cofactors(a, g.outputs[0].reshape(shape)) * g.dy[0].reshape(shape);
+  if (g.dy[2]) {
+    const Tensor of_log = weft::inverse(a).transpose() * g.dy[2].reshape(shape);
+    out = out ? out + of_log : of_log;
+  }
+  return {out};
 }
 
 // cholesky: A […, n, n] → L with L · Lᵀ = A

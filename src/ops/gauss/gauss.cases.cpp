@@ -127,6 +127,28 @@ Case det_case(const std::string& label, const Options& o, TensorSpec a = {}, Ten
   return test;
 }
 
+/// As det_case() with the sign and the logarithm of the size.
+Case log_case(const std::string& label, const Options& o, TensorSpec a = {}, TensorSpec sign = {},
+              TensorSpec log = {}) {
+  Case test = det_case(label, o, std::move(a));
+  sign.shape = log.shape = o.batch;
+  sign.output = log.output = true;
+  test.tensors.push_back(std::move(sign));
+  test.tensors.push_back(std::move(log));
+  test.plan = [](std::span<const View> v, const Caps& caps) {
+    return plan({.a = v[0], .det = v[1], .sign = v[2], .log = v[3]}, caps);
+  };
+  test.reference = [o, det = std::move(test.reference)](std::span<HostTensor> t) {
+    det(t);
+    for (std::size_t s = 0; s < t[1].values.size(); ++s) {
+      const double value = t[1].values[s];
+      t[2].values[s] = value == 0 ? 0 : std::copysign(1, value);
+      t[3].values[s] = std::log(std::abs(value));
+    }
+  };
+  return test;
+}
+
 Case cholesky_case(const std::string& label, const Options& o, TensorSpec a = {},
                    TensorSpec y = {}) {
   Case test;
@@ -191,6 +213,14 @@ std::vector<Case> cases(std::uint64_t seed) {
   out.push_back(det_case("det_strided", {.batch = {2, 3}, .n = 4, .firm = false},
                          {.order = {3, 0, 1, 2}, .pad = 2},
                          {.order = {1, 0}, .pad = 1, .offset = 3}));
+  for (const std::uint64_t n : {1U, 4U, 17U}) {
+    out.push_back(log_case(formatted("log_n{}", n), {.batch = {5}, .n = n, .firm = false}));
+  }
+  out.push_back(
+      log_case("log_zeros", {.batch = {2}, .n = 3, .firm = false}, {.low = 0, .high = 0}));
+  out.push_back(log_case("log_strided", {.batch = {2, 3}, .n = 4, .firm = false},
+                         {.order = {3, 0, 1, 2}, .pad = 2}, {.order = {1, 0}, .pad = 1},
+                         {.order = {1, 0}, .offset = 3}));
   out.push_back(cholesky_case("cholesky_strided", {.batch = {5}, .n = 7}, {.order = {1, 2, 0}},
                               {.order = {2, 0, 1}, .pad = 1}));
   out.push_back(cholesky_case("cholesky_empty", {.batch = {0}, .n = 7}));

@@ -19,6 +19,7 @@ struct Variant {
   std::uint32_t rank = 0;  // dimensions in front of the matrices
   bool solve = false;
   bool det = false;
+  bool log = false;
 };
 
 struct Params {
@@ -26,6 +27,7 @@ struct Params {
   std::uint32_t n = 0;
   std::uint32_t k = 0;
   std::uint32_t nan = 0x7fc00000;
+  std::uint32_t minus_infinity = 0xff800000;
   std::uint32_t a_row = 0;
   std::uint32_t a_column = 0;
   std::uint32_t b_row = 0;
@@ -39,6 +41,8 @@ struct Params {
   Batch b{};
   Batch x{};
   Batch y{};
+  Batch s{};
+  Batch l{};
 };
 
 /// The strides of a batch, and of the rows and columns of a matrix.
@@ -112,7 +116,8 @@ Status halves(std::vector<View> views, std::uint32_t outer, std::uint64_t scratc
 }  // namespace
 
 Result<Plan> plan(const Args& args, const Caps& caps) {
-  if (const Status ok = check_views({&args.a, &args.b, &args.x, &args.det}); !ok) {
+  if (const Status ok = check_views({&args.a, &args.b, &args.x, &args.det, &args.sign, &args.log});
+      !ok) {
     return std::unexpected(ok.error());
   }
   const bool solves = args.x.given();
@@ -123,7 +128,11 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   const bool right = !solves || (args.b.given() && like.rank >= 2 && args.b.rank >= 2 &&
                                  args.b.shape[args.b.rank - 2] == n && like.shape[outer] == n &&
                                  args.b.shape[args.b.rank - 1] == like.shape[outer + 1]);
-  if (!like.given() || !square || !right || !all_f32({&args.a, &args.b, &args.x, &args.det}) ||
+  if (!like.given() || !square || !right ||
+      !all_f32({&args.a, &args.b, &args.x, &args.det, &args.sign, &args.log}) ||
+      args.sign.given() != args.log.given() ||
+      (args.log.given() && (solves || !std::ranges::equal(args.sign.extents(), like.extents()) ||
+                            !std::ranges::equal(args.log.extents(), like.extents()))) ||
       (solves && args.det.given() &&
        !std::ranges::equal(args.det.extents(), like.extents().first(outer)))) {
     return fail(ErrorCode::invalid_argument,
@@ -133,12 +142,17 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
   }
   Plan plan;
   if (like.empty()) return plan;
-  if (const Status ok = check_distinct(like, "the result"); !ok) return std::unexpected(ok.error());
+  for (const View* view : {&like, &args.sign, &args.log}) {
+    if (!view->given()) continue;
+    if (const Status ok = check_distinct(*view, "the result"); !ok) {
+      return std::unexpected(ok.error());
+    }
+  }
   std::vector<std::uint64_t> shape(like.extents().begin(), like.extents().begin() + outer);
   shape.insert(shape.end(), {n, n});
   const auto a = args.a.broadcast_to(shape);
   if (!a) return std::unexpected(a.error());
-  std::vector<View> views{*a, {}, args.x, args.det};
+  std::vector<View> views{*a, {}, args.x, args.det, args.sign, args.log};
   const std::uint64_t k = solves ? like.shape[outer + 1] : 0;
   if (solves) {
     const auto b = args.b.broadcast_to(like.extents());
@@ -174,7 +188,14 @@ Result<Plan> plan(const Args& args, const Caps& caps) {
       lay(v[3], outer, params.y, nullptr, nullptr);
       launch.operands.push_back({.name = "y", .view = v[3], .access = Access::write});
     }
-    launch.constants = constants_of(Variant{.rank = outer, .solve = solves, .det = v[3].given()});
+    if (v[5].given()) {
+      lay(v[4], outer, params.s, nullptr, nullptr);
+      lay(v[5], outer, params.l, nullptr, nullptr);
+      launch.operands.push_back({.name = "s", .view = v[4], .access = Access::write});
+      launch.operands.push_back({.name = "l", .view = v[5], .access = Access::write});
+    }
+    launch.constants = constants_of(
+        Variant{.rank = outer, .solve = solves, .det = v[3].given(), .log = v[5].given()});
     launch.params = block_of(params);
     launch.grid = grid_1d(params.groups, caps);
     return plan.add(make_dispatch(std::move(launch), caps));

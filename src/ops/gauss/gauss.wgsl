@@ -1,4 +1,4 @@
-// X with A · X = B, and det A, by elimination with row pivots (Gauss and Jordan), in a copy [A | B] in memory.
+// X with A · X = B, and det A (LOG: its sign and the logarithm of its size too), by elimination with row pivots (Gauss and Jordan), in a copy [A | B] in memory.
 // Tile: WORKGROUP invocations, one matrix. Workgroup memory: at most 2 KiB for the search of pivots.
 var<workgroup> sizes: array<f32, {{WORKGROUP}}>;
 var<workgroup> rows: array<u32, {{WORKGROUP}}>;
@@ -17,6 +17,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #if DET
   var y = p.y_off;
 #endif
+#if LOG
+  var s = p.s_off;
+  var l = p.l_off;
+#endif
 #for back in 0..RANK
 #let d = RANK - 1 - back
   {
@@ -29,6 +33,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
 #if DET
     y += at * p.y_{{d}};
+#endif
+#if LOG
+    s += at * p.s_{{d}};
+    l += at * p.l_{{d}};
 #endif
   }
 #endfor
@@ -49,6 +57,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   storageBarrier();
   workgroupBarrier();
   var product = 1.0;
+#if LOG
+  var sign_of_all = 1.0;
+  var sum = 0.0;
+#endif
   for (var c = 0u; c < n; c++) {
     // The largest element of the column, the first of equals. NaN counts as the largest.
     var size = -1.0;
@@ -82,11 +94,28 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         w_put(w + pivot * width + j, upper);
       }
       product = -product;
+#if LOG
+      sign_of_all = -sign_of_all;
+#endif
     }
     storageBarrier();
     workgroupBarrier();
     let diagonal = w_at(w + c * width + c);
     product *= diagonal;
+#if LOG
+    // By its bits: not every driver has a logarithm of 0, or sees NaN.
+    let without_sign = bitcast<u32>(diagonal) & 0x7fffffffu;
+    if (without_sign == 0u) {
+      sign_of_all = 0.0;
+      sum = bitcast<f32>(p.minus_infinity);
+    } else if (without_sign > 0x7f800000u) {
+      sign_of_all = diagonal;
+      sum = diagonal;
+    } else {
+      if (diagonal < 0.0) { sign_of_all = -sign_of_all; }
+      sum += log(abs(diagonal));
+    }
+#endif
     let columns = width - c - 1u;
     for (var e = lane; e < n * columns; e += {{WORKGROUP}}u) {
       let i = e / columns;
@@ -114,5 +143,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 #endif
 #if DET
   if (lane == 0u) { y_put(y, product); }
+#endif
+#if LOG
+  if (lane == 0u) {
+    s_put(s, sign_of_all);
+    l_put(l, sum);
+  }
 #endif
 }
