@@ -47,6 +47,9 @@ def test_methods_of_quantiles(method: Any) -> None:
         x = RNG.permutation(n * 3).reshape(3, n).astype(np.float32)
         for q in (0.0, 0.125, 0.3, 0.5, 0.75, 1.0):
             near(wt.quantile(wt.array(x), q, axis=1, method=method), np.quantile(x.astype(np.float64), q, axis=1, method=method), 1e-6)
+            x[x % 5 == 0] = np.nan
+            x[:, 0] = 1
+            near(wt.nanquantile(wt.array(x), q, axis=1, method=method), np.nanquantile(x.astype(np.float64), q, axis=1, method=method), 1e-6)
     whole = wt.quantile(wt.array([5, 3, 16777217]), 1.0, method=method)
     assert whole.dtype == (wt.int32 if method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation") else wt.float32)
 

@@ -89,6 +89,9 @@ def one_hot(labels: Any, classes: int, *, dtype: Any = float32) -> Tensor:
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0, *, count: int | None = None) -> Tensor:
     """How often 0, 1, … are among the whole numbers x (int32), or the sums of their weights: up to the largest of x, but at least `minlength` of them.
     With `count`, exactly so many, and what is beyond counts for nothing; without it the device is waited for."""
+    x = asarray(x)
+    if x.dtype.is_floating:
+        raise TypeError(f"bincount() counts whole numbers; it was given {x.dtype.name}.")
     x = functions.cast(reshape(x, -1), "int32")
     if count is None:
         if tracing():

@@ -283,33 +283,65 @@ def nancumprod(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
     return made
 
 
-def nanquantile(x: Any, /, q: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """quantile() of the elements that are not NaN; NaN where there is none."""
+# Of Hyndman and Fan: the shares that the places of elements lie at.
+ALPHA_BETA = {"hazen": (0.5, 0.5), "weibull": (0.0, 0.0), "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
+              "interpolated_inverted_cdf": (0.0, 1.0)}
+
+
+def _places(counts: np.ndarray[Any, Any], q: float, method: str) -> np.ndarray[Any, Any]:
+    """Where a share of so many ascending elements lies by a method of quantile(), between two places where it is no whole number."""
+    linear, steps = q * (counts - 1), counts * q - 1
+    if method in ALPHA_BETA:
+        alpha, beta = ALPHA_BETA[method]
+        at = counts * q + (alpha + q * (1 - alpha - beta)) - 1
+    elif method == "averaged_inverted_cdf":
+        at = np.where(steps == np.floor(steps), steps + 0.5, np.floor(steps) + 1)
+    elif method == "closest_observation":
+        low = np.floor(steps - 0.5)
+        at = np.where((low == steps - 0.5) & (low % 2 == 1), low, low + 1)
+    else:
+        ways = {"linear": linear, "lower": np.floor(linear), "higher": np.ceil(linear), "nearest": np.rint(linear),
+                "midpoint": (np.floor(linear) + np.ceil(linear)) / 2, "inverted_cdf": np.ceil(steps)}
+        if method not in ways:
+            raise ValueError(f"nanquantile(): there is no method {method!r}; there are {', '.join(map(repr, [*ways, *ALPHA_BETA]))}, "
+                             "'averaged_inverted_cdf' and 'closest_observation'.")
+        at = ways[method]
+    return np.clip(at, 0, np.maximum(counts - 1, 0))
+
+
+def nanquantile(x: Any, /, q: Any, axis: Axis = None, keepdims: bool = False, *, method: str = "linear") -> Tensor:
+    """quantile() of the elements that are not NaN, by the same methods; NaN where there is none."""
     x = asarray(x)
     if not x.dtype.is_floating:
-        return quantile(x, q, axis, keepdims)
+        return quantile(x, q, axis, keepdims, method=method)
     if not is_one(q):
         shares = np.asarray(to_numpy(q) if isinstance(q, Tensor) else q, np.float64)
-        parts = stack([nanquantile(x, float(share), axis, keepdims) for share in shares.reshape(-1)])
+        parts = stack([nanquantile(x, float(share), axis, keepdims, method=method) for share in shares.reshape(-1)])
         return reshape(parts, (*shares.shape, *parts.shape[1:]))
+    if not 0 <= float(q) <= 1:
+        raise ValueError(f"nanquantile(): `q` is {q}; it must lie between 0 and 1.")
     axes = tuple(range(x.ndim)) if axis is None else tuple(wholes(axis))
     gone = sorted(axis_of(a, x.ndim, "nanquantile") for a in axes)
     rows = functions.movedim(x, gone, range(x.ndim - len(gone), x.ndim)) if gone else x
     rows = reshape(rows, (*(e for a, e in enumerate(x.shape) if a not in gone), -1))
     ascending = sort(rows, axis=-1)  # NaN comes last
     count = functions.sum(functions.cast(functions.logical_not(functions.isnan(rows)), "int32"), -1, True)
-    at = functions.cast(functions.maximum(count - 1, 0), "float32") * float(q)
-    low = functions.floor(at)
-    below, above = (functions.take_along(ascending, functions.cast(i, "int32"), -1) for i in (low, functions.ceil(at)))
-    between = functions.where(above == below, below, below + (above - below) * (at - low))  # of two infinities, that one
-    made = functions.squeeze_axes(between, -1)
+    # In double for each count that there can be, since whole places decide.
+    at = _places(np.arange(rows.shape[-1] + 1, dtype=np.float64), float(q), method)
+
+    def of_count(values: np.ndarray[Any, Any], kind: Any) -> Tensor:
+        return functions.take(array(values.astype(kind), device=x.device), count, 0)
+
+    below, above = (functions.take_along(ascending, of_count(i, np.int32), -1) for i in (np.floor(at), np.ceil(at)))
+    between = functions.where(above == below, below, below + (above - below) * of_count(at - np.floor(at), np.float32))  # of two infinities, that one
+    made = functions.squeeze_axes(functions.cast(between, x.dtype), -1)
     return reshape(made, tuple(1 if a in gone else e for a, e in enumerate(x.shape))) if keepdims else made
 
 
-def nanpercentile(x: Any, /, q: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def nanpercentile(x: Any, /, q: Any, axis: Axis = None, keepdims: bool = False, *, method: str = "linear") -> Tensor:
     """nanquantile() of a share in hundredths."""
     share = float(q) / 100 if is_one(q) else np.asarray(to_numpy(q) if isinstance(q, Tensor) else q, np.float64) / 100
-    return nanquantile(x, share, axis, keepdims)
+    return nanquantile(x, share, axis, keepdims, method=method)
 
 
 def nanmedian(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
