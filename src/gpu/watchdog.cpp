@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t most_works = 256;
 /// How often it is looked after work, as a part of the limit.
 constexpr double look_every = 0.05;
+/// Nobody looked for so much longer than that: the process was stopped, not only slow.
+constexpr std::chrono::seconds most_late{1};
 
 bool is_done(const wgpu::Instance& instance, wgpu::Future future) {
   wgpu::FutureWaitInfo info;
@@ -28,9 +30,19 @@ void Watchdog::drop_done(const wgpu::Instance& instance) {
   }
 }
 
+void Watchdog::awake() {
+  const Clock::time_point now = Clock::now();
+  const auto expected = std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(limit() * look_every));
+  const Clock::duration away = now - std::exchange(awake_, now) - expected;
+  if (away < most_late) return;
+  for (Work& work : works_) work.start = std::min(now, work.start + away);
+}
+
 void Watchdog::submitted(const wgpu::Instance& instance, const wgpu::Queue& queue,
                          std::string label) {
   const std::scoped_lock lock(mutex_);
+  awake();
   if (works_.size() >= most_works) drop_done(instance);
   const wgpu::Future done = queue.OnSubmittedWorkDone(
       wgpu::CallbackMode::WaitAnyOnly, [](wgpu::QueueWorkDoneStatus, wgpu::StringView) {});
@@ -39,6 +51,7 @@ void Watchdog::submitted(const wgpu::Instance& instance, const wgpu::Queue& queu
 
 std::optional<std::string> Watchdog::overdue(const wgpu::Instance& instance) {
   const std::scoped_lock lock(mutex_);
+  awake();
   drop_done(instance);
   if (works_.empty()) return std::nullopt;
   const Work& first = works_.front();

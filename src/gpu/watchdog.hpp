@@ -43,6 +43,10 @@ class Watchdog {
         start;  ///< When it was handed over, or when what was in front of it was done.
     std::string label;
   };
+  /// Takes off the time that the process was stopped (Ctrl-Z): work begins as much later. To be
+  /// called with the lock held, whenever something is handed over, and often while it is waited
+  /// for.
+  void awake();
   /// Forgets what is done; the work that is past its limit, if there is any.
   std::optional<std::string> overdue(const wgpu::Instance& instance);
   void drop_done(const wgpu::Instance& instance);
@@ -51,6 +55,7 @@ class Watchdog {
   std::atomic<bool> bit_ = false;
   std::mutex mutex_;
   std::deque<Work> works_;
+  Clock::time_point awake_ = Clock::now();  ///< When the process was seen running last.
 };
 
 }  // namespace weft::gpu

@@ -1,9 +1,12 @@
 // Work that does not end is an error that names it.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <string>
 #include <weft/weft.hpp>
 
@@ -109,6 +112,32 @@ TEST(DeviceWatchdog, OrdinaryWorkGivesTheSame) {
   EXPECT_EQ(run(), expected);
   set_watchdog(device, 0);
   EXPECT_EQ(run(), expected);
+}
+
+TEST(DeviceWatchdog, AProcessThatWasStoppedHasNotComputed) {
+  const std::uint32_t rounds = rounds_of(0.3);
+  const Device device;
+  set_watchdog(device, 2);
+  const Kernel kernel = endless(device);
+  const Tensor state = device.full({2}, 1, DType::u32);
+  kernel.run({state}, {1, 1, 1}, {10});
+  device.synchronize();
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) {  // Stops it for longer than the watchdog allows.
+    ::usleep(100'000);
+    ::kill(parent, SIGSTOP);
+    ::usleep(3'500'000);
+    ::kill(parent, SIGCONT);
+    ::_exit(0);
+  }
+  const auto start = Clock::now();
+  while (seconds_since(start) < 3) {
+    kernel.run({state}, {1, 1, 1}, {rounds});
+    device.synchronize();
+  }
+  ::waitpid(child, nullptr, 0);
+  EXPECT_FALSE(is_lost(device));
 }
 
 TEST(DeviceWatchdog, TakesSecondsFromZeroOn) {
