@@ -156,3 +156,23 @@ def test_types_meet_as_those_of_tensors() -> None:
         assert made.dtype == wt.float32
         np.testing.assert_array_equal((made if isinstance(made, wt.Tensor) else made.toarray()).numpy(), wanted)
     assert (half + 1).dtype == (half * 2.0).dtype == (half @ half.T).dtype == (half @ wt.array(x.T, "float16")).dtype == wt.float16
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=["csr", "csc", "coo", "bsr"])
+def test_diagonals_means_powers_and_joining(make: Any, rng: np.random.Generator) -> None:
+    x = dense_of(rng, (6, 4))
+    a = make(wt.array(x))
+    for got, wanted in [(a.diagonal(), np.diagonal(x)), (a.T.diagonal(), np.diagonal(x)), (a.mean(), x.mean()), (a.mean(0), x.mean(0)), (a.mean(-1), x.mean(1)),
+                        (a.dot(wt.ones(4)), x.sum(1)), ((a**2).toarray(), x**2), (a.power(3).toarray(), x**3),
+                        (sparse.vstack([a, x, a.T.T]).toarray(), np.vstack([x, x, x])), (sparse.hstack([a, a * 2.0]).toarray(), np.hstack([x, 2 * x]))]:
+        np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-5, atol=1e-6)
+    assert sparse.vstack([a.astype("float16"), a]).dtype == wt.float32
+    with pytest.raises(ValueError, match="as many columns"):
+        sparse.vstack([a, a.T])
+    np.testing.assert_allclose(wt.grad(lambda d: (a.with_data(d).diagonal() ** 2).sum())(a.data).numpy().sum(), 2 * np.diagonal(x).sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(3, None, 0), (3, 5, 1), (5, 3, -2), (2, 2, 4), (4, 4, -7), (0, 3, 0)])
+def test_ones_on_diagonals(shape: tuple[int, int | None, int]) -> None:
+    m, n, k = shape
+    np.testing.assert_array_equal(sparse.eye_array(m, n, k=k).toarray().numpy(), np.eye(m, n, k))

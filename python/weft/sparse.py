@@ -18,7 +18,7 @@ from ._core import Tensor
 from ._core import functions as F
 from ._types import result_type
 
-__all__ = ["bsr_array", "coo_array", "csc_array", "csr_array", "issparse"]
+__all__ = ["bsr_array", "coo_array", "csc_array", "csr_array", "eye_array", "hstack", "issparse", "vstack"]
 
 
 def _floats(x: Any) -> Tensor:
@@ -112,6 +112,22 @@ class _Sparse:
         a = self.tocsr() if axis in (1, -1) else self.tocsr().T
         return F.csr_row_sums(a.data, a.indptr)
 
+    def mean(self, axis: int | None = None) -> Tensor:
+        """sum() over the number of elements, those that are not stored included."""
+        count = self.shape[0] * self.shape[1] if axis is None else self.shape[axis]
+        return self.sum(axis) / count
+
+    def diagonal(self) -> Tensor:
+        """The elements whose row is their column; elements at one place are added up."""
+        a = self.tocoo()
+        return F.segment_sum(F.where(a.row == a.col, a.data, 0), a.row, min(a.shape))
+
+    def power(self, n: float) -> Self:
+        """Each stored element to a power."""
+        return self.with_data(self.data**n)
+
+    __pow__ = power
+
     @property
     def T(self) -> Any:
         raise NotImplementedError
@@ -125,6 +141,10 @@ class _Sparse:
             return _product(self.tocsr(), x.tocsr())
         a = self.tocsr()
         return F.csr_matmul(a.data, a.indptr, a.indices, self._factor(x, 0, 1))
+
+    def dot(self, x: Any) -> Any:
+        """self @ x."""
+        return self @ x
 
     def _factor(self, x: Any, axis: int, of: int) -> Tensor:
         """What is multiplied with this matrix: its axis is as long as the axis `of` here."""
@@ -395,6 +415,37 @@ def _multiplied(a: csr_array, b: csr_array) -> csr_array:
     found = at_all(a.data, F.zeros_like(b.data)), at_all(F.zeros_like(a.data), b.data)
     data = F.take(found[0].data, both, 0) * F.take(found[1].data, both, 0)
     return coo_array((data, (F.take(F.csr_rows(counts.indptr, counts.nnz), both, 0), F.take(counts.indices, both, 0))), a.shape).tocsr()
+
+
+def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = "float32") -> csr_array:
+    """The matrix [m, n] with ones on a diagonal, k places to the right of the main one, in compressed rows."""
+    shape = (m, m if n is None else n)
+    rows = np.arange(max(0, -k), max(0, -k, min(shape[0], shape[1] - k)), dtype=np.int32)
+    return coo_array((F.ones(rows.size, dtype), (rows, rows + np.int32(k))), shape).tocsr()
+
+
+def _joined(blocks: Sequence[Any], axis: int) -> csr_array:
+    parts = [b.tocoo() if isinstance(b, _Sparse) else coo_array(b) for b in blocks]
+    if not parts or any(p.shape[1 - axis] != parts[0].shape[1 - axis] for p in parts):
+        raise ValueError(f"{'hstack' if axis else 'vstack'}() needs matrices with as many {'rows' if axis else 'columns'} each; it was given the shapes "
+                         f"{[p.shape for p in parts]}.")
+    kind = result_type(*(p.data for p in parts))
+    ends = np.cumsum([p.shape[axis] for p in parts]).tolist()
+    starts = [0, *ends[:-1]]
+    places = [F.concat([(p.row, p.col)[d] + (start if d == axis else 0) for p, start in zip(parts, starts, strict=True)], 0) for d in (0, 1)]
+    other = parts[0].shape[1 - axis]
+    shape = (other, ends[-1]) if axis else (ends[-1], other)
+    return coo_array((F.concat([F.cast(p.data, kind) for p in parts], 0), (places[0], places[1])), shape).tocsr()
+
+
+def vstack(blocks: Sequence[Any]) -> csr_array:
+    """Matrices below each other."""
+    return _joined(blocks, 0)
+
+
+def hstack(blocks: Sequence[Any]) -> csr_array:
+    """Matrices beside each other."""
+    return _joined(blocks, 1)
 
 
 def issparse(x: Any) -> bool:
