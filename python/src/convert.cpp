@@ -35,6 +35,23 @@ nb::object items_of(nb::handle value, Place place) {
   return nb::steal(items);
 }
 
+/// What a function of the Python part makes of a value. What it does not take is an error that
+/// names the argument, too.
+nb::object made_by(const nb::object& hook, nb::handle value, Place place,
+                   const Device* device = nullptr) {
+  try {
+    return device != nullptr ? hook(value, nb::arg("device") = *device) : hook(value);
+  } catch (nb::python_error& error) {
+    for (PyObject* kind : {PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError}) {
+      if (nb::handle(error.type()).ptr() != kind) continue;
+      const std::string said = nb::cast<std::string>(nb::str(error.value()));
+      PyErr_SetString(kind, (name_of(place) + ": " + said).c_str());
+      throw nb::python_error();
+    }
+    throw;
+  }
+}
+
 template <class Item, class Convert>
 std::vector<Item> list_of(nb::handle value, Place place, const Convert& convert) {
   std::vector<Item> out;
@@ -102,7 +119,7 @@ bool is_number(nb::handle value) {
   return PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr());  // bool is a kind of int
 }
 
-Tensor tensor_of(nb::handle value, Place place) {
+Tensor tensor_beside(nb::handle value, const Device* device, Place place) {
   if (Array* array = nullptr; nb::try_cast(value, array, false) && array != nullptr)
     return array->now;
   if (value.is_none()) raise_type(name_of(place) + " is None; a tensor is needed.");
@@ -110,9 +127,11 @@ Tensor tensor_of(nb::handle value, Place place) {
     raise_type(name_of(place) + " is " + shown(value) +
                "; a tensor is needed, or numbers that one can be made of.");
   }
-  const nb::object made = hooks().array(value);
+  const nb::object made = made_by(hooks().array, value, place, device);
   return nb::cast<Array&>(made).now;
 }
+
+Tensor tensor_of(nb::handle value, Place place) { return tensor_beside(value, nullptr, place); }
 
 Tensor tensor_or_none(nb::handle value, Place place) {
   return value.is_none() ? Tensor() : tensor_of(value, place);
@@ -129,10 +148,10 @@ Device device_of(nb::handle value, Place place) {
   raise_type(name_of(place) + " is a " + kind_name(value) + "; a weft.Device is needed.");
 }
 
-DType dtype_of(nb::handle value, Place /*place*/) {
+DType dtype_of(nb::handle value, Place place) {
   if (Dtype* type = nullptr; nb::try_cast(value, type, false) && type != nullptr)
     return type->value;
-  return nb::cast<Dtype&>(hooks().dtype(value)).value;
+  return nb::cast<Dtype&>(made_by(hooks().dtype, value, place)).value;
 }
 
 std::int64_t whole_of(nb::handle value, Place place, std::int64_t least, std::int64_t most) {
@@ -337,6 +356,27 @@ Tensor number_beside(nb::handle value, const Device& device, DType beside, Place
   return device.tensor(DType::i64, {}, std::as_bytes(std::span(&wide, 1)));
 }
 
+namespace {
+
+/// Where the first tensor among some values lies: what becomes a tensor beside it goes there.
+std::optional<Device> device_of_tensors(std::initializer_list<nb::handle> values) {
+  for (const nb::handle value : values) {
+    if (Array* array = nullptr; nb::try_cast(value, array, false) && array != nullptr)
+      return array->now.device();
+  }
+  return std::nullopt;
+}
+
+Tensor operand_of(nb::handle value, std::initializer_list<nb::handle> values,
+                  const char* function) {
+  if (Array* array = nullptr; nb::try_cast(value, array, false) && array != nullptr)
+    return array->now;
+  const std::optional<Device> device = device_of_tensors(values);
+  return tensor_beside(value, device ? &*device : nullptr, {function, "x"});
+}
+
+}  // namespace
+
 std::vector<Tensor> operands_of(std::initializer_list<nb::handle> values, const char* function) {
   std::vector<Tensor> out(values.size());
   bool any = false;
@@ -345,7 +385,7 @@ std::vector<Tensor> operands_of(std::initializer_list<nb::handle> values, const 
   std::size_t i = 0;
   for (const nb::handle value : values) {
     if (!is_number(value)) {
-      out[i] = tensor_of(value, {function, "x"});
+      out[i] = operand_of(value, values, function);
       common = any ? promote(common, out[i].dtype()) : out[i].dtype();
       first = any ? first : i;
       any = true;

@@ -34,6 +34,8 @@ Hooks& hooks();
 bool is_number(nb::handle value);
 
 Tensor tensor_of(nb::handle value, Place place);
+/// The same, but what is no tensor yet becomes one on a device that is not the default one.
+Tensor tensor_beside(nb::handle value, const Device* device, Place place);
 Tensor tensor_or_none(nb::handle value, Place place);
 std::vector<Tensor> tensors_of(nb::handle value, Place place);
 Device device_of(nb::handle value, Place place);

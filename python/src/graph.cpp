@@ -1,9 +1,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
+#include <memory>
 #include <utility>
 
 #include "convert.hpp"
+#include "wait.hpp"
 
 namespace weft::python {
 
@@ -102,28 +105,54 @@ std::vector<Tensor> call_python(const nb::object& function, const std::vector<Te
   return tensors_of(function(wrap_all(inputs)), {"compile", "result"});
 }
 
-Compiled compile_function(nb::object function, const std::string& without,
-                          std::size_t most_variants, bool check_indices) {
+/// What Python calls a Compiled. The function lies beside it for the garbage collector, because it
+/// may hold what holds this: a method that an object keeps compiled.
+struct CompiledFunction {
+  Compiled compiled;
+  std::shared_ptr<nb::object> function;
+};
+
+int visit_function(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto* one = nb::inst_ptr<CompiledFunction>(self);
+  if (one->function) Py_VISIT(one->function->ptr());
+  return 0;
+}
+
+int let_go_of_function(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
+  const auto* one = nb::inst_ptr<CompiledFunction>(self);
+  if (one->function) one->function->release().dec_ref();
+  return 0;
+}
+
+CompiledFunction compile_function(nb::object function, const std::string& without,
+                                  std::size_t most_variants, bool check_indices) {
   CompileOptions options;
   options.check_indices = check_indices;
   options.without = without;
   options.most_variants = most_variants;
-  return compile(
-      [held = kept(std::move(function))](const std::vector<Tensor>& inputs) {
+  const std::shared_ptr<nb::object> held = kept(std::move(function));
+  Compiled compiled = compile(
+      [held](const std::vector<Tensor>& inputs) {
         const nb::gil_scoped_acquire python;
+        const Callback callback;
         Tracing tracing;
+        if (!held->is_valid()) raise_value("compile(): the function is gone, as garbage.");
         std::vector<Tensor> values = call_python(*held, inputs);
         return Outputs(std::move(values), finish(tracing.trace));
       },
       std::move(options));
+  return {.compiled = std::move(compiled), .function = held};
 }
 
-nb::list run_compiled(const Compiled& self, nb::handle inputs) {
+nb::list run_compiled(const CompiledFunction& self, nb::handle inputs) {
   const std::vector<Tensor> given = tensors_of(inputs, {"compile", "inputs"});
   std::vector<Tensor> values;
   {
     const Working lock;
-    values = self(given);
+    values = self.compiled(given);
   }
   return wrap_all(values);
 }
@@ -149,6 +178,7 @@ Array checkpointed(nb::object function, nb::handle inputs) {
   return wrap(checkpoint(
       [held = kept(std::move(function))](const std::vector<Tensor>& tensors) {
         const nb::gil_scoped_acquire python;
+        const Callback callback;
         return tensor_of((*held)(wrap_all(tensors)), {"checkpoint", "result"});
       },
       given, nowhere));
@@ -174,6 +204,10 @@ void assign_all(const nb::list& tensors, nb::handle values) {
   std::vector<std::pair<nb::object, Tensor>> changes;
   for (std::size_t i = 0; i < given.size(); ++i) {
     nb::object object = nb::borrow(tensors[i]);
+    if (!nb::isinstance<Array>(object)) {
+      raise_type("assign(): number " + std::to_string(i) + " of the tensors is a " +
+                 nb::cast<std::string>(nb::handle(object.type()).attr("__name__")) + ".");
+    }
     const Tensor value = fitting(nb::cast<Array&>(object), given[i], "assign");
     changes.emplace_back(std::move(object), value);
   }
@@ -190,11 +224,15 @@ void replace(nb::handle self, Tensor value, const char* function) {
 }
 
 void add_graph(nb::module_& m) {
-  nb::class_<Compiled>(m, "Compiled")
+  static std::array<PyType_Slot, 3> slots{
+      {{Py_tp_traverse, reinterpret_cast<void*>(&visit_function)},
+       {Py_tp_clear, reinterpret_cast<void*>(&let_go_of_function)},
+       {0, nullptr}}};
+  nb::class_<CompiledFunction>(m, "Compiled", nb::type_slots(slots.data()))
       .def("__call__", &run_compiled)
       .def("report",
-           [](const Compiled& self) {
-             const CompileReport report = self.report();
+           [](const CompiledFunction& self) {
+             const CompileReport report = self.compiled.report();
              nb::dict out;
              out["nodes"] = report.nodes;
              out["dispatches"] = report.dispatches;
@@ -204,8 +242,8 @@ void add_graph(nb::module_& m) {
              out["built"] = report.built;
              return out;
            })
-      .def("text", &Compiled::text)
-      .def("dot", &Compiled::dot);
+      .def("text", [](const CompiledFunction& self) { return self.compiled.text(); })
+      .def("dot", [](const CompiledFunction& self) { return self.compiled.dot(); });
   m.def("compile", &compile_function);
   m.def("grad", &gradients);
   m.def("weighted_grad", &weighted_gradients);

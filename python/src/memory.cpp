@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "convert.hpp"
+#include "wait.hpp"
 
 // What the memory of a device is used for, and what the device can do.
 
@@ -35,6 +36,7 @@ void limit_memory(const Device& device, std::uint64_t bytes, nb::object listener
   if (!listener.is_none()) {
     told = [held = kept(std::move(listener))](const MemoryEvent& event) {
       const nb::gil_scoped_acquire python;
+      const Callback callback;
       try {
         (*held)(event.full, event.in_use, event.pooled, event.limit, event.asked);
       } catch (nb::python_error& error) {
@@ -80,6 +82,7 @@ nb::tuple ask_support(const Device& device, const nb::list& types, const nb::obj
     const Working lock;
     found = supports(device, inputs, [&](const std::vector<Tensor>& given) {
       const nb::gil_scoped_acquire python;
+      const Callback callback;
       return tensor_of(function(wrap_all(given)), {"supports", "result"});
     });
   }

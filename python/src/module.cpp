@@ -39,6 +39,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The compiled part of weft.";
   note_main_thread();
   Call::watch_forks();
+  m.def("left_by_fork", &left_by_fork);
   add_types(m);
   nb::class_<Array> tensor = add_tensor(m);
   add_operators(tensor);

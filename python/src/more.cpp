@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "convert.hpp"
+#include "wait.hpp"
 #include "weft/onnx.hpp"
 #include "weft/profile.hpp"
 
@@ -95,6 +96,7 @@ void add_more(nb::module_& m) {
   });
   m.def("profiled_device", [](const std::string& adapter, bool safe) {
     const Working lock;
+    note_device();
     return profiled_device({.adapter = adapter, .safe = safe});
   });
   m.def("take_profile", [](const Device& device) {

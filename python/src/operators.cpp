@@ -107,8 +107,9 @@ Tensor calculate(const char* name, const Tensor& self, nb::handle other, bool re
   }
   // Quotients are floats, so that a number need not be one of the type beside it.
   const DType beside = function == divide && !is_float(self.dtype()) ? DType::f32 : self.dtype();
-  const Tensor that = is_number(other) ? number_beside(other, self.device(), beside, {name, "x"})
-                                       : tensor_of(other, {name, "x"});
+  const Device device = self.device();
+  const Tensor that = is_number(other) ? number_beside(other, device, beside, {name, "x"})
+                                       : tensor_beside(other, &device, {name, "x"});
   return reflected ? function(that, self) : function(self, that);
 }
 
@@ -150,9 +151,9 @@ void add_operator(nb::class_<Array>& tensor, const std::string& name) {
 Tensor compare(Binary function, const char* name, const Tensor& self, nb::handle other) {
   if (!PyLong_Check(other.ptr()) || PyBool_Check(other.ptr()) || is_float(self.dtype()) ||
       is_quantized(self.dtype())) {
-    const Tensor that = is_number(other)
-                            ? number_beside(other, self.device(), self.dtype(), {name, "x"})
-                            : tensor_of(other, {name, "x"});
+    const Device device = self.device();
+    const Tensor that = is_number(other) ? number_beside(other, device, self.dtype(), {name, "x"})
+                                         : tensor_beside(other, &device, {name, "x"});
     return function(self, that);
   }
   int overflow = 0;

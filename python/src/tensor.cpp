@@ -26,8 +26,19 @@ nb::object host_as(const Tensor& tensor) {
                                                 extents.data(), owner));
 }
 
+/// The interpreter lets modules go before it ends, and what still runs then (a `__del__`) cannot
+/// have arrays: nanobind would end the program where it does not find numpy.
+void require_numpy() {
+  if (nb::steal(PyImport_ImportModule("numpy")).is_valid()) return;
+  PyErr_Clear();
+  PyErr_SetString(PyExc_RuntimeError,
+                  "The interpreter is ending: elements of tensors cannot be read any more.");
+  throw nb::python_error();
+}
+
 /// Floats come as float32 whatever their width: numpy has no type for all of them.
 nb::object host(const Array& self) {
+  require_numpy();
   Tensor tensor = self.now;
   const DType type = tensor.dtype();
   {
@@ -144,6 +155,7 @@ void add_types(nb::module_& m) {
             const Working lock;
             new (self) Device(
                 DeviceChoice{.adapter = wanted, .safe = safe, .check_indices = check_indices});
+            note_device();
           },
           nb::arg("adapter") = nb::none(), nb::arg("safe") = false,
           nb::arg("check_indices") = false,

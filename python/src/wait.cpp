@@ -3,8 +3,11 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -58,6 +61,9 @@ Waiter& waiter() {
   return *one;
 }
 
+thread_local int callbacks = 0;
+std::atomic<bool> device_was_opened = false;
+
 std::thread::id& main_thread() {
   static std::thread::id one;
   return one;
@@ -67,10 +73,25 @@ std::thread::id& main_thread() {
 
 void note_main_thread() { main_thread() = std::this_thread::get_id(); }
 
+void note_device() { device_was_opened = true; }
+
+void left_by_fork() {
+  if (!device_was_opened) return;
+  (void)on_exit(  // runs before what libraries that were loaded earlier have registered
+      [](int status, void* /*unused*/) {
+        (void)std::fflush(nullptr);
+        _exit(status);
+      },
+      nullptr);
+}
+
+Callback::Callback() { ++callbacks; }
+Callback::~Callback() { --callbacks; }
+
 void wait_for(std::function<void()> work) {
   const Call call;
   Waiter& one = waiter();
-  if (std::this_thread::get_id() != main_thread() ||
+  if (callbacks > 0 || std::this_thread::get_id() != main_thread() ||
       (one.process != 0 && one.process != getpid())) {
     const nb::gil_scoped_release others_run;
     work();

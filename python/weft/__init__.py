@@ -34,6 +34,7 @@ from ._numpy import *
 from ._products import *
 from ._profile import *
 from ._reduce import *
+from ._rest import *
 from ._search import *
 from ._shapes import *
 from ._standard import *
@@ -80,18 +81,16 @@ def _show_own_names() -> None:
 
 _show_own_names()
 
-# What others call it, for the sentence of an AttributeError.
-_ELSEWHERE = {"cat": "concat()", "randn": "random.normal()", "rand": "random.uniform()", "randint": "random.randint()", "randperm": "random.permutation()",
-              "no_grad": "gradients are taken by grad() and value_and_grad() alone", "jit": "compile()", "vmap": "functions broadcast over leading axes",
-              "ndarray": "Tensor", "manual_seed": "random.seed()", "as_tensor": "asarray()", "float64": "the device has no doubles; float32 is nearest",
-              "uint16": "int32 is nearest", "uint64": "int64 is nearest", "complex64": "complex() makes a Complex of two float32"}
-
-
 if not _TYPE_CHECKING:
-    def __getattr__(name: str) -> object:
-        from ._near import near
-        hint = f" ({_ELSEWHERE[name]})" if name in _ELSEWHERE else near(name, globals())
-        raise AttributeError(f"module 'weft' has no attribute '{name}'{hint}")
+    import sys as _sys
+
+    from ._called import name_functions as _name_functions
+    from ._near import explain_missing as _explain_missing
+    for _module in (_sys.modules[__name__], data, fft, linalg, nn, optim, random, sparse):
+        _explain_missing(_module)
+        _name_functions(_module)
+    _name_functions(nn.init)
+    del _module
 
 
 del annotations

@@ -12,6 +12,7 @@ from ._types import float32, name_of, numpy_type, to_dtype
 
 __all__ = ["array", "asarray", "from_dlpack", "from_numpy"]
 
+MOST_DIMENSIONS = 8
 # What numpy has and the device does not, and what it becomes.
 NARROWED = {"float64": "float32", "uint16": "int32"}
 
@@ -61,6 +62,11 @@ def _from_numpy(values: np.ndarray[Any, Any], kind: dtype | None, device: Device
 def _from_python(values: Any, kind: dtype | None) -> np.ndarray[Any, Any]:
     """Numbers and nested lists. Python's own integers become int32 where they fit."""
     target = numpy_type(kind) if kind is not None else None
+    depth, inner = 0, values
+    while isinstance(inner, (list, tuple)) and len(inner) and depth <= MOST_DIMENSIONS:
+        depth, inner = depth + 1, inner[0]
+    if depth > MOST_DIMENSIONS:
+        raise ValueError(f"array(): lists are nested more than {MOST_DIMENSIONS} deep; a tensor has at most {MOST_DIMENSIONS} dimensions.")
     try:
         made = np.array(values, dtype=target if target is not None and target.kind in "iu" and _is_whole(values) else None)
     except OverflowError:

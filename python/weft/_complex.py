@@ -116,10 +116,12 @@ class Complex:
         return Complex(*_alike(self.real + b.real, self.imag + b.imag)) if isinstance(b, Complex) else Complex(*_alike(self.real + b, self.imag))
 
     def __sub__(self, other: Any) -> Complex:
-        return self + -_operand(other)
+        made: Complex = self + -_operand(other)
+        return made
 
     def __rsub__(self, other: Any) -> Complex:
-        return -self + other
+        made: Complex = -self + other
+        return made
 
     def __mul__(self, other: Any) -> Complex:
         b = _operand(other)
@@ -132,7 +134,8 @@ class Complex:
         return self * b._reciprocal() if isinstance(b, Complex) else Complex(self.real / b, self.imag / b)
 
     def __rtruediv__(self, other: Any) -> Complex:
-        return self._reciprocal() * other
+        made: Complex = self._reciprocal() * other
+        return made
 
     def __pow__(self, exponent: Any) -> Complex:
         if isinstance(exponent, (int, np.integer)) and -16 <= exponent <= 16:
@@ -141,7 +144,8 @@ class Complex:
                 made = made * self
             return made._reciprocal() if exponent < 0 else made
         b = _operand(exponent)
-        return (self.log() * b).exp()
+        power: Complex = (self.log() * b).exp()
+        return power
 
     def __matmul__(self, other: Any) -> Complex:
         b = _operand(other)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,8 +23,12 @@ def _finish() -> None:
     if _process is not None:
         try:
             _process.synchronize()
-        except RuntimeError:
-            pass  # the device was lost; whoever used it has been told
+        except (RuntimeError, ValueError):
+            pass  # the device was lost, or this is a fork of its process; whoever used it has been told
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_core.left_by_fork)
 
 
 class _Threads(threading.local):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._array import array, asarray, to_numpy
+from ._array import MOST_DIMENSIONS, array, asarray, to_numpy
 from ._core import Tensor, functions
 from ._types import boolean, int32, int64
 
@@ -104,6 +104,8 @@ def _basic(x: Tensor, items: list[Any]) -> Tensor:
         else:
             x = functions.slice(x, axis, _checked(_place(item), extent, axis), 1)
         axis += 1
+    if len(shape) > MOST_DIMENSIONS:
+        raise IndexError(f"x[…] of the shape {x.shape} would have {len(shape)} dimensions; a tensor has at most {MOST_DIMENSIONS}.")
     return x if shape == list(x.shape) else functions.reshape(x, shape)
 
 

@@ -45,19 +45,31 @@ class Embedding(Module):
         return F.linear(x, self.weight)
 
 
+def _same(layer: str, padding: str, kernel: Sequence[int], stride: Any, dilation: Any) -> list[int]:
+    """What is put around an image so that the result is as large ("same"), or nothing ("valid")."""
+    apart = wholes(dilation) * (len(kernel) if is_one(dilation) else 1)
+    whole = [step * (extent - 1) for step, extent in zip(apart, kernel, strict=True)]
+    if padding == "valid":
+        return [0] * len(kernel)
+    if padding != "same" or any(s != 1 for s in wholes(stride)) or any(w % 2 for w in whole):
+        raise ValueError(f"{layer}(): the padding is {padding!r}; there are numbers, 'valid', and for a stride of 1 and windows of odd extents 'same'.")
+    return [w // 2 for w in whole]
+
+
 class _Conv(Module):
     rank = 2
     transposed = False
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
-                 padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True) -> None:
+                 padding: int | Sequence[int] | str = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True) -> None:
         need_counts(self, in_channels=in_channels, out_channels=out_channels, groups=groups)
         kernel = wholes(kernel_size) * (self.rank if is_one(kernel_size) else 1)
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         bound = 1 / math.sqrt(max(1, in_channels // groups * math.prod(kernel)))
         self.weight = uniform((first, second // groups, *kernel), bound)
         self.bias = uniform((out_channels,), bound) if bias else None
-        self.options: dict[str, Any] = {"stride": stride, "pad": padding, "dilation": dilation, "groups": groups}
+        pad = _same(type(self).__name__, padding, kernel, stride, dilation) if isinstance(padding, str) else padding
+        self.options: dict[str, Any] = {"stride": stride, "pad": pad, "dilation": dilation, "groups": groups}
 
     def with_weight(self, x: Tensor, weight: Tensor) -> Tensor:
         """What the layer gives with another weight."""

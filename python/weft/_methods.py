@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from . import _core
 from ._array import array, to_numpy
+from ._called import named
 from ._core import Device, Tensor, functions
 from ._index import get_item, set_item
 from ._near import near
@@ -70,8 +72,22 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
     return to_numpy(self).__dlpack__(**options)
 
 
+def _corners(self: Tensor) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
+    """What is shown of a tensor, and numpy's options for it: of a large one only what stands at the ends of its dimensions comes from the device."""
+    options = np.get_printoptions()
+    if self.size <= options["threshold"]:
+        return to_numpy(self), {}
+    ends, part = int(options["edgeitems"]), self
+    for axis, extent in enumerate(self.shape):
+        if extent > 2 * ends + 1:  # one more than is shown, so that numpy sees that something is left out
+            first, last = functions.slice(part, axis, 0, ends + 1), functions.slice(part, axis, extent - ends, ends)
+            part = functions.concat([first, last], axis)
+    return to_numpy(part), {"threshold": 0}
+
+
 def _summary(self: Tensor) -> str:
-    return np.array2string(to_numpy(self), separator=", ", prefix="tensor(")
+    values, options = _corners(self)
+    return np.array2string(values, separator=", ", prefix="tensor(", **options)
 
 
 def _repr(self: Tensor) -> str:
@@ -83,7 +99,8 @@ def _repr(self: Tensor) -> str:
 
 
 def _str(self: Tensor) -> str:
-    return str(to_numpy(self))
+    values, options = _corners(self)
+    return np.array2string(values, **options) if options else str(values)
 
 
 def _format(self: Tensor, spec: str) -> str:
@@ -134,6 +151,11 @@ def _tolist(self: Tensor) -> Any:
     return to_numpy(self).tolist()
 
 
+def _to_bytes(self: Tensor) -> bytes:
+    """The elements as they lie in an array of numpy. Waits for the device."""
+    return to_numpy(self).tobytes()
+
+
 def _to_device(self: Tensor, device: Device, /, *, stream: None = None) -> Tensor:
     """A copy on another device."""
     return array(self, device=device)
@@ -150,7 +172,7 @@ METHODS: dict[str, Any] = NUMPY_METHODS | {
     "__getitem__": get_item, "__setitem__": set_item, "item": _item, "__bool__": _bool, "__len__": _len, "__iter__": _iter,
     "__contains__": _contains, "__float__": lambda self: float(_item(self)), "__int__": lambda self: int(_item(self)),
     "__complex__": lambda self: complex(_item(self)), "__index__": _index_value, "__hash__": lambda self: id(self) >> 4,
-    "tolist": _tolist, "numpy": to_numpy, "__array__": _array_protocol, "__dlpack__": _dlpack,
+    "tolist": _tolist, "tobytes": _to_bytes, "numpy": to_numpy, "__array__": _array_protocol, "__dlpack__": _dlpack,
     "__dlpack_device__": lambda self: (1, 0), "__repr__": _repr, "__str__": _str, "__format__": _format, "_repr_html_": _repr_html,
     "__reduce__": _reduce, "__copy__": _copy, "__deepcopy__": _deepcopy, "copy": _copy, "to": _to, "to_device": _to_device,
     "__trunc__": lambda self: int(_item(self)),
@@ -161,12 +183,24 @@ METHODS: dict[str, Any] = NUMPY_METHODS | {
 
 
 # What others have, and what is there instead.
-HINTS = {"dim": "ndim is the number of dimensions", "expand": "wt.broadcast_to() repeats",
+HINTS = {"dim": "ndim is the number of dimensions", "expand": "wt.broadcast_to() repeats", "numel": "size is the number of elements",
          "backward": "wt.grad and wt.value_and_grad make functions that compute gradients",
-         "requires_grad": "wt.grad says by what gradients are taken",
-         "requires_grad_": "wt.grad says by what gradients are taken", "cuda": "tensors are on a device when they are made; wt.Device opens another one",
-         "cpu": "numpy() gives the elements", "size_": "size and shape are attributes", "unsqueeze_": "x[None] and unsqueeze() give new tensors",
-         "at": "x[index] = value changes elements", "block_until_ready": "eval() computes, and numpy() waits", "data": "numpy() gives the elements"}
+         **dict.fromkeys(("grad", "requires_grad", "requires_grad_"), "wt.grad says by what gradients are taken"),
+         **dict.fromkeys(("cuda", "is_cuda", "is_leaf"), "tensors are on a device when they are made; wt.Device opens another one"),
+         **dict.fromkeys(("cpu", "data"), "numpy() gives the elements"), "at": "x[index] = value changes elements",
+         "block_until_ready": "eval() computes, and numpy() waits", "clone": "copy() gives another tensor",
+         "contiguous": "the elements of a tensor always lie in their order", "strides": "the elements of a tensor always lie in their order",
+         **dict.fromkeys(("float", "half", "double", "long", "int", "short", "bool", "type", "bfloat16"), "astype() gives other types: x.astype(wt.float16)"),
+         **dict.fromkeys(("matmul", "mm", "bmm", "mv"), "x @ y multiplies matrices"),
+         **dict.fromkeys(("add", "sub", "mul", "div", "pow", "neg"), "operators do it: x + y, x * y, x ** 2"),
+         **dict.fromkeys(("add_", "sub_", "mul_", "div_"), "operators do it in place: x += y"),
+         **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), "operators compare: x == y, x < y"),
+         **dict.fromkeys(("zero_", "copy_", "fill_"), "x[...] = value changes all elements"),
+         "clamp": "clip() keeps elements between two numbers", "norm": "wt.linalg.norm() is one", "masked_fill": "wt.where(mask, value, x) is the same",
+         "gather": "wt.take_along_axis() is one", "scatter": "wt.put_along_axis() changes elements, and wt.scatter_add() adds to them",
+         "index_select": "wt.take(x, indices, axis=0) is one", "topk": "wt.top_k() is one", "chunk": "wt.array_split() makes parts",
+         "split": "wt.split() makes parts", "unbind": "wt.unstack() makes parts",
+         "flat": "ravel() gives the elements in a row, and x.item(i) one of them", "view_as": "reshape() takes the other's shape"}
 
 
 def _missing(self: Tensor, name: str) -> Any:
@@ -178,6 +212,9 @@ def install() -> None:
     """Gives the class its methods: the compiled part has only what must be quick."""
     Tensor.__getattr__ = _missing  # type: ignore[attr-defined]
     for name, method in METHODS.items():
-        if callable(method) and not isinstance(method, type):
-            method.__name__ = name
+        if isinstance(method, FunctionType):
+            method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+            if not name.startswith("_"):
+                method = named(method, name, "weft")
+                method.__qualname__ = f"Tensor.{name}"
         setattr(Tensor, name, method)

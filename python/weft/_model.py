@@ -110,7 +110,7 @@ def histogram(x: Any, /, bins: int | Sequence[float] = 10, range: tuple[float, f
     part. Without a range it goes from the least element to the largest: the device is waited for. With `density`, shares per unit instead of counts."""
     x = reshape(x, -1)
     x = x if x.dtype.is_floating else functions.cast(x, float32)
-    bins = operator.index(bins) if is_one(bins) else bins
+    bins = operator.index(bins) if is_one(bins) else bins  # type: ignore[arg-type]
     if isinstance(bins, int) and range is None and x.size == 0:
         range = (0.0, 1.0)
     if isinstance(bins, int) and bins < 1:

@@ -2,28 +2,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core, random
 from ._array import array, asarray
+from ._called import PLAIN, leave, tell
 from ._core import Tensor, functions
+from ._near import near
 from ._transform import _scalar
 from ._transform import _state as _gradients
 from ._types import to_dtype
+
+# What others have, and what is there instead.
+HINTS = {**dict.fromkeys(("to", "half", "float", "cuda", "cpu", "bfloat16"), "load_state_dict() takes other values, and weft.Device opens another device"),
+         "zero_grad": "gradients are values, and nothing keeps them", "requires_grad_": "weft.grad says by what gradients are taken",
+         "freeze": "an optimizer changes those parameters that it is given", "update": "load_state_dict() takes other values",
+         "load_weights": "load_state_dict(weft.load(path)) takes what a file has", "save_weights": "weft.save(path, model.state_dict()) writes a file",
+         "apply": "modules() goes through all of them", "named_modules": "children() names those right below", "register_buffer": "buffer() keeps one"}
 
 
 class Module:
     """What has parameters: tensors, modules, and lists and dicts of modules, as attributes. Calling it calls forward()."""
 
     training = True
+    _tells = True  # whether what goes wrong inside is its own fault
 
     def forward(self, *args: Any, **named: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no forward().")
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        return self.forward(*args, **named)
+        try:
+            return self.forward(*args, **named)
+        except PLAIN as error:
+            if self._tells and type(self).__module__.startswith("weft."):  # others say for themselves what is wrong
+                tell(error, type(self).__name__)
+            else:
+                leave(error)
+            raise
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            hint = f"; {HINTS[name]}." if name in HINTS else near(name, dir(self)) or "."
+            raise AttributeError(f"A {type(self).__name__} has no attribute '{name}'{hint}")
 
     def children(self) -> Iterator[tuple[str, Module]]:
         """The modules right below this one, by name."""

@@ -45,7 +45,7 @@ def array_equiv(a: Any, b: Any, /) -> bool:
 def size(x: Any, /, axis: int | None = None) -> int:
     """How many elements there are, or how many along an axis."""
     x = asarray(x)
-    return x.size if axis is None else x.shape[axis_of(axis, x.ndim, "size")]
+    return int(x.size if axis is None else x.shape[axis_of(axis, x.ndim, "size")])
 
 
 def isscalar(x: Any, /) -> bool:
@@ -167,9 +167,9 @@ def trim_zeros(x: Any, /, trim: str = "fb") -> Tensor:
     if x.ndim != 1:
         raise ValueError(f"trim_zeros() needs a vector; it was given the shape {x.shape}.")
     there = np.flatnonzero(to_numpy(x))
-    if there.size == 0:
-        return x[:0]
-    return x[int(there[0]) if "f" in trim.lower() else 0:int(there[-1]) + 1 if "b" in trim.lower() else x.shape[0]]
+    first = int(there[0]) if "f" in trim.lower() and there.size else 0
+    made: Tensor = x[first:0 if there.size == 0 else int(there[-1]) + 1 if "b" in trim.lower() else x.shape[0]]
+    return made
 
 
 def rollaxis(x: Any, /, axis: int, start: int = 0) -> Tensor:
@@ -228,7 +228,8 @@ def ldexp(x: Any, exponents: Any, /) -> Tensor:
     """x times 2 to the power of an exponent."""
     x, places = _floats(x), asarray(exponents)
     half = functions.cast(places // 2, x.dtype)  # in two steps: the power itself may be no finite number
-    return x * functions.exp2(half) * functions.exp2(functions.cast(places, x.dtype) - half)
+    made: Tensor = x * functions.exp2(half) * functions.exp2(functions.cast(places, x.dtype) - half)
+    return made
 
 
 def geomspace(start: float, stop: float, num: int = 50, *, endpoint: bool = True) -> Tensor:

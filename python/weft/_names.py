@@ -29,15 +29,15 @@ def _floats(x: Any) -> Tensor:
 
 # Shapes.
 
-def ravel(x: Any, /) -> Tensor:
-    """All elements in a row."""
-    return reshape(x, -1)
+def ravel(x: Any, /, order: str = "C") -> Tensor:
+    """All elements in a row: the last dimension first (order "C"), or the first one first ("F")."""
+    return reshape(x, -1, "C" if order == "K" else order)
 
 
 def _at_least(x: Any, count: int) -> Tensor:
-    x = asarray(x)
+    x = given = asarray(x)
     if x.ndim >= count:
-        return x
+        return given
     if count == 3 and x.ndim > 0:  # numpy puts the last one behind
         return functions.reshape(x, (1, x.shape[0], 1) if x.ndim == 1 else (*x.shape, 1))
     return functions.reshape(x, (*[1] * (count - x.ndim), *x.shape))
@@ -91,8 +91,8 @@ def array_split(x: Any, /, indices_or_sections: int | Sequence[int], axis: int =
     if not is_one(indices_or_sections):
         return split(x, indices_or_sections, axis=axis)
     indices_or_sections = operator.index(indices_or_sections)  # type: ignore[arg-type]
-    if indices_or_sections < 1:
-        raise ValueError(f"array_split(): there must be at least 1 part; {indices_or_sections} were asked for.")
+    if not 1 <= indices_or_sections <= 2**24:
+        raise ValueError(f"array_split(): there must be at least 1 part, and at most {2**24}; {indices_or_sections} were asked for.")
     extent = x.shape[axis_of(axis, x.ndim, "array_split")]
     size, more = extent // indices_or_sections, extent % indices_or_sections
     ends = [part * size + min(part, more) for part in range(1, indices_or_sections)]

@@ -53,7 +53,8 @@ def round(x: Any, /, decimals: int = 0) -> Tensor:
     below = functions.floor_divide(x, factor)
     rest, half = x - below * factor, factor // 2
     up = functions.logical_or(rest > half, functions.logical_and(rest == half, functions.remainder(below, 2) == 1))
-    return functions.cast(below + functions.cast(up, x.dtype), x.dtype) * factor
+    whole: Tensor = functions.cast(below + functions.cast(up, x.dtype), x.dtype) * factor
+    return whole
 
 
 def _beyond(x: Tensor, bound: Any, sign: int) -> bool:

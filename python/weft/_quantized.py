@@ -70,7 +70,7 @@ def _weight_scale(weight: Tensor, most: int) -> Tensor:
 def _most(bits: int, function: str) -> int:
     if not isinstance(bits, int) or not 2 <= bits <= 8:
         raise ValueError(f"{function}: weight_bits is {bits!r}; a whole number from 2 to 8 is needed.")
-    return 2 ** (bits - 1) - 1
+    return (1 << (bits - 1)) - 1
 
 
 class QuantizationAware(Module):

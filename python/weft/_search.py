@@ -66,8 +66,8 @@ def unique(x: Any, /, return_index: bool = False, return_inverse: bool = False, 
     """The different elements, or those along an axis, in ascending order, NaN once unless `equal_nan` is false; and where each is first, which one each
     element of x is, and how often each is there, as asked for. Waits for the device."""
     x = asarray(x)
-    found: Any = np.unique(to_numpy(x), return_index=return_index, return_inverse=return_inverse, return_counts=return_counts, axis=axis,
-                           equal_nan=equal_nan)
+    search: Any = np.unique
+    found = search(to_numpy(x), return_index=return_index, return_inverse=return_inverse, return_counts=return_counts, axis=axis, equal_nan=equal_nan)
     if not (return_index or return_inverse or return_counts):
         return array(found, x.dtype, device=x.device)
     return (array(found[0], x.dtype, device=x.device), *(array(part.astype(np.int32), device=x.device) for part in found[1:]))
@@ -224,7 +224,7 @@ def interp(x: Any, xp: Any, fp: Any, /, left: float | None = None, right: float 
         x0, x1 = functions.take(at, behind - 1, 0), functions.take(at, behind, 0)
         y0, y1 = functions.take(values, behind - 1, 0), functions.take(values, behind, 0)
         width = functions.where(x1 == x0, 1.0, x1 - x0)
-        made = y0 + (y1 - y0) * (functions.clip(x, at[0], at[-1]) - x0) / width
+        made = y0 + (y1 - y0) * (functions.minimum(functions.maximum(x, at[0]), at[-1]) - x0) / width
     made = functions.where(functions.isnan(x), x, made)
     made = functions.where(x < at[0], values[0] if left is None else left, made)
     return functions.where(x > at[-1], values[-1] if right is None else right, made)
@@ -261,16 +261,16 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
 
 def gradient(x: Any, /, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """The slope at each element, from both its neighbours, at the ends from one (edge_order 1) or two (2); along an axis, or a tuple with one result for
-    each of some axes, or of all. The distances of elements are 1, one number, or one for each axis."""
+    each of some axes, or of all. The distances of elements are 1, one number, or one for each axis; or a vector says where the elements of an axis are."""
     x = asarray(x)
     x = x if x.dtype.is_floating else functions.cast(x, float32)
     axes = list(range(x.ndim)) if axis is None else [axis_of(a, x.ndim, "gradient") for a in wholes(axis)]
     if edge_order not in (1, 2):
         raise ValueError(f"gradient(): `edge_order` is {edge_order}; it can be 1 or 2.")
-    if not all(is_one(step) for step in spacing) or len(spacing) not in (0, 1, len(axes)):
-        raise TypeError(f"gradient() needs one distance, or a number for each of {len(axes)} axes; it was given {len(spacing)}.")
+    if len(spacing) not in (0, 1, len(axes)):
+        raise TypeError(f"gradient() needs one distance, or one for each of {len(axes)} axes; it was given {len(spacing)}.")
     steps = [1.0] * len(axes) if not spacing else [*spacing] * (len(axes) // len(spacing))
-    made = tuple(_slope(x, place, step, edge_order) for place, step in zip(axes, steps, strict=True))
+    made = tuple(_slope(x, place, step if is_one(step) else asarray(step), edge_order) for place, step in zip(axes, steps, strict=True))
     return made[0] if len(made) == 1 else made
 
 
@@ -279,16 +279,32 @@ def _slope(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
     if count < edge_order + 1:
         raise ValueError(f"gradient() needs at least {edge_order + 1} elements along axis {place}; there are {count}.")
 
-    def part(start: int, length: int) -> Tensor:
-        return functions.slice(x, place, start, length)
+    def part(start: int, length: int, of: Tensor = x, along: int = place) -> Tensor:
+        return functions.slice(of, along, start, length)
 
-    first, last = part(1, 1) - part(0, 1), part(count - 1, 1) - part(count - 2, 1)
-    if edge_order == 2:
-        first = first * 1.5 - (part(2, 1) - part(1, 1)) * 0.5
-        last = last * 1.5 - (part(count - 2, 1) - part(count - 3, 1)) * 0.5
-    inside = (part(2, count - 2) - part(0, count - 2)) * 0.5
-    made: Tensor = concat([first, inside, last], axis=place) / step
-    return made
+    if isinstance(step, Tensor) and step.ndim:
+        if step.shape != (count,):
+            raise ValueError(f"gradient(): the places of {count} elements along axis {place} have the shape {step.shape}.")
+        far = functions.reshape(functions.cast(part(1, count - 1, step, 0) - part(0, count - 1, step, 0), x.dtype),
+                                tuple(count - 1 if d == place else 1 for d in range(x.ndim)))
+    else:
+        far = functions.full(tuple(count - 1 if d == place else 1 for d in range(x.ndim)), 1.0, x.dtype, device=x.device) * step
+    slopes = (part(1, count - 1) - part(0, count - 1)) / far
+
+    def between(at: int, length: int) -> Tensor:
+        """The slopes between neighbours, from one on."""
+        return part(at, length, slopes)
+
+    def distance(at: int, length: int) -> Tensor:
+        return part(at, length, far)
+
+    first, last = between(0, 1), between(count - 2, 1)
+    if edge_order == 2:  # the parabola through three elements
+        first = first + (first - between(1, 1)) * distance(0, 1) / (distance(0, 1) + distance(1, 1))
+        last = last + (last - between(count - 3, 1)) * distance(count - 2, 1) / (distance(count - 2, 1) + distance(count - 3, 1))
+    before, behind = distance(0, count - 2), distance(1, count - 2)
+    inside = (between(0, count - 2) * behind + between(1, count - 2) * before) / (before + behind)
+    return concat([first, inside, last], axis=place)
 
 
 def vdot(a: Any, b: Any, /) -> Tensor:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ._array import array, asarray
-from ._core import Device, Tensor, functions
+from ._core import Device, Tensor, device_hints, functions
+from ._device import default_device
 from ._types import boolean, float32, int32, int64, is_one, result_type, to_dtype, wholes
 
 __all__ = ["arange", "broadcast_arrays", "broadcast_shapes", "concat", "empty", "empty_like", "expand_dims", "eye", "flip", "full", "full_like",
@@ -26,6 +27,13 @@ def axis_of(axis: Any, ndim: int, function: str) -> int:
     if not -max(ndim, 1) <= place < max(ndim, 1):
         raise ValueError(f"{function}(): there is no axis {place} in a tensor of {ndim} dimensions.")
     return place % max(ndim, 1)
+
+
+def _kind(dtype: Any, shape: Any, function: str) -> Any:
+    """The type of new elements. PyTorch takes extents one by one, and the second would be a type here."""
+    if isinstance(dtype, int) and not isinstance(dtype, bool):
+        raise TypeError(f"{function}(): a shape is one argument, ({shape}, {dtype}, …), and {dtype} is no type of elements.")
+    return float32 if dtype is None else dtype
 
 
 def _default(value: Any) -> Any:
@@ -50,17 +58,17 @@ def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, *, devi
 
 def zeros(shape: int | Sequence[int], dtype: Any = None, *, device: Device | None = None) -> Tensor:
     """A tensor of zeros, float32 where no type is named."""
-    return functions.zeros(shape, float32 if dtype is None else dtype, device=device)
+    return functions.zeros(shape, _kind(dtype, shape, "zeros"), device=device)
 
 
 def ones(shape: int | Sequence[int], dtype: Any = None, *, device: Device | None = None) -> Tensor:
     """A tensor of ones, float32 where no type is named."""
-    return functions.ones(shape, float32 if dtype is None else dtype, device=device)
+    return functions.ones(shape, _kind(dtype, shape, "ones"), device=device)
 
 
 def empty(shape: int | Sequence[int], dtype: Any = None, *, device: Device | None = None) -> Tensor:
     """A tensor whose elements are not said; here they are 0."""
-    return zeros(shape, dtype, device=device)
+    return functions.zeros(shape, _kind(dtype, shape, "empty"), device=device)
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, *, device: Device | None = None, shape: int | Sequence[int] | None = None) -> Tensor:
@@ -98,7 +106,9 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
         raise ValueError("arange(): the step is 0.")
     whole = all(isinstance(v, (int, np.integer)) for v in (start, stop, step))
     kind = to_dtype(dtype) if dtype is not None else int32 if whole else float32
-    count = len(range(int(start), int(stop), int(step))) if whole else max(0, ceil((stop - start) / step))
+    count = max(0, -((int(start) - int(stop)) // int(step))) if whole else max(0, ceil((stop - start) / step))
+    if count * kind.itemsize > 2**28 and count * kind.itemsize > (largest := device_hints(device or default_device())["max_buffer_bytes"]):
+        raise MemoryError(f"arange(): {count} elements of {kind.itemsize} bytes are more than a buffer of this device has, {largest} bytes.")
     if whole and (kind == int64 or max(abs(start), abs(stop)) >= 2**31):
         return array(np.arange(start, stop, step, dtype=np.int64), kind if dtype is not None else None, device=device)
     if kind == boolean:
@@ -352,7 +362,8 @@ def pad(x: Any, /, pad_width: Any, mode: str = "constant", constant_values: Any 
         for axis, pair in enumerate(pairs):
             places = np.pad(np.arange(x.shape[axis], dtype=np.int32), pair, "symmetric")
             x = functions.take(x, array(places, device=x.device), axis) if any(pair) else x
-        return x
+        made: Tensor = x
+        return made
     edges: dict[str, Any] = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}
     if mode not in edges:
         raise ValueError(f"pad(): `mode` is {mode!r}; there are 'constant', 'edge', 'reflect', 'symmetric' and 'wrap'.")

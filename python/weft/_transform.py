@@ -182,10 +182,11 @@ class Function(Generic[P, R]):
 
     def _prepare(self, structure: Structure) -> tuple[_core.Compiled, dict[Any, Structure]]:
         results: dict[Any, Structure] = {}
+        function = self._function
 
         def traced(inputs: list[Tensor]) -> list[Tensor]:
             args, named = unflatten(structure, iter(inputs))
-            leaves, shape = flatten(self._function(*args, **named))
+            leaves, shape = flatten(function(*args, **named))
             results[_shapes(inputs)] = shape
             return leaves
 

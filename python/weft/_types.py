@@ -107,6 +107,7 @@ dtype.__repr__ = _repr  # type: ignore[method-assign,assignment]
 dtype.__reduce__ = _reduce  # type: ignore[method-assign,assignment]
 dtype.__numpy_dtype__ = property(_for_numpy)  # type: ignore[attr-defined]
 dtype.name = property(name_of)  # type: ignore[assignment]
+dtype.kind = property(lambda self: "b" if self == boolean else "u" if self.is_unsigned else "i" if self.is_integer else "f")  # type: ignore[assignment]
 
 
 def promote_types(a: Any, b: Any) -> dtype:
@@ -168,7 +169,7 @@ class finfo:
         if self.dtype.short_name not in limits:
             raise TypeError(f"finfo() needs a floating type, not {self.dtype!r}.")
         self.bits, self.eps, self.max, self.smallest_normal = limits[self.dtype.short_name]
-        self.min = -self.max
+        self.min, self.tiny = -self.max, self.smallest_normal
 
     def __repr__(self) -> str:
         return f"finfo({self.dtype!r}, bits={self.bits}, eps={self.eps}, min={self.min}, max={self.max})"

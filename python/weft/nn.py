@@ -7,8 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _core
 from . import _init as init
+from ._activations import ELU, GELU, Flatten, Hardswish, Identity, LeakyReLU, LogSoftmax, Mish, ReLU, Sigmoid, SiLU, Softmax, Softplus, Tanh
+from ._array import array
 from ._attention import AttentionCache, Dropout, LayerNorm, MultiheadAttention, RMSNorm, TransformerBlock
 from ._core import Tensor, functions
 from ._layers import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Embedding, Linear
@@ -16,13 +20,14 @@ from ._model import cross_entropy as _cross_entropy
 from ._module import Module, need_counts, parameter, value_and_grad
 from ._quantized import FakeQuantize, Observer, QuantizationAware, QuantizedConv, QuantizedLinear, convert, prepare_qat, quantize
 from ._recurrent import GRU, LSTM, RNN
-from ._types import float32
+from ._types import float32, is_one, wholes
 
-__all__ = ["AttentionCache", "AvgPool2d", "BatchNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",
-           "ConvTranspose2d", "ConvTranspose3d", "Dropout", "Embedding", "FakeQuantize", "Flatten", "GELU", "GRU", "GroupNorm", "InstanceNorm", "LSTM",
-           "Lambda", "LayerNorm", "Linear", "MLP", "MaxPool2d", "Module", "MultiheadAttention", "Observer", "QuantizationAware", "QuantizedConv",
-           "QuantizedLinear", "RMSNorm", "RNN", "ReLU", "Sequential", "SiLU", "Sigmoid", "Tanh", "TransformerBlock", "convert", "cross_entropy",
-           "init", "parameter", "prepare_qat", "quantize", "value_and_grad"]
+__all__ = ["AdaptiveAvgPool2d", "AttentionCache", "AvgPool2d", "BatchNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d",
+           "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Dropout", "ELU", "Embedding", "FakeQuantize", "Flatten", "GELU",
+           "GRU", "GroupNorm", "Hardswish", "Identity", "InstanceNorm", "LSTM", "Lambda", "LayerNorm", "LeakyReLU", "Linear", "LogSoftmax", "MLP",
+           "MaxPool2d", "Mish", "Module", "MultiheadAttention", "Observer", "QuantizationAware", "QuantizedConv", "QuantizedLinear", "RMSNorm",
+           "RNN", "ReLU", "Sequential", "SiLU", "Sigmoid", "Softmax", "Softplus", "Tanh", "TransformerBlock", "convert", "cross_entropy", "init",
+           "parameter", "prepare_qat", "quantize", "value_and_grad"]
 
 F = functions
 
@@ -76,6 +81,8 @@ class InstanceNorm(Module):
 class Sequential(Module):
     """Layers (or functions) one after the other; their names are "0", "1", …."""
 
+    _tells = False
+
     def __init__(self, *layers: Callable[[Tensor], Tensor]) -> None:
         for number, layer in enumerate(layers):
             if not callable(layer):
@@ -109,6 +116,8 @@ class Sequential(Module):
 class Lambda(Module):
     """Any function of a tensor as a layer."""
 
+    _tells = False
+
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
         self.function = function
 
@@ -128,57 +137,22 @@ class MLP(Sequential):
         super().__init__(*layers)
 
 
-class _Function(Module):
-    """A function without parameters as a layer. It is kept by its name, so that models can be copied and pickled."""
-
-    name = ""
-
-    def forward(self, x: Tensor) -> Tensor:
-        made: Tensor = getattr(F, self.name)(x)
-        return made
-
-
-class ReLU(_Function):
-    """max(x, 0)."""
-
-    name = "relu"
-
-
-class GELU(_Function):
-    """x times the share of normal numbers below it."""
-
-    name = "gelu"
-
-
-class SiLU(_Function):
-    """x · sigmoid(x)."""
-
-    name = "silu"
-
-
-class Tanh(_Function):
-    """The hyperbolic tangent."""
-
-    name = "tanh"
-
-
-class Sigmoid(_Function):
-    """1 / (1 + exp(-x))."""
-
-    name = "sigmoid"
-
-
-class Flatten(Module):
-    """[N, …] as [N, the product of the others]."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.flatten(x, 1, -1)
-
-
 class _Pool2d(Module):
-    def __init__(self, kernel_size: int, stride: int | None = None, padding: int = 0) -> None:
-        need_counts(self, kernel_size=kernel_size)
-        self.kernel, self.stride, self.padding = [kernel_size] * 2, [stride or kernel_size] * 2, [padding] * 2
+    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0) -> None:
+        self.kernel = _pair(self, "kernel_size", kernel_size, 1)
+        self.stride = self.kernel if stride is None else _pair(self, "stride", stride, 1)
+        self.padding = _pair(self, "padding", padding, 0)
+
+
+def _pair(module: Module, name: str, value: Any, least: int) -> list[int]:
+    """One number for both dimensions of an image, or one for each."""
+    try:
+        made = wholes(value) * (2 if is_one(value) else 1)
+    except TypeError:
+        made = []
+    if len(made) != 2 or min(made) < least:
+        raise TypeError(f"{type(module).__name__}(): `{name}` is {value!r}; a whole number of at least {least} is needed, or two.")
+    return made
 
 
 class MaxPool2d(_Pool2d):
@@ -193,6 +167,27 @@ class AvgPool2d(_Pool2d):
 
     def forward(self, x: Tensor) -> Tensor:
         return F.avg_pool(x, self.kernel, stride=self.stride, pad=self.padding)
+
+
+class AdaptiveAvgPool2d(Module):
+    """Means of [N, C, height, width] over as many windows as are asked for, which are nearly equal: height and width become `output_size`."""
+
+    def __init__(self, output_size: int | Sequence[int]) -> None:
+        self.size = _pair(self, "output_size", output_size, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for axis, wanted in zip((2, 3), self.size, strict=True):
+            x = F.mean(x, axis, True) if wanted == 1 else F.movedim(F.linear(F.movedim(x, [axis], [-1]), _means(wanted, x.shape[axis], x)), [-1], [axis])
+        return x
+
+
+def _means(wanted: int, extent: int, like: Tensor) -> Tensor:
+    """The matrix that makes means of windows."""
+    made = np.zeros((wanted, extent), np.float32)
+    for row in range(wanted):
+        first, last = row * extent // wanted, -(-(row + 1) * extent // wanted)
+        made[row, first:last] = 1 / (last - first)
+    return array(made, like.dtype, device=like.device)
 
 
 def cross_entropy(logits: Tensor, labels: Any, label_smoothing: float = 0.0) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -46,6 +46,12 @@ class Optimizer:
     """
 
     weight_decay: float = 0.0
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            hint = {"zero_grad": "; gradients are values, and nothing keeps them", "param_groups": "; parameters lists them, and lr is the rate",
+                    "update": "; step() takes gradients", "apply_gradients": "; step() takes gradients"}.get(name, "")
+            raise AttributeError(f"{type(self).__name__} has no attribute '{name}'{hint}.")
 
     def __init__(self, parameters: Parameters, lr: float, memory: int) -> None:
         if not isinstance(lr, (int, float, np.floating)):

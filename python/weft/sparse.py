@@ -191,9 +191,10 @@ class _Sparse:
             return F.csr_add(a.data, a.indptr, a.indices, F.broadcast_to(self._promoted(x), a.shape))
         if x.shape != self.shape:
             raise ValueError(f"Sparse matrices of shapes {self.shape} and {x.shape} cannot be added.")
-        a, b = self.tocoo(), x.tocoo()
-        kind = result_type(a.data, b.data)
-        parts = [F.concat([p, q], 0) for p, q in ((F.cast(a.data, kind), F.cast(b.data, kind)), (a.row, b.row), (a.col, b.col))]
+        one: coo_array = self.tocoo()
+        other: coo_array = x.tocoo()
+        kind = result_type(one.data, other.data)
+        parts = [F.concat([p, q], 0) for p, q in ((F.cast(one.data, kind), F.cast(other.data, kind)), (one.row, other.row), (one.col, other.col))]
         return coo_array((parts[0], (parts[1], parts[2])), self.shape).tocsr().sum_duplicates()
 
     __radd__ = __add__
@@ -297,7 +298,8 @@ class csc_array(_Sparse):
         return self._turned()
 
     def __rmatmul__(self, x: Any) -> Tensor:
-        return (self._turned() @ self._factor(x, -1, 0).T).T
+        made: Tensor = (self._turned() @ self._factor(x, -1, 0).T).T
+        return made
 
 
 class coo_array(_Sparse):
