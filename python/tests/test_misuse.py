@@ -54,7 +54,9 @@ CALLS: dict[str, Any] = {
     "array": lambda: wt.array([[[[[[[[[1]]]]]]]]]), "arange": lambda: wt.arange(10**12), "kaiming_normal_": lambda: wt.nn.init.kaiming_normal_(None),
     "array_split": lambda: wt.array_split(X, 2**62), "matmul": lambda: wt.matmul(X, "a"), "roll": lambda: wt.roll(X, "a"),
     "normal": lambda: wt.random.normal("a"), "tile": lambda: wt.tile(X, None),
-    "repeat": lambda: wt.repeat(X, None), "argsort": lambda: X.argsort("a"), "astype": lambda: X.astype("abc")}
+    "repeat": lambda: wt.repeat(X, None), "argsort": lambda: X.argsort("a"), "astype": lambda: X.astype("abc"),
+    "LayerNorm": lambda: wt.nn.LayerNorm("a"), "BatchNorm": lambda: wt.nn.BatchNorm2d(None), "QuantizedLinear": lambda: wt.nn.QuantizedLinear(None),
+    "step": lambda: wt.optim.SGD(wt.nn.Linear(1, 1)).step({"weight": X}), "finfo": lambda: wt.finfo("abc"), "iinfo": lambda: wt.iinfo(None)}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -156,3 +158,14 @@ def test_arrays_beside_tensors_of_another_device() -> None:
     for made in (x + np.ones(3, np.float32), [1.0, 2.0, 3.0] * x, np.ones(3, np.float32) - x, x < [0.0, 2.0, 2.0], wt.maximum([2.0, 0.0, 0.0], x)):
         assert made.device == other and made.shape == (3,)
         made.numpy()
+
+
+def test_trees_side_by_side() -> None:
+    """By keys and names, whatever their order; what does not fit is an error that says where."""
+    one, other = {"w": wt.ones(2), "b": [wt.zeros(1), None]}, {"b": [wt.ones(1), 5], "w": wt.ones(2) * 3}
+    made = wt.tree_map(lambda a, b: a + b, one, other)
+    assert made["w"].tolist() == [4, 4] and made["b"][0].tolist() == [1] and made["b"][1] is None
+    for wrong, words in (({"w": wt.ones(2), "c": [wt.ones(1), None]}, r"keys \['c', 'w'\]"), ({"w": wt.ones(2), "b": [wt.ones(1)]}, r"at \['b'\]"),
+                         ({"w": 3, "b": [wt.ones(1), None]}, r"at \['w'\]"), ([wt.ones(2)], "their top")):
+        with pytest.raises(ValueError, match=words):
+            wt.tree_map(lambda a, b: a + b, one, wrong)

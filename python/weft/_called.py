@@ -57,6 +57,23 @@ def named(function: Callable[..., Any], name: str, owner: str) -> Callable[..., 
     return call
 
 
+def telling_init(init: Callable[..., None]) -> Callable[..., None]:
+    """A constructor whose errors name the class."""
+    parameters = init.__code__.co_varnames
+
+    @functools.wraps(init)
+    def run(self: Any, *args: Any, **options: Any) -> None:
+        try:
+            init(self, *args, **options)
+        except PLAIN as error:
+            tell(error, type(self).__name__, parameters)
+            raise
+        except AttributeError as error:
+            raise TypeError(f"{type(self).__name__}(): {error}.") from error
+
+    return run
+
+
 def name_functions(module: ModuleType) -> None:
     """Gives a module's public functions errors that name them; what the modules below import of each other stays as it is."""
     for name in [n for n in getattr(module, "__all__", dir(module)) if not n.startswith("_") and n not in CALLERS]:

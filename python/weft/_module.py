@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core, random
 from ._array import array, asarray
-from ._called import PLAIN, leave, tell
+from ._called import PLAIN, leave, tell, telling_init
 from ._core import Tensor, functions
 from ._near import near
 from ._transform import _scalar
@@ -16,7 +16,8 @@ from ._transform import _state as _gradients
 from ._types import to_dtype
 
 # What others have, and what is there instead.
-HINTS = {**dict.fromkeys(("to", "half", "float", "cuda", "cpu", "bfloat16"), "load_state_dict() takes other values, and weft.Device opens another device"),
+HINTS = {**dict.fromkeys(("to", "half", "float", "bfloat16"), "astype() brings it into another type of floats"),
+         **dict.fromkeys(("cuda", "cpu"), "it is on the device that was the default one when it was made"),
          "zero_grad": "gradients are values, and nothing keeps them", "requires_grad_": "weft.grad says by what gradients are taken",
          "freeze": "an optimizer changes those parameters that it is given", "update": "load_state_dict() takes other values",
          "load_weights": "load_state_dict(weft.load(path)) takes what a file has", "save_weights": "weft.save(path, model.state_dict()) writes a file",
@@ -28,6 +29,11 @@ class Module:
 
     training = True
     _tells = True  # whether what goes wrong inside is its own fault
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__.startswith("weft.") and "__init__" in vars(cls):
+            setattr(cls, "__init__", telling_init(vars(cls)["__init__"]))
 
     def forward(self, *args: Any, **named: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no forward().")

@@ -105,13 +105,35 @@ def tree_leaves(tree: Any) -> list[Tensor]:
     return flatten(tree)[0]
 
 
+def _beside(structure: Structure, tree: Any, path: str) -> list[Tensor]:
+    """The tensors of a tree that has a structure, in its order: dicts may have their keys in another one."""
+    if isinstance(structure, Static):
+        return []
+    if structure is LEAF:
+        if not isinstance(tree, Tensor):
+            raise ValueError(f"tree_map(): another tree has a {type(tree).__name__} where the first has a tensor, at {path or 'its top'}.")
+        return [tree]
+    kind, names, parts = structure
+    fits, items = type(tree) is kind, []
+    if kind is dict:
+        fits = isinstance(tree, dict) and set(tree) == set(names)
+        items = [(f"{path}[{n!r}]", tree[n]) for n in names] if fits else []
+    elif fits and names is not None:
+        items = [(f"{path}.{n}", getattr(tree, n)) for n in names]
+    elif fits:
+        items = [(f"{path}[{i}]", value) for i, value in enumerate(tree)]
+    if not fits or len(items) != len(parts):
+        of = f"keys {sorted(map(str, tree))}" if isinstance(tree, dict) else f"a {type(tree).__name__}"
+        raise ValueError(f"tree_map(): the trees differ at {path or 'their top'}: another one has {of}, the first {_told(kind, names, parts)}.")
+    return [leaf for part, (place, value) in zip(parts, items, strict=True) for leaf in _beside(part, value, place)]
+
+
+def _told(kind: Any, names: Any, parts: Any) -> str:
+    return f"keys {sorted(map(str, names))}" if kind is dict else f"a {kind.__name__} of {len(parts)}"
+
+
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """A tree of the same structure with what a function makes of each tensor, and of those at its place in other trees."""
     leaves, structure = flatten(tree)
-    columns = [leaves]
-    for other in others:
-        found, shape = flatten(other)
-        if len(found) != len(leaves):
-            raise ValueError(f"tree_map(): the trees have {len(leaves)} and {len(found)} tensors: {structure} and {shape}.")
-        columns.append(found)
+    columns = [leaves, *(_beside(structure, other, "") for other in others)]
     return unflatten(structure, iter([function(*row) for row in zip(*columns, strict=True)]))

@@ -65,6 +65,14 @@ def to_dtype(value: Any) -> dtype:
     raise TypeError(f"{value!r} is no type of elements; there are {known}, and the quantized types of GGUF files ('q4_0', …).")
 
 
+def _asked(kind: Any, function: str) -> dtype:
+    """The type whose limits are asked for, or that of a tensor."""
+    try:
+        return to_dtype(kind.dtype if isinstance(kind, Tensor) else kind)
+    except TypeError as error:
+        raise TypeError(f"{function}(): {error}") from None
+
+
 def name_of(kind: dtype) -> str:
     return LONG.get(kind.short_name, kind.short_name)
 
@@ -163,7 +171,7 @@ class finfo:
     """The limits of a floating type."""
 
     def __init__(self, kind: Any) -> None:
-        self.dtype = to_dtype(kind.dtype if isinstance(kind, Tensor) else kind)
+        self.dtype = _asked(kind, "finfo")
         limits = {"f32": (32, 2.0**-23, float(np.finfo(np.float32).max), 2.0**-126), "f16": (16, 2.0**-10, 65504.0, 2.0**-14),
                   "bf16": (16, 2.0**-7, float.fromhex("0x1.fep127"), 2.0**-126)}
         if self.dtype.short_name not in limits:
@@ -179,7 +187,7 @@ class iinfo:
     """The limits of an integer type."""
 
     def __init__(self, kind: Any) -> None:
-        self.dtype = to_dtype(kind.dtype if isinstance(kind, Tensor) else kind)
+        self.dtype = _asked(kind, "iinfo")
         if not self.dtype.is_integer:
             raise TypeError(f"iinfo() needs an integer type, not {self.dtype!r}.")
         info = np.iinfo(name_of(self.dtype))

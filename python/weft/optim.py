@@ -98,6 +98,9 @@ class Optimizer:
 
     def step(self, gradients: Sequence[Tensor], scale: Tensor | None = None) -> None:
         """Changes all parameters by their gradients, times one number where a scale is given; one that is not finite changes nothing."""
+        if not isinstance(gradients, (list, tuple)):
+            raise TypeError(f"step() needs a list of gradients in the order of the parameters, as nn.value_and_grad() gives them; it was given a "
+                            f"{type(gradients).__name__}.")
         if len(gradients) != len(self.parameters):
             raise ValueError(f"step(): there are {len(self.parameters)} parameters and {len(gradients)} gradients.")
         scale = None if scale is None else F.reshape(scale, ())
