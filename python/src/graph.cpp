@@ -154,6 +154,7 @@ nb::list run_compiled(const CompiledFunction& self, nb::handle inputs) {
     const Working lock;
     values = self.compiled(given);
   }
+  if (!given.empty()) pace(given.front().device());
   return wrap_all(values);
 }
 
@@ -253,8 +254,11 @@ void add_graph(nb::module_& m) {
   m.def("tracing", &tracing);
   m.def("eval_all", [](nb::handle tensors) {
     const std::vector<Tensor> given = tensors_of(tensors, {"eval", "tensors"});
-    const Working lock;
-    for (const Tensor& tensor : given) tensor.eval();
+    {
+      const Working lock;
+      for (const Tensor& tensor : given) tensor.eval();
+    }
+    if (!given.empty()) pace(given.front().device());
   });
 }
 

@@ -217,6 +217,7 @@ nb::class_<Array> add_tensor(nb::module_& m) {
               const Working lock;
               now.eval();
             }
+            pace(now.device());
             return nb::borrow(self);
           },
           nb::sig("def eval(self) -> Tensor"),

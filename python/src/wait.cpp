@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -64,6 +65,17 @@ Waiter& waiter() {
 thread_local int callbacks = 0;
 std::atomic<bool> device_was_opened = false;
 
+/// How much was queued since the last wait, and how much may be.
+struct Pace {
+  std::atomic<unsigned> queued = 0;
+  std::atomic<unsigned> most = 64;
+};
+constexpr unsigned least_queued = 8;
+constexpr unsigned most_queued = 4096;
+constexpr std::chrono::milliseconds short_wait{10};
+constexpr std::chrono::milliseconds long_wait{200};
+Pace queue;  // one for all devices
+
 std::thread::id& main_thread() {
   static std::thread::id one;
   return one;
@@ -95,6 +107,7 @@ void wait_for(std::function<void()> work) {
       (one.process != 0 && one.process != getpid())) {
     const nb::gil_scoped_release others_run;
     work();
+    queue.queued = 0;
     return;
   }
   if (one.process == 0) {
@@ -116,6 +129,17 @@ void wait_for(std::function<void()> work) {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
   if (job->error) std::rethrow_exception(job->error);
+  queue.queued = 0;
+}
+
+void pace(const Device& device) {
+  if (callbacks > 0 || ++queue.queued < queue.most) return;
+  const auto start = std::chrono::steady_clock::now();
+  wait_for([device] { device.synchronize(); });
+  const auto took = std::chrono::steady_clock::now() - start;
+  const unsigned most = queue.most;
+  if (took < short_wait) queue.most = std::min(most * 2, most_queued);
+  if (took > long_wait) queue.most = std::max(most / 2, least_queued);
 }
 
 }  // namespace weft::python

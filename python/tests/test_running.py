@@ -199,6 +199,24 @@ def test_interrupts_of_waits() -> None:
     assert output_of(WAITS) == "interrupted\ngoes on\n"
 
 
+AHEAD = LONG + """
+rounds, x = rounds_for(1.0), a
+start = time.monotonic()
+for _ in range(rounds):
+    x = wt.tanh(x @ a)
+    x.eval()
+queued = time.monotonic()
+x.numpy()
+print(time.monotonic() - queued, time.monotonic() - start)
+"""
+
+
+def test_loops_that_only_queue_are_not_far_ahead_of_the_device() -> None:
+    """Else Ctrl-C, and the end of the program, would wait for minutes."""
+    rest, whole = map(float, output_of(AHEAD).split())
+    assert rest < 0.6 * whole or whole < 0.5, (rest, whole)  # else the device is too quick to be behind
+
+
 OTHERS = LONG + """
 counted, done = 0, False
 
