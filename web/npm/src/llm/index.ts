@@ -1,8 +1,9 @@
-import { WeftError } from "../error.js";
+import { shown, WeftError } from "../error.js";
 import { InWorker } from "./in_worker.js";
 import { placeOf, type PlaceOptions } from "./place.js";
+import { checked, texts } from "./request.js";
 import { Runner, type Embedded, type Events, type Finished, type ModelSettings, type Opened, type Request } from "./runner.js";
-import { grammarOf, type JsonSchema } from "./schema.js";
+import type { JsonSchema } from "./schema.js";
 import { readable, type DownloadOptions, type ModelSource, type Readable } from "./source.js";
 
 export { cachedModels, deleteCachedModels, download, type Bytes, type CachedModel, type DownloadOptions, type ModelSource } from "./source.js";
@@ -128,16 +129,6 @@ function nameOf(source: ModelSource): string {
   return (source as { name?: string }).name ?? "model";
 }
 
-/** What OpenAI's API has and a model here does not do: an error is better than an answer to something else. */
-const unknown = ["n", "best_of", "logprobs", "top_logprobs", "logit_bias", "tools", "functions", "audio"] as const;
-
-function textOf(content: Content): string {
-  if (typeof content === "string") return content;
-  const other = content.find(({ type }) => type !== "text");
-  if (other) throw new WeftError("unsupported", `A message has a part of the type "${other.type}"; texts can be read, and nothing else.`);
-  return content.map(({ text }) => text).join("");
-}
-
 function inWorker(source: Readable, settings: ModelSettings, wasmUrl: string | undefined, events: Events): Side {
   const worker = new InWorker((told) => {
     if (told.event === "text") events.onText?.(told.text);
@@ -189,6 +180,10 @@ export class LanguageModel extends EventTarget {
 
   /** Loads a model; see ModelSource for where from. */
   static async load(source: ModelSource, options: LoadOptions = {}): Promise<LanguageModel> {
+    const { context } = options;
+    if (context !== undefined && !(Number.isInteger(context) && context > 0)) {
+      throw new WeftError("invalid_argument", `\`context\` is a whole number from 1; ${shown(context)} was given.`);
+    }
     const file = await readable(source, options);
     options.signal?.throwIfAborted();
     const model = new LanguageModel(file, options, nameOf(source));
@@ -223,7 +218,7 @@ export class LanguageModel extends EventTarget {
   /** What texts mean, as vectors of length 1: as the model computes them, or else the mean over their tokens. */
   readonly embeddings = {
     create: async ({ input }: EmbeddingRequest): Promise<Embeddings> => {
-      const { vectors, tokens } = await this.#turn(() => this.#side.embed(typeof input === "string" ? [input] : input));
+      const { vectors, tokens } = await this.#turn(() => this.#side.embed(texts("input", input)));
       return { object: "list", model: this.name, data: vectors.map((embedding, index) => ({ object: "embedding", index, embedding })), usage: { prompt_tokens: tokens, total_tokens: tokens } };
     },
   };
@@ -319,20 +314,9 @@ export class LanguageModel extends EventTarget {
   }
 
   async #answer(request: ChatRequest | CompletionRequest, onText?: (text: string) => void): Promise<Result> {
-    const { signal, stop, response_format: format, max_completion_tokens: most = request.max_tokens, model: _, ...given } = request;
+    const { signal } = request;
     signal?.throwIfAborted();
-    for (const name of unknown) {
-      const value = (given as Record<string, unknown>)[name];
-      if (value !== undefined && value !== null && value !== false && !(value === 1 && (name === "n" || name === "best_of"))) {
-        throw new WeftError("unsupported", `A request has "${name}", which models here do not know.`);
-      }
-    }
-    const options = { ...given, max_tokens: most, ...("messages" in given ? { messages: given.messages.map(({ role, content }) => ({ role, content: textOf(content) })) } : {}) };
-    if (format && format.type !== "text") {
-      if (options.grammar !== undefined) throw new WeftError("invalid_argument", "An answer can follow a grammar or a response_format, not both.");
-      options.grammar = grammarOf(format.type === "json_object" ? { type: "object" } : format.json_schema.schema);
-    }
-    const ends = stop === undefined ? [] : typeof stop === "string" ? [stop] : stop;
+    const { options, ends } = checked(request);
     const longest = Math.max(0, ...ends.map((end) => end.length));
     let text = "", told = 0, ended = false;
     const tell = (to: number) => {

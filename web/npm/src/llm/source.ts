@@ -1,4 +1,4 @@
-import { WeftError } from "../error.js";
+import { shown, WeftError } from "../error.js";
 import { nodeModule, pathOf } from "../node.js";
 
 /** Bytes that can be read piece by piece, at once: a model's file, which is never in memory as a whole. */
@@ -23,6 +23,9 @@ export type Readable = Uint8Array | ArrayBuffer | Blob | Bytes;
 /** The source as something that can be read, or sent to a worker. */
 export async function readable(source: ModelSource, options: DownloadOptions): Promise<Readable> {
   if (typeof source === "string" || source instanceof URL) return (await inNode(source)) ?? download(source, options);
+  if (typeof source !== "object" || source === null) {
+    throw new WeftError("invalid_argument", `A model is a URL, a File or its handle, or bytes; ${shown(source)} was given.`);
+  }
   return "getFile" in source ? source.getFile() : source;
 }
 
