@@ -138,7 +138,7 @@ HostTensor hiding_mask(std::uint64_t queries, std::uint64_t keys) {
   for (std::uint64_t i = 0; i < queries; ++i) {
     for (std::uint64_t j = 0; j < keys; ++j) {
       const bool hidden = (i < queries / 2 && j >= keys / 2) || i == queries - 1;
-      mask.values.push_back(hidden ? never : 0);
+      mask.values.push_back(hidden ? static_cast<double>(never) : 0.0);
     }
   }
   return mask;
