@@ -42,8 +42,8 @@ struct NllOptions {
   std::int32_t ignored = -1;  ///< Rows with this label count for nothing, as negative ones.
   Reduction reduction = Reduction::mean;
 };
-/// -x[label] of logarithms of probabilities x […, classes] and i32 labels […]. A label of `classes`
-/// or more is an error on a device in safe mode, and counts for nothing in fast mode.
+/// -x[label] of logarithms of probabilities x […, classes] and integer labels […]. A label of
+/// `classes` or more is an error on a device in safe mode, and counts for nothing in fast mode.
 Tensor nll_loss(In x, const Tensor& labels, const NllOptions& options = {});
 
 /// Choices for kl_div().

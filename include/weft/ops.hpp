@@ -110,8 +110,8 @@ Tensor normalize(In x, double) = delete;  // an axis is a whole number; eps come
 Tensor group_norm(In x, std::uint64_t groups, const Tensor& weight = {}, const Tensor& bias = {},
                   float eps = 1e-5F, int axis = 1);
 
-/// The matrix product of the last two dimensions; the others are batches that broadcast. Sums are
-/// f32.
+/// The matrix product of the last two dimensions; the others are batches that broadcast. A vector
+/// is a row on the left and a column on the right. Sums are f32.
 Tensor matmul(In a, const Tensor& b, const MatmulOptions& options = {});
 
 /// x […, N, K] times the rows of a weight […, M, K], which may be of a quantized type, plus a bias
@@ -124,7 +124,7 @@ Tensor linear(In x, const Tensor& weight, const Tensor& bias = {},
 Tensor grouped_linear(In x, const Tensor& weight, const Tensor& ids,
                       const LinearOptions& options = {});
 
-/// Tensors one after the other along a dimension.
+/// Tensors one after the other along a dimension, in the type that holds the values of all.
 Tensor concat(const std::vector<Tensor>& tensors, int axis, Where where = Where::current());
 
 /// `x` with elements of `value` before and after it along each dimension.
@@ -136,7 +136,7 @@ Tensor pad(In x, const Shape& low, const Shape& high, Edge edge);
 /// `x` moved by so many places along each dimension; what leaves at one end comes in at the other.
 Tensor roll(In x, const std::vector<std::int64_t>& places);
 
-/// `x` as a whole repeated along each dimension, so often.
+/// `x` as a whole repeated so often along each dimension, counted from the end.
 Tensor tile(In x, const std::vector<std::uint64_t>& times);
 
 /// What lies on and below a diagonal, and on and above it; 0 is the main diagonal, 1 the one above
@@ -160,7 +160,7 @@ Sorted sort(In x, bool) = delete;                  // the axis comes first
 Tensor argsort(In x, bool) = delete;               // the axis comes first
 Sorted top_k(In x, std::uint64_t, bool) = delete;  // the axis comes first
 
-/// Rows of a table [N, C] by i32 or i64 indices […, R]: the result is […, R, C]. An index outside
+/// Rows of a table [N, C] by integer indices […, R]: the result is […, R, C]. An index outside
 /// the table gives zeros.
 Tensor embedding(In table, const Tensor& indices);
 
@@ -175,7 +175,7 @@ Tensor gather(In x, const Tensor& index, int axis);
 Tensor scatter_add(In x, const Tensor& index, const Tensor& source, int axis);
 
 /// The mean over all positions of -log(softmax(logits)[label]): logits are […, classes], labels […]
-/// of i32. Positions with a negative label count for nothing.
+/// of integers. Positions with a negative label count for nothing.
 Tensor cross_entropy(In logits, const Tensor& labels);
 
 /// The same with choices. The labels may also be probabilities, floats of the shape of the logits

@@ -31,7 +31,7 @@ Tensor swapaxes(In x, int a, int b);
 /// for the extent as it is. A view.
 Tensor expand(In x, const Extents& extents);
 
-/// Tensors of one shape and type along a new dimension.
+/// Tensors of one shape along a new dimension, in the type that holds the values of all.
 Tensor stack(const std::vector<Tensor>& tensors, int axis = 0, Where where = Where::current());
 
 /// Equal parts of a dimension. Views.
@@ -50,7 +50,7 @@ Tensor repeat_interleave(In x, const std::vector<std::uint64_t>& times, int axis
 /// In reverse order along some axes, or along all of them when none are named.
 Tensor flip(In x, const Dims& axes = {});
 
-/// Elements along an axis by i32 or i64 indices, whose dimensions take the place of the axis;
+/// Elements along an axis by integer indices, whose dimensions take the place of the axis;
 /// negative indices count from the end. An index outside of x gives zeros (an error on a device in
 /// safe mode).
 Tensor take(In x, const Tensor& indices, int axis);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/format.hpp"
+#include "graph/called.hpp"
 #include "graph/node.hpp"
 #include "ops/view.hpp"
 
@@ -17,16 +18,17 @@ void refuse(std::string_view function, const Where& where, const std::string& te
 
 std::uint32_t axis_in(std::string_view function, int axis, const Shape& shape, const Where& where) {
   const int rank = static_cast<int>(shape.size());
+  const std::string_view called = graph::called_or(function);
   if (axis >= -rank && axis < rank) {
     return static_cast<std::uint32_t>(axis < 0 ? axis + rank : axis);
   }
   if (rank == 0) {
     refuse(function, where,
            formatted("{} takes an axis, which a tensor of shape [] does not have; {} was given.",
-                     function, axis));
+                     called, axis));
   }
   refuse(function, where,
-         formatted("{} with the shape {} takes an axis from {} to {}; {} was given.", function,
+         formatted("{} with the shape {} takes an axis from {} to {}; {} was given.", called,
                    ops::describe(shape), -rank, rank - 1, axis));
 }
 
@@ -37,8 +39,8 @@ std::vector<std::uint32_t> axes_in(std::string_view function, const std::vector<
     const std::uint32_t number = axis_in(function, axis, shape, where);
     if (std::ranges::contains(out, number)) {
       refuse(function, where,
-             formatted("{} was given axis {} of the shape {} twice.", function, axis,
-                       ops::describe(shape)));
+             formatted("{} was given axis {} of the shape {} twice.", graph::called_or(function),
+                       axis, ops::describe(shape)));
     }
     out.push_back(number);
   }
@@ -90,7 +92,9 @@ std::string describe(const Tensor& x) {
 }
 
 void need(std::string_view function, std::string_view what, const Tensor& x, const Where& where) {
-  if (!x) refuse(function, where, formatted("{} was given no tensor as {}.", function, what));
+  if (!x)
+    refuse(function, where,
+           formatted("{} was given no tensor as {}.", graph::called_or(function), what));
 }
 
 }  // namespace weft

@@ -12,14 +12,17 @@
 namespace weft {
 
 Tensor zeros(const Device& device, const Shape& shape, DType dtype, Where where) {
+  const graph::Called called("zeros", where);
   return device.full(shape, 0, dtype, where);
 }
 
 Tensor ones(const Device& device, const Shape& shape, DType dtype, Where where) {
+  const graph::Called called("ones", where);
   return device.full(shape, 1, dtype, where);
 }
 
 Tensor full(const Device& device, const Shape& shape, double value, DType dtype, Where where) {
+  const graph::Called called("full", where);
   return device.full(shape, value, dtype, where);
 }
 
@@ -29,8 +32,15 @@ Tensor full_like(In x, double value, std::optional<DType> dtype) {
   return x.tensor.device().full(x.tensor.shape(), value, dtype.value_or(x.tensor.dtype()), x.where);
 }
 
-Tensor zeros_like(In x, std::optional<DType> dtype) { return full_like(x, 0, dtype); }
-Tensor ones_like(In x, std::optional<DType> dtype) { return full_like(x, 1, dtype); }
+Tensor zeros_like(In x, std::optional<DType> dtype) {
+  const graph::Called called("zeros_like", x.where);
+  return full_like(x, 0, dtype);
+}
+
+Tensor ones_like(In x, std::optional<DType> dtype) {
+  const graph::Called called("ones_like", x.where);
+  return full_like(x, 1, dtype);
+}
 
 Tensor empty_like(In x, std::optional<DType> dtype) {
   need("empty_like", "x", x.tensor, x.where);

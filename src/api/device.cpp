@@ -9,6 +9,7 @@
 #include "gpu/lifetime.hpp"
 #include "graph/adopt.hpp"
 #include "graph/attributes/map.hpp"
+#include "graph/called.hpp"
 #include "graph/evaluate.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
@@ -63,6 +64,7 @@ Tensor Device::empty(const Shape& shape, DType dtype) const {
 }
 
 Tensor Device::full(const Shape& shape, double value, DType dtype, Where where) const {
+  const graph::Called called("full", where);
   if (is_integer(dtype)) {
     const int bits = static_cast<int>(size_of(dtype)) * 8;
     const bool is_signed = !is_unsigned(dtype);
@@ -81,6 +83,7 @@ Tensor Device::full(const Shape& shape, double value, DType dtype, Where where) 
 
 Tensor Device::arange(std::uint64_t count, double start, double step, DType dtype,
                       Where where) const {
+  const graph::Called called("arange", where);
   return graph::make(
       graph::kinds::map,
       graph::MapAttributes{

@@ -12,6 +12,12 @@
 
 namespace weft {
 
+Tensor as_indices(const Tensor& indices, const Where& where) {
+  const DType type = indices ? indices.dtype() : DType::i32;
+  if (!is_integer(type) || type == DType::i32 || type == DType::i64) return indices;
+  return indices.to(type == DType::u32 ? DType::i64 : DType::i32, where);
+}
+
 void check_labels(std::string_view function, const Tensor& labels, std::uint64_t classes,
                   const Where& where) {
   const Node& node = *Access::value(labels).node;

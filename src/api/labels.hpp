@@ -7,6 +7,10 @@
 
 namespace weft {
 
+/// Indices (or labels) of any type of whole numbers as i32 or i64, which kernels take; what is none
+/// stays as it is, for an error.
+Tensor as_indices(const Tensor& indices, const Where& where);
+
 /// On a device in safe mode, a label that is known already and not below `classes` is an error. In
 /// fast mode nothing waits for the device: such a row counts for nothing.
 void check_labels(std::string_view function, const Tensor& labels, std::uint64_t classes,

@@ -22,17 +22,17 @@ namespace {
 /// Two inputs of a loss in f32, and what both need.
 struct Pair {
   Pair(std::string_view function, In x, const Tensor& target)
-      : name(function), place(x.where), dtype(DType::f32) {
+      : name(graph::called_or(function)), place(x.where), dtype(DType::f32) {
     need(function, "x", x.tensor, x.where);
     need(function, "its target", target, x.where);
     if (!graph::broadcast(x.tensor.shape(), target.shape())) {
       refuse(function, x.where,
-             formatted("{} needs shapes that broadcast; they are {} and {}.", function,
+             formatted("{} needs shapes that broadcast; they are {} and {}.", name,
                        describe(x.tensor), describe(target)));
     }
     if (!is_float(x.tensor.dtype())) {
       refuse(function, x.where,
-             formatted("{} needs predictions of a float type; they are {}.", function,
+             formatted("{} needs predictions of a float type; they are {}.", name,
                        describe(x.tensor)));
     }
     dtype = x.tensor.dtype();
@@ -176,16 +176,18 @@ Tensor kl_div(In x, const Tensor& target, const KlDivOptions& options) {
                   options.reduction);
 }
 
-Tensor nll_loss(In x, const Tensor& labels, const NllOptions& options) {
+Tensor nll_loss(In x, const Tensor& target, const NllOptions& options) {
   need("nll_loss", "x", x.tensor, x.where);
-  need("nll_loss", "its labels", labels, x.where);
+  need("nll_loss", "its labels", target, x.where);
+  const Tensor labels = as_indices(target, x.where);
   const Shape& shape = x.tensor.shape();
-  if (shape.empty() || !is_float(x.tensor.dtype()) || labels.dtype() != DType::i32 ||
+  if (shape.empty() || !is_float(x.tensor.dtype()) || !is_integer(labels.dtype()) ||
       labels.shape() != Shape(shape.begin(), shape.end() - 1)) {
     refuse("nll_loss", x.where,
-           formatted("nll_loss needs floats […, classes] and i32 labels […]; it was given {} and "
+           formatted("nll_loss needs floats […, classes] and whole numbers as labels […]; it was "
+                     "given {} and "
                      "{}.",
-                     describe(x.tensor), describe(labels)));
+                     describe(x.tensor), describe(target)));
   }
   check_labels("nll_loss", labels, shape.back(), x.where);
   const auto at = [&](const Tensor& t) { return In(t, x.where); };
@@ -215,7 +217,8 @@ Tensor nll_loss(In x, const Tensor& labels, const NllOptions& options) {
 
 Tensor cross_entropy(In logits, const Tensor& labels) { return cross_entropy(logits, labels, {}); }
 
-Tensor cross_entropy(In logits, const Tensor& labels, const CrossEntropyOptions& options) {
+Tensor cross_entropy(In logits, const Tensor& target, const CrossEntropyOptions& options) {
+  const Tensor labels = as_indices(target, logits.where);
   if (options.label_smoothing != 0) return smoothed_cross_entropy(logits, labels, options);
   const graph::CrossEntropyAttributes attributes{
       static_cast<ops::cross_entropy::Reduction>(options.reduction), options.ignored};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/axes.hpp"
+#include "api/labels.hpp"
 #include "api/types.hpp"
 #include "base/format.hpp"
 #include "describe/attributes/axis.hpp"
@@ -29,8 +30,8 @@ Tensor concat(const std::vector<Tensor>& tensors, int axis, Where where) {
     throw Error(ErrorCode::invalid_argument, "concat needs at least one tensor.");
   }
   return make(kinds::concat,
-              graph::AxisAttributes{axis_of("concat", {tensors.front(), where}, axis)}, tensors,
-              where);
+              graph::AxisAttributes{axis_of("concat", {tensors.front(), where}, axis)},
+              alike(tensors, where), where);
 }
 
 Tensor pad(In x, const Shape& low, const Shape& high, double value) {
@@ -68,8 +69,9 @@ void check_indices(std::string_view what, const Tensor& indices, std::uint64_t c
 
 }  // namespace
 
-Tensor embedding(In table, const Tensor& indices) {
+Tensor embedding(In table, const Tensor& given) {
   const graph::Called called("embedding", table.where);
+  const Tensor indices = as_indices(given, table.where);
   Shape shape = indices.shape();
   const Shape& of_table = table.tensor.shape();
   if (!of_table.empty() && of_table.front() == 0 && indices.size() != 0) {
@@ -115,7 +117,8 @@ Tensor gather_flat(In x, const Tensor& index, std::uint32_t dim) {
 
 }  // namespace
 
-Tensor gather(In x, const Tensor& index, int axis) {
+Tensor gather(In x, const Tensor& given, int axis) {
+  const Tensor index = as_indices(given, x.where);
   const std::uint32_t dim = axis_of("gather", x, axis);
   if (x.tensor.shape().size() == ops::max_rank && index.shape().size() == ops::max_rank)
     return gather_flat(x, index, dim);
@@ -126,7 +129,8 @@ Tensor gather(In x, const Tensor& index, int axis) {
   return y;
 }
 
-Tensor scatter_add(In x, const Tensor& index, const Tensor& source, int axis) {
+Tensor scatter_add(In x, const Tensor& given, const Tensor& source, int axis) {
+  const Tensor index = as_indices(given, x.where);
   const std::uint32_t dim = axis_of("scatter_add", x, axis);
   Tensor y =
       make(kinds::scatter_add, graph::AxisAttributes{dim}, {x.tensor, index, source}, x.where);
@@ -152,7 +156,8 @@ Tensor copied_by_number(In table, const Tensor& indices, const Tensor& source) {
 
 }  // namespace
 
-Tensor index_copy(In table, const Tensor& indices, const Tensor& source) {
+Tensor index_copy(In table, const Tensor& given, const Tensor& source) {
+  const Tensor indices = as_indices(given, table.where);
   Tensor y = make(kinds::index_copy, {}, {table.tensor, indices, source}, table.where);
   check_indices("index_copy", indices, table.tensor.shape()[0], table.where);
   const DType type = table.tensor.dtype();
@@ -212,14 +217,16 @@ Tensor roll(In x, const std::vector<std::int64_t>& places) {
   });
 }
 
-Tensor tile(In x, const std::vector<std::uint64_t>& times) {
+Tensor tile(In x, const std::vector<std::uint64_t>& given) {
+  const graph::Called called("tile", x.where);
   Shape shape = x.tensor.shape();
-  if (times.size() != shape.size()) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        formatted("tile of a tensor of shape {} needs a number for each dimension; {} "
-                  "were given ({}).",
-                  ops::describe(shape), times.size(), graph::describe_place("tile", x.where)));
+  // As in numpy: dimensions and numbers are counted from the end, and 1 stands for what is missing.
+  std::vector<std::uint64_t> times = given;
+  if (times.size() < shape.size()) times.insert(times.begin(), shape.size() - times.size(), 1);
+  Tensor source = x.tensor;
+  if (times.size() > shape.size()) {
+    shape.insert(shape.begin(), times.size() - shape.size(), 1);
+    source = source.reshape(shape, x.where);
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (__builtin_mul_overflow(shape[i], times[i], &shape[i])) {
@@ -230,7 +237,7 @@ Tensor tile(In x, const std::vector<std::uint64_t>& times) {
                             graph::describe_place("tile", x.where)));
     }
   }
-  return make(kinds::tile, graph::ShapeAttributes{shape}, {x.tensor}, x.where);
+  return make(kinds::tile, graph::ShapeAttributes{shape}, {source}, x.where);
 }
 
 Tensor tril(In x, std::int64_t diagonal) {

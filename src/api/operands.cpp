@@ -19,6 +19,12 @@ bool compares(std::string_view function) {
          function.starts_with("greater");
 }
 
+bool has_fraction(double number) { return std::isfinite(number) && number != std::trunc(number); }
+
+/// Whether a number lies above all of i64. Doubles have none between 2⁶³ - 1, which i64 has, and
+/// 2⁶³, which it has not.
+bool beyond(const Operand& operand) { return operand.number >= 0x1p63 && operand.whole == 0; }
+
 /// The type that a number gets beside tensors which have this one together.
 DType type_beside(const Operand& operand, DType common) {
   if (is_float(common)) return common;
@@ -47,6 +53,28 @@ Range range_of(DType dtype) {
   return is_unsigned(dtype) ? Range{0, bits - 1} : Range{-bits / 2, bits / 2 - 1};
 }
 
+/// What a comparison of whole numbers with this number gives, where that is the same for all of
+/// them: in f32 large whole numbers would become others.
+std::optional<bool> known_answer(std::string_view function, const Operand& operand, bool is_first) {
+  const double number = operand.number;
+  const bool equality = function == "equal" || function == "not_equal";
+  if (std::isnan(number) || (equality && has_fraction(number))) return function == "not_equal";
+  const bool above = beyond(operand);
+  if (!above && number >= -0x1p63) return std::nullopt;
+  if (equality) return function == "not_equal";
+  const bool asks_for_smaller = function.starts_with("less") != is_first;
+  return asks_for_smaller == above;
+}
+
+/// A number with a fraction that whole ones are compared with: the nearest whole number on the side
+/// that leaves the answer as it is.
+Operand whole_limit(std::string_view function, const Operand& operand, bool is_first) {
+  if (!has_fraction(operand.number)) return operand;
+  // x < 2.5 and x >= 2.5 ask for 3; 2.5 > x and 2.5 <= x are the same.
+  const bool above = (function == "less" || function == "greater_equal") != is_first;
+  return above ? std::ceil(operand.number) : std::floor(operand.number);
+}
+
 /// A number as a tensor without dimensions.
 Tensor number_tensor(std::string_view function, const Operand& operand, const Device& device,
                      DType common, const Where& where) {
@@ -55,13 +83,9 @@ Tensor number_tensor(std::string_view function, const Operand& operand, const De
     const Range range = range_of(type);
     return operand.number >= range.least && operand.number <= range.most;
   };
-  // Doubles have no number between 2⁶³ - 1, which i64 has, and 2⁶³, which it has not.
-  const auto beyond = [&] { return operand.number >= 0x1p63 && operand.whole == 0; };
-  if (!is_float(dtype) && !holds(dtype) && compares(function)) {
-    dtype = holds(DType::i64) && !beyond() ? DType::i64 : DType::f32;
-  }
+  if (!is_float(dtype) && !holds(dtype) && compares(function)) dtype = DType::i64;
   if (is_float(dtype)) return device.full({}, operand.number, dtype, where);
-  if (!holds(dtype) || (dtype == DType::i64 && beyond())) {
+  if (!holds(dtype) || (dtype == DType::i64 && beyond(operand))) {
     refuse(function, where,
            formatted("The number {} is out of the range of {}.", operand.number, name(dtype)));
   }
@@ -116,8 +140,22 @@ Tensor map_operands(std::string_view function, std::initializer_list<Operand> op
   const Tensor& known =
       *std::ranges::find_if(inputs, [](const Tensor& t) { return static_cast<bool>(t); });
   const Device device = known.device();
+  const bool exact = compares(function) && !is_float(beside) && !is_quantized(beside);
   for (std::size_t i = first; i < inputs.size(); ++i) {
-    if (!inputs[i]) inputs[i] = number_tensor(function, all[i], device, beside, where);
+    if (inputs[i]) continue;
+    if (!exact) {
+      inputs[i] = number_tensor(function, all[i], device, beside, where);
+      continue;
+    }
+    if (const auto answer = known_answer(function, all[i], i == 0)) {
+      return device.full(known.shape(), *answer ? 1 : 0, DType::boolean, where);
+    }
+    inputs[i] =
+        number_tensor(function, whole_limit(function, all[i], i == 0), device, beside, where);
+  }
+  // Quotients of whole numbers are seldom whole; floor_divide() is for those that shall be.
+  if (function == "div" && !is_float(beside) && !is_quantized(beside)) {
+    for (Tensor& input : inputs) input = input.to(DType::f32, where);
   }
   return map(function, inputs, scalars, where);
 }

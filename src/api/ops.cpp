@@ -18,6 +18,7 @@
 #include "graph/attributes/products.hpp"
 #include "graph/attributes/reduce.hpp"
 #include "graph/autodiff.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 #include "graph/node.hpp"
 #include "weft/shape.hpp"
@@ -243,9 +244,36 @@ Tensor whole_product(In a, const Tensor& b, const MatmulOptions& options) {
   return options.dtype ? y.to(*options.dtype, a.where) : y;
 }
 
+/// A product in which one is a vector: a row on the left, a column on the right, which the result
+/// does not have.
+Tensor vector_product(In a, const Tensor& b, const MatmulOptions& options) {
+  const graph::Called called("matmul", a.where);
+  const Shape& left = a.tensor.shape();
+  const Shape& right = b.shape();
+  if (left.back() != right[right.size() < 2 ? 0 : right.size() - 2]) {
+    refuse(
+        "matmul", a.where,
+        formatted("matmul needs [..., M, K] or [K] and [..., K, N] or [K]; the shapes are {} and "
+                  "{}.",
+                  ops::describe(left), ops::describe(right)));
+  }
+  const bool row = left.size() == 1;
+  const bool column = right.size() == 1;
+  const Tensor x = row ? a.tensor.reshape({1, left[0]}, a.where) : a.tensor;
+  const Tensor y = column ? b.reshape({right[0], 1}, a.where) : b;
+  const Tensor product = matmul(In(x, a.where), y, options);
+  Shape shape = product.shape();
+  if (column) shape.pop_back();
+  if (row) shape.erase(shape.end() - (column ? 1 : 2));
+  return product.reshape(shape, a.where);
+}
+
 }  // namespace
 
 Tensor matmul(In a, const Tensor& b, const MatmulOptions& options) {
+  if (a.tensor && b && std::min(a.tensor.shape().size(), b.shape().size()) == 1) {
+    return vector_product(a, b, options);
+  }
   if (a.tensor && b && is_whole(a.tensor) && is_whole(b)) return whole_product(a, b, options);
   if (a.tensor && b && is_whole(a.tensor) != is_whole(b)) {
     const DType common = promote(a.tensor.dtype(), b.dtype());

@@ -2,6 +2,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/arguments.hpp"
 #include "api/axes.hpp"
 #include "api/wide.hpp"
 #include "base/format.hpp"
@@ -192,11 +193,17 @@ Tensor from_half(In x, std::uint64_t n, int axis) {
 
 Tensor rfft(In x, int axis) {
   const graph::Called called("rfft", x.where);
+  if (!is_float(x.tensor.dtype())) {
+    refuse("rfft", x.where,
+           formatted("rfft needs real numbers […, n] of floats; it was given {}.",
+                     describe(x.tensor)));
+  }
   return in_f32(x, [&](In wide) { return half_transform(wide, axis); });
 }
 
 Tensor irfft(In x, std::uint64_t n, int axis) {
   const graph::Called called("irfft", x.where);
+  if (n == 0) refuse("irfft", x.where, "irfft makes at least one number; 0 were asked for.");
   return in_f32(x, [&](In wide) { return from_half(wide, n, axis); });
 }
 

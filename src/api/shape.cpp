@@ -23,6 +23,9 @@ using graph::make;
 
 namespace {
 
+/// As many elements along a dimension as indices on the host are made for.
+constexpr std::uint64_t most_repeated = 0x7FFFFFFF;
+
 std::uint64_t product(auto first, auto last) {
   return std::accumulate(first, last, std::uint64_t{1}, std::multiplies<>());
 }
@@ -69,7 +72,10 @@ Tensor unsqueeze(In x, int axis) {
   return x.tensor.reshape(shape, x.where);
 }
 
-Tensor expand_dims(In x, int axis) { return unsqueeze(x, axis); }
+Tensor expand_dims(In x, int axis) {
+  const graph::Called called("expand_dims", x.where);
+  return unsqueeze(x, axis);
+}
 
 Tensor flatten(In x, int first, int last) {
   const Shape& shape = x.tensor.shape();
@@ -167,9 +173,9 @@ Tensor stack(const std::vector<Tensor>& tensors, int axis, Where where) {
   if (tensors.empty()) refuse("stack", where, "stack needs at least one tensor.");
   for (const Tensor& tensor : tensors) {
     need("stack", "one of its tensors", tensor, where);
-    if (tensor.shape() != tensors[0].shape() || tensor.dtype() != tensors[0].dtype()) {
+    if (tensor.shape() != tensors[0].shape()) {
       refuse("stack", where,
-             formatted("stack needs tensors of one shape and type; {} and {} were given.",
+             formatted("stack needs tensors of one shape; {} and {} were given.",
                        describe(tensors[0]), describe(tensor)));
     }
   }
@@ -180,7 +186,9 @@ Tensor stack(const std::vector<Tensor>& tensors, int axis, Where where) {
   const std::uint32_t at = axis_in("stack", axis, longer, where);
   shape.insert(shape.begin() + at, 1);
   std::vector<Tensor> parts;
-  for (const Tensor& tensor : tensors) parts.push_back(tensor.reshape(shape, where));
+  for (const Tensor& tensor : alike(tensors, where)) {
+    parts.push_back(tensor.reshape(shape, where));
+  }
   return make(kinds::concat, graph::AxisAttributes{at}, parts, where);
 }
 
@@ -240,7 +248,7 @@ std::vector<Tensor> chunk(In x, std::uint64_t parts, int axis) {
   const Shape& shape = x.tensor.shape();
   const std::uint32_t at = axis_in("chunk", axis, shape, x.where);
   if (parts == 0) refuse("chunk", x.where, "chunk needs at least one part; 0 were asked for.");
-  return parts_of(x, at, (shape[at] + parts - 1) / parts);
+  return parts_of(x, at, shape[at] / parts + (shape[at] % parts != 0 ? 1 : 0));
 }
 
 Tensor repeat_interleave(In x, std::uint64_t times, int axis) {
@@ -268,7 +276,17 @@ Tensor repeat_interleave(In x, const std::vector<std::uint64_t>& times, int axis
                      "of the shape {}; {} were given.",
                      shape[at], axis, ops::describe(shape), times.size()));
   }
+  std::uint64_t all = 0;
+  for (const std::uint64_t count : times) {
+    if (__builtin_add_overflow(all, count, &all) || all > most_repeated) {
+      refuse("repeat_interleave", x.where,
+             formatted("repeat_interleave of dimension {} of the shape {} by {} would give more "
+                       "than {} elements.",
+                       axis, ops::describe(shape), ops::describe(times), most_repeated));
+    }
+  }
   std::vector<std::int32_t> from;
+  from.reserve(all);
   for (std::size_t i = 0; i < times.size(); ++i) {
     from.insert(from.end(), times[i], static_cast<std::int32_t>(i));
   }

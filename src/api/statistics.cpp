@@ -67,6 +67,16 @@ Tensor variance(std::string_view function, In x, const Dims& axes, const VarOpti
   return In(total, x.where) * 0 + std::numeric_limits<double>::quiet_NaN();
 }
 
+/// How far integers lie apart, in f32: taken before they are rounded to that.
+Tensor distance(const Tensor& a, const Tensor& b, const Where& at) {
+  const Tensor left = a.to(DType::i64, at);
+  const Tensor right = b.to(DType::i64, at);
+  const Tensor apart = maximum(In(left, at), right) - In(minimum(In(left, at), right), at);
+  const Tensor size = apart.to(DType::f32, at);
+  // A distance past the range of i64 has gone round it.
+  return where(In(less(In(size, at), 0), at), In(size, at) + 0x1p64, size);
+}
+
 }  // namespace
 
 Tensor var(In x, const Dims& axes, const VarOptions& options) {
@@ -156,9 +166,11 @@ Tensor cov(In x, double correction) {
 }
 
 Tensor clip(In x, std::optional<double> low, std::optional<double> high) {
-  if (low && high && *low > *high) {
-    refuse("clip", x.where,
-           formatted("clip needs limits with low <= high; they are {} and {}.", *low, *high));
+  // As in numpy: where the limits lie the wrong way round the upper one counts, and NaN as a limit
+  // leaves nothing else.
+  if ((low && std::isnan(*low)) || (high && std::isnan(*high))) {
+    const Tensor values = is_float(x.tensor.dtype()) ? x.tensor : wide(x.tensor, x.where);
+    return In(values, x.where) * 0 + std::numeric_limits<double>::quiet_NaN();
   }
   // Limits that are infinite are those of an integer type.
   constexpr double most = std::numeric_limits<double>::infinity();
@@ -178,7 +190,8 @@ Tensor isclose(In a, const Tensor& b, double rtol, double atol, bool equal_nan) 
   const auto at = [&](const Tensor& t) { return In(t, a.where); };
   const Tensor left = wide(a.tensor, a.where);
   const Tensor right = wide(b, a.where);
-  const Tensor apart = left - at(right);
+  const bool whole = !is_float(promote(a.tensor.dtype(), b.dtype()));
+  const Tensor apart = whole ? distance(a.tensor, b, a.where) : left - at(right);
   const Tensor size = abs(at(right));
   const Tensor allowed = at(at(size) * rtol) + atol;
   const Tensor near = less_equal(at(abs(at(apart))), allowed);
@@ -187,7 +200,8 @@ Tensor isclose(In a, const Tensor& b, double rtol, double atol, bool equal_nan) 
       left.device().full({}, std::numeric_limits<float>::max(), DType::f32, a.where);
   const Tensor finite = less_equal(at(size), largest).broadcast_to(near.shape(), a.where);
   const Tensor both = where(at(near), finite, zeros_like(at(finite)));
-  Tensor close = where(at(equal(at(left), right)), ones_like(at(finite)), both);
+  const Tensor same = whole ? equal(a, b) : equal(at(left), right);
+  Tensor close = where(at(same), ones_like(at(finite)), both);
   if (!equal_nan) return close;
   return logical_or(at(close), logical_and(at(isnan(at(left))), isnan(at(right))));
 }

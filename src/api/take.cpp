@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "api/arguments.hpp"
+#include "api/labels.hpp"
 #include "base/format.hpp"
 #include "graph/called.hpp"
 #include "weft/device.hpp"
@@ -12,13 +13,14 @@ namespace weft {
 namespace {
 
 /// Indices from the front: negative ones count from the end of `extent` elements.
-Tensor from_front(std::string_view function, const Tensor& indices, std::uint64_t extent,
+Tensor from_front(std::string_view function, const Tensor& given, std::uint64_t extent,
                   const Where& at) {
-  need(function, "its indices", indices, at);
-  if (indices.dtype() != DType::i32 && indices.dtype() != DType::i64) {
+  need(function, "its indices", given, at);
+  if (!is_integer(given.dtype())) {
     refuse(function, at,
-           formatted("{} needs indices of i32 or i64; they are {}.", function, describe(indices)));
+           formatted("{} needs whole numbers as indices; they are {}.", function, describe(given)));
   }
+  const Tensor indices = as_indices(given, at);
   const Tensor zero = indices.device().full({}, 0, indices.dtype(), at);
   const Tensor from_end = In(indices, at) + static_cast<double>(extent);
   return where(In(less(In(indices, at), zero), at), from_end, indices);

@@ -63,6 +63,18 @@ std::vector<Tensor> fitted(std::string_view function, const std::vector<Tensor>&
   return out;
 }
 
+std::vector<Tensor> alike(const std::vector<Tensor>& tensors, const Where& where) {
+  const auto is_plain = [](const Tensor& t) { return t && !is_quantized(t.dtype()); };
+  if (tensors.empty() || !std::ranges::all_of(tensors, is_plain)) return tensors;
+  DType common = tensors[0].dtype();
+  for (const Tensor& tensor : tensors) common = promote(common, tensor.dtype());
+  std::vector<Tensor> out = tensors;
+  for (Tensor& tensor : out) {
+    if (tensor.dtype() != common) tensor = tensor.to(common, where);
+  }
+  return out;
+}
+
 Tensor beside(In x, double number) {
   if (!x.tensor) return x.tensor;
   const DType dtype = x.tensor.dtype();

@@ -9,6 +9,9 @@
 
 namespace weft {
 
+/// Tensors in the type that holds the values of all (promote), for those that become parts of one.
+std::vector<Tensor> alike(const std::vector<Tensor>& tensors, const Where& where);
+
 /// The function that stands for another one with an input of this type: whole numbers are rounded
 /// already, and the bits of booleans are what they are. Numbers that take the place of infinities
 /// are brought into the range of the type.

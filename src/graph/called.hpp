@@ -19,4 +19,7 @@ class Called {
   bool outermost_;
 };
 
+/// The function whose name errors have: `function`, or what was called that is made of it.
+std::string_view called_or(std::string_view function) noexcept;
+
 }  // namespace weft::graph

@@ -120,14 +120,17 @@ Called::Called(std::string_view name, const Where& where) noexcept
   if (outermost_) called_now = {name, where};
 }
 
+std::string_view called_or(std::string_view function) noexcept {
+  return called_now.name.empty() ? function : called_now.name;
+}
+
 Called::~Called() {
   if (outermost_) called_now.name = {};
 }
 
 std::string describe_place(std::string_view function, const Where& from) {
-  const bool inside = !called_now.name.empty();
-  const std::string_view what = inside ? called_now.name : function;
-  const Where& where = inside ? called_now.where : from;
+  const std::string_view what = called_or(function);
+  const Where& where = called_now.name.empty() ? from : called_now.where;
   if (where.line() == 0) return std::string(what);  // not called from C++
   std::string_view file = where.file_name();
   const std::size_t slash = file.find_last_of('/');

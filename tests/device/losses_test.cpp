@@ -90,7 +90,16 @@ TEST(DeviceLosses, LabelsAndDistributions) {
   expect_near(nll_loss(x, beyond), {(first + second) / 2});
   EXPECT_TRUE(message_of([&] {
                 (void)nll_loss(x, floats({3}, {0, 0, 0}));
-              }).starts_with("nll_loss needs floats […, classes] and i32 labels […]"));
+              }).starts_with("nll_loss needs floats […, classes] and whole numbers as labels […]"));
+  // Labels are of any type of whole numbers.
+  for (const DType type : {DType::i64, DType::i8, DType::i16}) {
+    expect_near(nll_loss(x, labels.to(type)), {(first + second) / 2});
+    expect_near(cross_entropy(x, labels.to(type)), {(first + second) / 2});
+  }
+  for (const DType type : {DType::u8, DType::u32}) {
+    expect_near(cross_entropy(x, (labels * labels).to(type)),
+                {(first + second + std::log(2.0)) / 3});
+  }
   const Tensor target = floats({2, 2}, {0.5, 0.5, 1, 0});
   const Tensor logs = log(floats({2, 2}, {0.25, 0.75, 0.5, 0.5}));
   expect_near(kl_div(logs, target, {.reduction = Reduction::none}),

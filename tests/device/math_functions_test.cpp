@@ -109,9 +109,10 @@ TEST(DeviceMath, CountsCovariancesAndLimits) {
   EXPECT_EQ(clip(api_device().tensor({2}, std::vector<std::int32_t>{-5, 5}), 0, {})
                 .to_vector<std::int32_t>(),
             (std::vector{0, 5}));
-  EXPECT_TRUE(message_of([&] {
-                (void)clip(floats({1}), 2, 1);
-              }).starts_with("clip needs limits with low <= high; they are 2 and 1. (clip at "));
+  // As numpy, PyTorch and MLX have it.
+  EXPECT_EQ(clip(floats({-3, 1.5, 9}), 2, 1).to_vector(), (Floats{1, 1, 1}));
+  const Tensor none = clip(floats({-3, infinity}), NAN, 1);
+  EXPECT_TRUE(std::isnan(none.to_vector()[0]) && std::isnan(none.to_vector()[1]));
 }
 
 TEST(DeviceMath, Closeness) {
@@ -128,6 +129,17 @@ TEST(DeviceMath, Closeness) {
   EXPECT_EQ(isclose(gaps, other, 1e-5, 1e-8, true).to(DType::f32).to_vector(),
             (Floats{1, 0, 0, 1}));
   EXPECT_FALSE(allclose(gaps, gaps));
+  // Integers are compared as they are, not as floats.
+  const auto big = [](std::int64_t first, std::int64_t second) {
+    return api_device().tensor({2}, std::vector{first, second});
+  };
+  const Tensor near = isclose(big(16777217, INT64_MAX), big(16777216, INT64_MIN), 0, 0);
+  EXPECT_EQ(near.to(DType::f32).to_vector(), (Floats{0, 0}));
+  EXPECT_EQ(
+      isclose(big(16777217, INT64_MIN), big(16777216, INT64_MIN), 0, 1).to(DType::f32).to_vector(),
+      (Floats{1, 1}));
+  EXPECT_EQ(isclose(big(0, INT64_MAX), big(0, INT64_MIN), 0, 1e19).to(DType::f32).to_vector(),
+            (Floats{1, 0}));
   EXPECT_TRUE(allclose(gaps, gaps, 1e-5, 1e-8, true));
 }
 

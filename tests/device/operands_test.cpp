@@ -91,6 +91,34 @@ TEST(DeviceOperands, NumbersOutOfRangeCompareAndAreOtherwiseErrors) {
   EXPECT_TRUE(message_of([&] { (void)(Tensor() > 1); }).contains("no tensor"));
 }
 
+TEST(DeviceOperands, WholeNumbersCompareExactlyWithAnyNumber) {
+  const Tensor x = ints({16777216, 16777217, -16777217});  // f32 has only the first
+  EXPECT_EQ(truths(x > 16777216.5), (Bytes{0, 1, 0}));
+  EXPECT_EQ(truths(x <= 16777216.5), (Bytes{1, 0, 1}));
+  EXPECT_EQ(truths(16777216.5 < x), (Bytes{0, 1, 0}));
+  EXPECT_EQ(truths(16777216.5 >= x), (Bytes{1, 0, 1}));
+  EXPECT_EQ(truths(x < -16777216.5), (Bytes{0, 0, 1}));
+  EXPECT_EQ(truths(-16777216.5 <= x), (Bytes{1, 1, 0}));
+  EXPECT_EQ(truths(x == 16777216.5), (Bytes{0, 0, 0}));
+  EXPECT_EQ(truths(x != 16777216.5), (Bytes{1, 1, 1}));
+  EXPECT_EQ(truths((x > 0) < 0.5), (Bytes{0, 0, 1}));
+  const Tensor ends = api_device().tensor({2}, Longs{INT64_MIN, INT64_MAX});
+  EXPECT_EQ(truths(ends < 0x1p63), (Bytes{1, 1}));
+  EXPECT_EQ(truths(0x1p63 <= ends), (Bytes{0, 0}));
+  EXPECT_EQ(truths(ends >= -0x1p63), (Bytes{1, 1}));
+  EXPECT_EQ(truths(ends > std::numeric_limits<double>::quiet_NaN()), (Bytes{0, 0}));
+  EXPECT_EQ(truths(ends != std::numeric_limits<double>::quiet_NaN()), (Bytes{1, 1}));
+  EXPECT_EQ(truths(ends > -std::numeric_limits<double>::infinity()), (Bytes{1, 1}));
+}
+
+TEST(DeviceOperands, QuotientsOfWholeNumbersAreFloats) {
+  EXPECT_EQ(div(ints({7, -7}), 2).to_vector(), (Floats{3.5, -3.5}));
+  EXPECT_EQ(div(1, ints({2, 4})).to_vector(), (Floats{0.5, 0.25}));
+  EXPECT_EQ(div(ints({7, 8}), ints({2, 5})).to_vector(), (Floats{3.5, 1.6F}));
+  EXPECT_EQ(div(api_device().tensor({2}, Longs{1, 3}), 2).dtype(), DType::f32);
+  EXPECT_EQ(div(ints({1, 0}) > 0, 2).to_vector(), (Floats{0.5, 0}));
+}
+
 TEST(DeviceOperands, PowersOfIntegersAreIntegers) {
   EXPECT_EQ(pow(ints({-3, 2, 0}), 3).to_vector<std::int32_t>(), (Ints{-27, 8, 0}));
   EXPECT_EQ(pow(2, ints({0, 5, 30})).to_vector<std::int32_t>(), (Ints{1, 32, 1 << 30}));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 #include <weft/weft.hpp>
@@ -46,6 +47,20 @@ TEST(DeviceCreate, FilledTensors) {
   EXPECT_EQ(empty_like(x).shape(), x.shape());
   EXPECT_EQ(zeros(device, {0, 3}).to_vector(), Floats());
   EXPECT_EQ(ones(device, {}).item(), 1.0F);
+}
+
+TEST(DeviceShape, IndicesAreOfAnyTypeOfWholeNumbers) {
+  const Tensor x = counted({4, 2});
+  for (const DType type : {DType::u8, DType::i8, DType::i16, DType::u32, DType::i64}) {
+    const Tensor at = indices({2}, {3, 1}).to(type);
+    EXPECT_EQ(take(x, at, 0).to_vector(), (Floats{6, 7, 2, 3}));
+    EXPECT_EQ(embedding(x, at).to_vector(), (Floats{6, 7, 2, 3}));
+    EXPECT_EQ(gather(x, at.reshape({2, 1}), 0).to_vector(), (Floats{6, 2}));
+    EXPECT_EQ(index_copy(x, at, -x.slice(0, 0, 2)).to_vector(),
+              (Floats{0, 1, -2, -3, 4, 5, -0.0F, -1}));
+    EXPECT_EQ(scatter_add(x, at.reshape({2, 1}), ones(api_device(), {2, 1}), 0).to_vector(),
+              (Floats{0, 1, 3, 3, 4, 5, 7, 7}));
+  }
 }
 
 TEST(DeviceCreate, RangesEndBeforeTheirStop) {
@@ -150,14 +165,28 @@ TEST(DeviceShapes, StackAndSplit) {
   EXPECT_EQ(stack({a, b}, -1).to_vector(), (Floats{0, 10, 1, 11, 2, 12, 3, 13}));
   EXPECT_TRUE(
       message_of([&] { (void)stack({a, counted({3})}); })
-          .starts_with("stack needs tensors of one shape and type; f32[2,2] and f32[3] were "
-                       "given. (stack at "));
+          .starts_with("stack needs tensors of one shape; f32[2,2] and f32[3] were given. (stack "
+                       "at "));
+  // Parts are brought to the type that holds the values of all.
+  const Tensor mixed = stack({indices({2}, {1, 2}), counted({2})});
+  EXPECT_EQ(mixed.dtype(), DType::f32);
+  EXPECT_EQ(mixed.to_vector(), (Floats{1, 2, 0, 1}));
+  const Tensor joined = concat({counted({2}) > 0, indices({1}, {-7})}, 0);
+  EXPECT_EQ(joined.to_vector<std::int32_t>(), (std::vector{0, 1, -7}));
   const Tensor x = counted({7});
   const auto thirds = chunk(x, 3);
   ASSERT_EQ(thirds.size(), 3);
   EXPECT_EQ(thirds[2].to_vector(), Floats{6});
   EXPECT_EQ(chunk(x, 4).size(), 4);
   EXPECT_EQ(chunk(counted({5}), 4).size(), 3);  // 2, 2 and 1
+  EXPECT_EQ(chunk(x, std::numeric_limits<std::uint64_t>::max()).size(), 7);
+  EXPECT_TRUE(message_of([&] {
+                const std::uint64_t half = std::uint64_t{1} << 63U;
+                (void)repeat_interleave(counted({2}), {half, half}, 0);
+              })
+                  .starts_with("repeat_interleave of dimension 0 of the shape [2] by "
+                               "[9223372036854775808,9223372036854775808] would give more than "
+                               "2147483647 elements. (repeat_interleave at "));
   EXPECT_EQ(split(counted({4, 2}), 2)[1].to_vector(), (Floats{4, 5, 6, 7}));
   const auto parts = split(x, std::vector<std::uint64_t>{2, 2, 5});
   ASSERT_EQ(parts.size(), 4);
@@ -201,7 +230,7 @@ TEST(DeviceShapes, TakeElements) {
             (Floats{1, 1, 4, 4}));
   EXPECT_TRUE(message_of([&] {
                 (void)take(x, counted({2}), 0);
-              }).starts_with("take needs indices of i32 or i64; they are f32[2]. (take at "));
+              }).starts_with("take needs whole numbers as indices; they are f32[2]. (take at "));
   EXPECT_TRUE(message_of([&] { (void)take_along(x, at, 0); }).contains("(take_along at"));
 }
 

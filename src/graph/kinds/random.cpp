@@ -1,6 +1,7 @@
 #include "ops/random/random.hpp"
 
 #include "graph/attributes/random.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 
 namespace weft::graph::kinds {
@@ -12,7 +13,7 @@ Result<std::vector<Type>> infer_random(const Signature& s) {
   const auto& a = as<RandomAttributes>(s.attributes);
   if (const Type& key = s.inputs[0]; key.dtype != DType::u32 || key.count() != 2) {
     return fail(ErrorCode::invalid_argument, "{} needs a key of two u32; it was given {}.",
-                name(a.distribution.function), describe(key));
+                called_or(name(a.distribution.function)), describe(key));
   }
   if (const Status ok = ops::random::check(a.distribution, a.dtype); !ok) {
     return std::unexpected(ok.error());
