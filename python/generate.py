@@ -3,7 +3,7 @@
 
 OUT/functions_GROUP.cpp   nanobind code for the functions of a group of the description, and OUT/functions.cpp that calls them all
 STUBS/_core/functions.pyi   their types and texts, for editors and mypy
-STUBS/_described.py         the names that _complex.py, _model.py, _numpy.py, _products.py, _reduce.py and _shapes.py have no version of their own of
+STUBS/_described.py         the names that _complex.py, _model.py, _names.py, _numpy.py, _products.py, _reduce.py and _shapes.py have none of their own of
 """
 import sys
 from pathlib import Path

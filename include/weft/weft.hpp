@@ -2,6 +2,7 @@
 
 /// The public C++ API of Weft. Errors are thrown as weft::Error.
 
+#include "weft/activations.hpp"
 #include "weft/bsr.hpp"
 #include "weft/compile.hpp"
 #include "weft/create.hpp"
@@ -18,6 +19,7 @@
 #include "weft/losses.hpp"
 #include "weft/math.hpp"
 #include "weft/memory.hpp"
+#include "weft/names.hpp"
 #include "weft/neighbours.hpp"
 #include "weft/nn.hpp"
 #include "weft/norms.hpp"

@@ -232,7 +232,9 @@ class CApiFuzz(Case):
                 if (kind is weft.Size and not counts) or (kind is weft.U64 and i > 0 and kinds[i - 1] is weft.Pointer):
                     arguments[i] = self.random.randrange(300)
                     arguments[i - 1] = c.cast(room, c.c_void_p).value
-                if (kind is weft.Size and counts) or kind is weft.U32 and (counts or name.startswith("weft_kernel_run") or name == "weft_tensor_update"):
+                room_of_list = kinds[i + 1 :i + 2] == [c.POINTER(weft.Handle)]
+                if (kind is weft.Size and counts) or kind is weft.U32 and (
+                        counts or room_of_list or name.startswith("weft_kernel_run") or name == "weft_tensor_update"):
                     arguments[i] = self.random.randrange(9)
             try:
                 getattr(lib, name)(*arguments)

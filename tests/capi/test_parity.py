@@ -33,7 +33,7 @@ RENAMED = {"apply": "weft_tensor_update", "compile": "weft_compile", "save": "we
            "operator<": "weft_tensor_less", "operator<=": "weft_tensor_less_equal", "operator>": "weft_tensor_greater",
            "operator>=": "weft_tensor_greater_equal", "operator%": "weft_tensor_remainder", "operator&": "weft_tensor_bitwise_and",
            "operator|": "weft_tensor_bitwise_or", "operator^": "weft_tensor_bitwise_xor", "operator~": "weft_tensor_bitwise_not",
-           "allclose": "weft_tensor_isclose", "is_lost": "weft_device_is_lost", "recover": "weft_device_recover",
+           "allclose": "weft_tensor_isclose", "array_equal": "weft_tensor_equal", "is_lost": "weft_device_is_lost", "recover": "weft_device_recover",
            "recover_automatically": "weft_device_recover_automatically", "set_watchdog": "weft_device_set_watchdog",
            "memory_report": "weft_device_get_memory_report", "defragment": "weft_device_defragment", "set_memory_limit": "weft_device_set_memory_limit",
            "id_of": "weft_device_open",  # a device has one handle in C, which tells it from others

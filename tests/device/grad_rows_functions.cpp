@@ -77,6 +77,35 @@ void add_statistics(std::vector<GradRow>& rows) {
                   }});
 }
 
+void add_names(std::vector<GradRow>& rows) {
+  const auto add = [&](std::string name, std::vector<Leaf> leaves, Expression f) {
+    rows.push_back({std::move(name), std::move(leaves), std::move(f)});
+  };
+  add("copysign", {{{3, 4}}, {{4}}}, [](In in) { return copysign(in[0] * 2, in[1]); });
+  add("hypot", {{{3, 4}}, {{4}}}, [](In in) { return hypot(in[0], in[1]); });
+  add("rad2deg", {{{5}}}, [](In in) { return rad2deg(in[0]) * sin(deg2rad(in[0])); });
+  add("diag", {{{4}}}, [](In in) { return diag(in[0], -1) + diag(diag(in[0]), 0).at(0); });
+  add("diff", {{{2, 5}}}, [](In in) { return diff(in[0], 2) * 3; });
+  add("roll_axes", {{{3, 4}}}, [](In in) { return roll(in[0], {1, -1}, {0, 1}) * in[0]; });
+  add("atleast_1d", {{{4}}}, [](In in) { return atleast_3d(in[0]) * atleast_1d(in[0]); });
+  add("atleast_2d", {{{2, 3}}}, [](In in) { return atleast_2d(in[0]) * 2; });
+  add("broadcast_arrays", {{{3, 1}}, {{4}}}, [](In in) {
+    const auto both = broadcast_arrays({in[0], in[1]});
+    return both[0] * both[1];
+  });
+  const Leaf wide{{3, 4}, -8, 8};
+  add("relu6", {wide}, [](In in) { return relu6(in[0]); });
+  add("hardtanh", {wide}, [](In in) { return hardtanh(in[0], -2, 3); });
+  add("selu", {{{3, 4}, -3, 3}}, [](In in) { return selu(in[0]); });
+  add("celu", {{{3, 4}, -3, 3}}, [](In in) { return celu(in[0], 0.7); });
+  add("prelu", {{{2, 3, 4}}, {{3, 1}}}, [](In in) { return prelu(in[0], in[1]); });
+  add("softsign", {wide}, [](In in) { return softsign(in[0]); });
+  add("softshrink", {wide}, [](In in) { return softshrink(in[0], 1.5); });
+  add("hardshrink", {wide}, [](In in) { return hardshrink(in[0], 1.5); });
+  add("log_sigmoid", {wide}, [](In in) { return log_sigmoid(in[0]); });
+  add("glu", {{{3, 4}}}, [](In in) { return glu(in[0], 1); });
+}
+
 void add_contractions(std::vector<GradRow>& rows) {
   rows.push_back({"einsum_matmul", {{{3, 4}}, {{4, 2}}}, [](In in) {
                     return einsum("ij,jk->ki", {in[0], in[1]});
@@ -165,6 +194,7 @@ void add_losses(std::vector<GradRow>& rows) {
 void add_function_rows(std::vector<GradRow>& rows) {
   add_shapes(rows);
   add_statistics(rows);
+  add_names(rows);
   add_contractions(rows);
   add_losses(rows);
 }

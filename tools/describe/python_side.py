@@ -44,7 +44,7 @@ def ordered(f: Function) -> tuple[list[Parameter], list[Parameter]]:
 def own_functions() -> dict[str, str]:
     """The functions that the package has with numpy's parameters, and these."""
     found: dict[str, str] = {}
-    for name in ("_complex.py", "_model.py", "_numpy.py", "_products.py", "_reduce.py", "_shapes.py"):
+    for name in ("_complex.py", "_model.py", "_names.py", "_numpy.py", "_products.py", "_reduce.py", "_shapes.py"):
         tree = ast.parse((ROOT / "python/weft" / name).read_text())
         listed = next(ast.literal_eval(node.value) for node in tree.body
                       if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__")
