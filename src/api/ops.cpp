@@ -64,16 +64,18 @@ Tensor operator-(In a) { return map("neg", a); }
 namespace {
 
 /// factor · x + bias, in the type that x and the numbers have together.
-Tensor line(In x, double factor, double bias) {
+Tensor line(std::string_view function, In x, double factor, double bias) {
+  const graph::Called called(function, x.where);
   const bool fraction = !std::isfinite(factor) || factor != std::trunc(factor);
   return map("scale", {beside(x, fraction ? factor : bias), x.where}, {factor, bias});
 }
 
 }  // namespace
 
-Tensor operator+(In a, double b) { return line(a, 1, b); }
-Tensor operator-(In a, double b) { return line(a, 1, -b); }
-Tensor operator*(In a, double b) { return line(a, b, -0.0); }  // + 0 would lose the sign of -0
+Tensor operator+(In a, double b) { return line("add", a, 1, b); }
+Tensor operator-(In a, double b) { return line("sub", a, 1, -b); }
+// + 0 would lose the sign of -0
+Tensor operator*(In a, double b) { return line("mul", a, b, -0.0); }
 Tensor operator/(In a, double b) {
   // A power of two has an exact inverse; other numbers would be rounded twice.
   int exponent = 0;
@@ -82,9 +84,9 @@ Tensor operator/(In a, double b) {
   const Tensor x = whole ? a.tensor.to(DType::f32, a.where) : a.tensor;
   return exact ? map("scale", {x, a.where}, {1 / b, -0.0}) : map("div_scalar", {x, a.where}, {b});
 }
-Tensor operator+(double a, In b) { return line(b, 1, a); }
-Tensor operator-(double a, In b) { return line(b, -1, a); }
-Tensor operator*(double a, In b) { return line(b, a, -0.0); }
+Tensor operator+(double a, In b) { return line("add", b, 1, a); }
+Tensor operator-(double a, In b) { return line("sub", b, -1, a); }
+Tensor operator*(double a, In b) { return line("mul", b, a, -0.0); }
 Tensor operator/(double a, In b) {
   return a == 1 ? map("reciprocal", b) : map("scalar_div", b, {a});
 }

@@ -89,6 +89,10 @@ TEST(DeviceOperands, NumbersOutOfRangeCompareAndAreOtherwiseErrors) {
   const Tensor wide = api_device().tensor({2}, Longs{large - 1, large});
   EXPECT_EQ(truths(wide == large), (Bytes{0, 1}));
   EXPECT_TRUE(message_of([&] { (void)(Tensor() > 1); }).contains("no tensor"));
+  // In the words of what was called.
+  EXPECT_TRUE(message_of([&] {
+                (void)(x + 0x1p40);
+              }).starts_with("`add` of u8[2] cannot have the parameter 1099511627776. (add at "));
 }
 
 TEST(DeviceOperands, WholeNumbersCompareExactlyWithAnyNumber) {

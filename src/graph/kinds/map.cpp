@@ -11,6 +11,7 @@
 #include "graph/attributes/fused.hpp"
 #include "graph/attributes/map.hpp"
 #include "graph/autodiff.hpp"
+#include "graph/called.hpp"
 #include "graph/kinds.hpp"
 #include "graph/kinds/derivatives.hpp"
 #include "ops/map/wide.hpp"
@@ -32,13 +33,13 @@ Status check_scalars(const MapAttributes& a, const Signature& s) {
   for (const double scalar : a.scalars) {
     if (a.function == "scale" && !wide && !(scalar > -0x1p32 && scalar < 0x1p32)) {
       return fail(ErrorCode::invalid_argument, "`{}` of {} cannot have the parameter {}.",
-                  a.function, describe(s.inputs.front()), scalar);
+                  called_or(a.function), describe(s.inputs.front()), scalar);
     }
     if (std::isfinite(scalar) && scalar != std::trunc(scalar)) {
       return fail(ErrorCode::invalid_argument,
                   "`{}` of {} cannot have the parameter {}, which is no whole number; convert the "
                   "tensor with to() first.",
-                  a.function, describe(s.inputs.front()), scalar);
+                  called_or(a.function), describe(s.inputs.front()), scalar);
     }
   }
   return {};
