@@ -70,11 +70,25 @@ class Judge {
   std::map<std::string, std::int64_t> opsets_;
 };
 
+/// What the model says of itself has the name of its outermost graph.
+bool has_name_of_model(const Api& api, const OrtGraph* graph) {
+  const Owned<OrtModelMetadata> model(
+      api.get<OrtModelMetadata*>(api.ort->Graph_GetModelMetadata, graph),
+      api.ort->ReleaseModelMetadata);
+  auto* allocator = api.get<OrtAllocator*>(api.ort->GetAllocatorWithDefaultOptions);
+  char* text = api.get<char*>(api.ort->ModelMetadataGetGraphName, model.get(), allocator);
+  const std::string outermost = text == nullptr ? "" : text;
+  if (text != nullptr) api.check(api.ort->AllocatorFree(allocator, text));
+  return outermost == api.get<const char*>(api.ort->Graph_GetName, graph);
+}
+
 /// Whether a graph lies inside of a node. ONNX Runtime 1.23 shows bodies before the graphs around
-/// them, and does not say that they are some: a branch has no inputs, the body of a loop has those
-/// of its counter, and others are known by values from outside.
+/// them, and does not say that they are some. Mostly they have another name than the model's graph;
+/// besides, a branch has no inputs, the body of a loop has those of its counter, and others are
+/// known by values from outside.
 bool is_body(const Api& api, const OrtGraph* graph) {
   if (api.get<const OrtNode*>(api.ort->Graph_GetParentNode, graph) != nullptr) return true;
+  if (!has_name_of_model(api, graph)) return true;
   const Importer importer(api);
   const auto inputs =
       api.list<const OrtValueInfo*>(api.ort->Graph_GetNumInputs, api.ort->Graph_GetInputs, graph);
@@ -96,6 +110,23 @@ bool is_body(const Api& api, const OrtGraph* graph) {
   return false;
 }
 
+/// The names of those of a node's values that are sequences.
+std::vector<std::string> sequences_of(const Importer& importer, const Api& api,
+                                      const OrtNode* node) {
+  std::vector<std::string> out;
+  const auto add = [&](auto count, auto list) {
+    for (const OrtValueInfo* one : api.list<const OrtValueInfo*>(count, list, node)) {
+      if (one == nullptr) continue;
+      const auto* type = api.get<const OrtTypeInfo*>(api.ort->GetValueInfoTypeInfo, one);
+      if (importer.type_in_sequence(type) != onnx::Type::none) out.push_back(importer.name(one));
+    }
+  };
+  add(api.ort->Node_GetNumInputs, api.ort->Node_GetInputs);
+  add(api.ort->Node_GetNumImplicitInputs, api.ort->Node_GetImplicitInputs);
+  add(api.ort->Node_GetNumOutputs, api.ort->Node_GetOutputs);
+  return out;
+}
+
 /// A node of a graph, with what is to be known to put it into a group.
 struct Entry {
   const OrtNode* node = nullptr;
@@ -103,6 +134,7 @@ struct Entry {
   std::vector<std::string>
       from_outside;  ///< Values that graphs inside of it read, without constants.
   std::vector<std::string> outputs;
+  std::vector<std::string> sequences;  ///< Those of all of these that are sequences.
   std::optional<std::string> refusal;
 };
 
@@ -152,6 +184,33 @@ bool refuse_cut_off(const std::map<std::size_t, std::vector<Entry*>>& levels) {
   return any;
 }
 
+/// Only tensors go into a group and out of it. Refuses nodes whose sequences would; whether there
+/// were any.
+bool refuse_open_sequences(std::vector<Entry>& entries, const std::set<std::string>& ports,
+                           const std::map<std::size_t, std::vector<Entry*>>& levels) {
+  std::map<const Entry*, std::size_t> groups;
+  for (const auto& [level, group] : levels)
+    for (const Entry* entry : group) groups.emplace(entry, level + 1);
+  std::map<std::string, std::set<std::size_t>> where;  // 0: in none
+  for (const Entry& entry : entries) {
+    const auto found = groups.find(&entry);
+    for (const std::string& name : entry.sequences)
+      where[name].insert(found == groups.end() || entry.refusal ? 0 : found->second);
+  }
+  for (const std::string& name : ports) where[name].insert(0);
+  bool any = false;
+  for (Entry& entry : entries) {
+    for (const std::string& name : entry.sequences) {
+      const std::set<std::size_t>& all = where[name];
+      if (entry.refusal || (all.size() == 1 && !all.contains(0))) continue;
+      entry.refusal =
+          formatted("the sequence '{}' would be the input or the result of a group.", name);
+      any = true;
+    }
+  }
+  return any;
+}
+
 }  // namespace
 
 Claims claims_of(const Api& api, const Device& device, const OrtGraph* graph) {
@@ -161,6 +220,7 @@ Claims claims_of(const Api& api, const Device& device, const OrtGraph* graph) {
   if (is_body(api, graph)) return out;
 
   Judge judge(api, device, graph);
+  const Importer importer(api);
   std::vector<Entry> entries;
   for (const OrtNode* node :
        api.list<const OrtNode*>(api.ort->Graph_GetNumNodes, api.ort->Graph_GetNodes, graph)) {
@@ -170,10 +230,19 @@ Claims claims_of(const Api& api, const Device& device, const OrtGraph* graph) {
          .from_outside =
              judge.names(node, api.ort->Node_GetNumImplicitInputs, api.ort->Node_GetImplicitInputs),
          .outputs = judge.names(node, api.ort->Node_GetNumOutputs, api.ort->Node_GetOutputs),
+         .sequences = sequences_of(importer, api, node),
          .refusal = judge.refusal(node)});
   }
+  std::set<std::string> ports;
+  for (const OrtValueInfo* one :
+       api.list<const OrtValueInfo*>(api.ort->Graph_GetNumInputs, api.ort->Graph_GetInputs, graph))
+    ports.insert(importer.name(one));
+  for (const OrtValueInfo* one : api.list<const OrtValueInfo*>(api.ort->Graph_GetNumOutputs,
+                                                               api.ort->Graph_GetOutputs, graph))
+    ports.insert(importer.name(one));
   auto levels = levels_of(entries);
-  while (refuse_cut_off(levels)) levels = levels_of(entries);
+  while (refuse_cut_off(levels) || refuse_open_sequences(entries, ports, levels))
+    levels = levels_of(entries);
   for (const Entry& entry : entries) {
     if (entry.refusal)
       out.refused.push_back(formatted("{}: {}", judge.title(entry.node), *entry.refusal));

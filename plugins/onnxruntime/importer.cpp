@@ -64,13 +64,32 @@ onnx::ValueInfo Importer::value(const OrtValueInfo* info) const {
   return out;
 }
 
+onnx::Type Importer::type_in_sequence(const OrtTypeInfo* type) const {
+  if (type == nullptr ||
+      api_->get<ONNXType>(api_->ort->GetOnnxTypeFromTypeInfo, type) != ONNX_TYPE_SEQUENCE)
+    return onnx::Type::none;
+  const auto* sequence =
+      api_->get<const OrtSequenceTypeInfo*>(api_->ort->CastTypeInfoToSequenceTypeInfo, type);
+  const Owned<OrtTypeInfo> member(
+      api_->get<OrtTypeInfo*>(api_->ort->GetSequenceElementType, sequence),
+      api_->ort->ReleaseTypeInfo);
+  if (api_->get<ONNXType>(api_->ort->GetOnnxTypeFromTypeInfo, member.get()) != ONNX_TYPE_TENSOR)
+    return onnx::Type::none;
+  const auto* tensor = api_->get<const OrtTensorTypeAndShapeInfo*>(
+      api_->ort->CastTypeInfoToTensorInfo, member.get());
+  return type_of(api_->get<ONNXTensorElementDataType>(api_->ort->GetTensorElementType, tensor));
+}
+
 onnx::Expected Importer::expected(const OrtValueInfo* info, bool is_input) {
   onnx::Expected out;
   if (info == nullptr) return out;
   out.type = value(info).type;
-  if (out.type == onnx::Type::none)  // a sequence, an optional, a map
-    throw Error(ErrorCode::unsupported, formatted("'{}' is not a tensor.", name(info)));
   const auto* type = api_->get<const OrtTypeInfo*>(api_->ort->GetValueInfoTypeInfo, info);
+  if (out.type == onnx::Type::none) out.type = type_in_sequence(type);
+  if (out.type == onnx::Type::none)  // an optional, a map
+    throw Error(ErrorCode::unsupported, formatted("'{}' is not a tensor.", name(info)));
+  out.is_sequence = value(info).type == onnx::Type::none;
+  if (out.is_sequence) return out;
   const auto* shape =
       api_->get<const OrtTensorTypeAndShapeInfo*>(api_->ort->CastTypeInfoToTensorInfo, type);
   const auto extents =
@@ -231,6 +250,15 @@ onnx::GraphProto Importer::graph(const OrtGraph* graph) {
   for (const OrtValueInfo* info : api_->list<const OrtValueInfo*>(
            api_->ort->Graph_GetNumOutputs, api_->ort->Graph_GetOutputs, graph)) {
     out.outputs.push_back(value(info));
+    const auto known =
+        out.outputs.back().kind == "tensor" ? expected(info, false).shape : std::nullopt;
+    if (known) {  // what a loop gives that has no steps
+      auto& shape = out.outputs.back().shape.emplace();
+      for (const std::int64_t extent : *known) {
+        onnx::Dimension& one = shape.emplace_back();
+        if (extent >= 0) one.value = extent;
+      }
+    }
     note(info);
   }
   return out;

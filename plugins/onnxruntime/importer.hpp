@@ -33,6 +33,8 @@ class Importer {
   [[nodiscard]] std::string name(const OrtValueInfo* info) const;
   /// The name and the type of a value, without its shape.
   [[nodiscard]] onnx::ValueInfo value(const OrtValueInfo* info) const;
+  /// The type of the tensors of a sequence; none where it is no sequence of tensors.
+  [[nodiscard]] onnx::Type type_in_sequence(const OrtTypeInfo* type) const;
   /// The name of a node, or that of its first result.
   [[nodiscard]] std::string title(const OrtNode* node) const;
   /// Owns the elements of everything that was read.

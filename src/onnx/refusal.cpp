@@ -85,6 +85,10 @@ std::optional<std::string> refusal(const Device& device,
   if (auto why = wrong_type(prospect)) return why;
   if (std::ranges::any_of(node.attributes, [](const Attribute& one) { return one.g != nullptr; }))
     return std::nullopt;
+  const auto is_sequence = [](const Expected& one) { return one.is_sequence; };
+  if (std::ranges::any_of(prospect.inputs, is_sequence) ||
+      std::ranges::any_of(prospect.outputs, is_sequence))
+    return std::nullopt;
   Context context{.device = device};
   context.opsets = opsets;
   context.keep = keep;

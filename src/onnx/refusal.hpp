@@ -20,6 +20,7 @@ struct Expected {
   Type type = Type::none;                          ///< None for one that is left out.
   std::optional<std::vector<std::int64_t>> shape;  ///< Extents below 0 are not known.
   std::shared_ptr<const TensorProto> constant;     ///< Its elements lie in this tensor.
+  bool is_sequence = false;  ///< Of tensors of this type: the node is not translated to try it.
 };
 
 /// A node with what is known of its inputs and results. Graphs inside of it are not looked at.

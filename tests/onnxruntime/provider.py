@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime as ort
 import wire
-from wire import attribute, graph, model, node, port, tensor
+from wire import attribute, graph, model, node, port, tensor, text
 
 LIBRARY = os.environ["WEFT_PROVIDER"]
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -221,6 +221,34 @@ def test_loop() -> None:
                         [port("y", FLOAT, [3])]))
     x = floats(3)
     same(on_weft(whole).run(None, {"x": x, "times": np.array(3)})[0], x**4)
+
+
+def test_scan() -> None:
+    """Its body is shown before the graph around it, and without it."""
+    body = graph([node("Add", ["s", "x"], ["t"]), node("Mul", ["t", "t"], ["y"])], [port("s", FLOAT, [2]), port("x", FLOAT, [2])],
+                 [port("t", FLOAT, [2]), port("y", FLOAT, [2])])
+    whole = model(graph([node("Scan", ["start", "all"], ["last", "squares"], attribute("body", body), attribute("num_scan_inputs", 1))],
+                        [port("start", FLOAT, [2]), port("all", FLOAT, ["n", 2])], [port("last", FLOAT, [2]), port("squares", FLOAT, ["n", 2])]).replace(
+                            text(2, "graph"), text(2, "outer"), 1))
+    start, values = floats(2), floats(5, 2)
+    last, squares = on_weft(whole).run(None, {"start": start, "all": values})
+    sums = start + np.cumsum(values, 0)
+    same(last, sums[-1])
+    same(squares, sums**2)
+
+
+def test_sequences() -> None:
+    """They stay inside of a group; one that is a result of the graph is left to the CPU, with what makes it."""
+    nodes = [node("Neg", ["x"], ["n"]), node("SplitToSequence", ["n", "one"], ["parts"]), node("SequenceInsert", ["parts", "x"], ["more"]),
+             node("ConcatFromSequence", ["more"], ["y"], attribute("axis", 0))]
+    inputs, weights = [port("x", FLOAT, ["n", 2])], [tensor("one", np.array(1))]
+    x = floats(3, 2)
+    same(on_weft(model(graph(nodes, inputs, [port("y", FLOAT, None)], weights))).run(None, {"x": x})[0], np.concatenate([-x, x]))
+    open_end = model(graph(nodes, inputs, [text(1, "more")], weights))
+    refused(lambda: on_weft(open_end), "fallback to CPU EP")
+    parts = on_weft(open_end, alone=False).run(None, {"x": x})[0]
+    assert len(parts) == 4
+    same(np.concatenate(parts), np.concatenate([-x, x]))
 
 
 def test_half_sums() -> None:
