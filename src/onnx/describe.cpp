@@ -1,24 +1,11 @@
 #include <string>
 
 #include "base/format.hpp"
+#include "base/json.hpp"
 #include "weft/onnx.hpp"
 
 namespace weft::onnx {
 namespace {
-
-/// A text of JSON; what is not ASCII stays as it is.
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') out += '\\';
-    if (static_cast<unsigned char>(letter) < 0x20) {
-      out += formatted("\\u{:04x}", static_cast<unsigned>(letter));
-    } else {
-      out += letter;
-    }
-  }
-  return out + '"';
-}
 
 /// Parts between brackets, with commas between them.
 template <class Range, class Text>
@@ -30,10 +17,10 @@ std::string listed(const Range& range, Text text, char open = '[', char close = 
 
 std::string port_text(const Port& port) {
   std::string out =
-      formatted("{{\"name\":{},\"type\":{}", json_text(port.name), json_text(port.type));
+      formatted("{{\"name\":{},\"type\":{}", json::quoted(port.name), json::quoted(port.type));
   if (port.shape) {
     out += ",\"shape\":" + listed(*port.shape, [](const Extent& extent) {
-             return extent.value ? std::to_string(*extent.value) : json_text(extent.symbol);
+             return extent.value ? std::to_string(*extent.value) : json::quoted(extent.symbol);
            });
   }
   return out + (port.optional ? ",\"optional\":true}" : "}");
@@ -43,7 +30,7 @@ std::string port_text(const Port& port) {
 
 std::string Model::to_json() const {
   const auto entry = [](const auto& one) {
-    return formatted("{}:{}", json_text(one.first), one.second);
+    return formatted("{}:{}", json::quoted(one.first), one.second);
   };
   const RunReport last = report();
   return formatted(
@@ -53,7 +40,7 @@ std::string Model::to_json() const {
       listed(inputs(), port_text), listed(outputs(), port_text),
       listed(shapes(), [](const auto& one) { return port_text(one.second); }),
       listed(opsets(), entry, '{', '}'), listed(operations(), entry, '{', '}'),
-      listed(unsupported(), json_text), last.replayed, json_text(last.why), last.dispatches);
+      listed(unsupported(), json::quoted), last.replayed, json::quoted(last.why), last.dispatches);
 }
 
 }  // namespace weft::onnx

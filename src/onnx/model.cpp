@@ -8,6 +8,7 @@
 
 #include "formats/mapped_file.hpp"
 #include "onnx/array_file.hpp"
+#include "onnx/functions.hpp"
 #include "onnx/shapes.hpp"
 #include "weft/compile.hpp"
 
@@ -66,7 +67,8 @@ std::string full_name(const Node& node) {
 void count(ModelData& data, const std::vector<Node>& nodes) {
   for (const Node& node : nodes) {
     ++data.operations[full_name(node)];
-    if (!data.context.functions.contains({node.domain, node.op}) && find_op(node) == nullptr) {
+    if (!data.context.functions.contains(function_key(node.domain, node.op, node.overload)) &&
+        find_op(node) == nullptr) {
       data.unsupported.push_back(
           formatted("Node '{}' ({}) is an operation that Weft does not know.",
                     node.name.empty() && !node.outputs.empty() ? node.outputs.front() : node.name,
@@ -88,7 +90,7 @@ Model put_together(const Device& device, ModelProto proto, std::shared_ptr<const
   context.open = std::move(open);
   context.opsets = data->proto.opsets;
   for (const Function& function : data->proto.functions)
-    context.functions[{function.domain, function.name}] = &function;
+    context.functions[function_key(function.domain, function.name, function.overload)] = &function;
   std::set<std::string> given;
   for (const auto& tensor : data->proto.graph.initializers) given.insert(tensor->name);
   for (const ValueInfo& info : data->proto.graph.inputs) {

@@ -1,4 +1,6 @@
+#include "onnx/ops/contrib.hpp"
 #include "onnx/ops/families.hpp"
+#include "onnx/ops/learners.hpp"
 
 namespace weft::onnx {
 
@@ -11,10 +13,14 @@ const Table& table() {
     add_contrib(out);
     add_contrib_attention(out);
     add_contrib_bits(out);
+    add_contrib_decoder(out);
+    add_contrib_experts(out);
     add_control(out);
     add_conv(out);
     add_elementwise(out);
+    add_forests(out);
     add_index(out);
+    add_learners(out);
     add_loss(out);
     add_matmul(out);
     add_norm(out);
@@ -34,6 +40,7 @@ const Table& table() {
     add_text(out);
     add_training(out);
     add_trees(out);
+    add_contrib_more(out);
     return out;
   }();
   return all;

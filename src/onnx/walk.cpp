@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "onnx/call.hpp"
+#include "onnx/functions.hpp"
 #include "onnx/host.hpp"
 
 namespace weft::onnx {
@@ -73,7 +74,8 @@ Values call_function(Call& call, const Function& function) {
 }
 
 Values run_call(Call& call) {
-  const auto function = call.context.functions.find({call.node.domain, call.node.op});
+  const auto function =
+      call.context.functions.find(function_key(call.node.domain, call.node.op, call.node.overload));
   const Op op = find_op(call.node);
   if (function != call.context.functions.end()) return call_function(call, *function->second);
   if (op == nullptr) call.refuse("Weft does not know this operation.");

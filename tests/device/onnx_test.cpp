@@ -190,6 +190,55 @@ std::string ints_attribute(const std::string& name, std::int64_t value) {
 }
 
 /// Found by comparing random nodes with ONNX Runtime.
+TEST(DeviceOnnx, FunctionsOfOneNameDifferByTheirOverload) {
+  const auto function = [](const std::string& op, const std::string& overload) {
+    return b::text(25, b::text(1, "F") + b::text(4, "x") + b::text(5, "y") +
+                           b::text(7, b::node(op, {"x"}, {"y"})) + b::text(9, b::number(2, 21)) +
+                           b::text(10, "own") + b::text(13, overload));
+  };
+  const auto call = [](const std::string& overload, const std::string& from,
+                       const std::string& to) {
+    return b::node("F", {from}, {to}) + b::text(7, "own") + b::text(8, overload);
+  };
+  const std::string model =
+      b::model(b::nodes({call("first", "x", "a"), call("second", "a", "y")}) +
+               b::input(b::port("x", 1, {2})) + b::output(b::port("y", 1, {2}))) +
+      function("Neg", "first") + function("Exp", "second");
+  const onnx::Model loaded = onnx::load(api_device(), b::bytes(model));
+  EXPECT_TRUE(loaded.unsupported().empty());
+  const auto y = loaded.run({{"x", api_device().tensor({2}, Floats{0, 1})}}).at("y").to_vector();
+  EXPECT_FLOAT_EQ(y[0], 1);
+  EXPECT_NEAR(y[1], 0.36788, 1e-4);
+}
+
+TEST(DeviceOnnx, LoopsWithoutStepsGiveWhatTheirStepsWould) {
+  const std::string body = b::nodes({b::node("Identity", {"go"}, {"on"}),
+                                     b::node("Neg", {"s"}, {"t"}), b::node("Exp", {"t"}, {"u"})}) +
+                           b::input(b::port("i", 7, {})) + b::input(b::port("go", 9, {})) +
+                           b::input(b::port("s", 1, {-1, -1})) + b::output(b::port("on", 9, {})) +
+                           b::output(b::port("t", 1, {-1, -1})) +
+                           b::output(b::text(1, "u") + b::text(2, b::text(1, b::number(1, 1))));
+  const onnx::Model model = loaded(
+      b::model(b::nodes({b::node("Loop", {"times", "", "x"}, {"last", "all"},
+                                 b::graph_attribute("body", body))}) +
+               b::input(b::port("times", 7, {})) + b::input(b::port("x", 1, {2, 3})) +
+               b::output(b::port("last", 1, {2, 3})) + b::output(b::port("all", 1, {-1, 2, 3}))));
+  const Tensor x = api_device().full({2, 3}, 1);
+  for (const std::uint64_t times : {2, 0}) {
+    const Tensor count = api_device().full({}, static_cast<double>(times), DType::i64);
+    const auto results = model.run({{"times", count}, {"x", x}});
+    EXPECT_EQ(results.at("all").shape(), (Shape{times, 2, 3}));
+    EXPECT_EQ(results.at("last").to_vector(), Floats(6, 1));
+  }
+}
+
+TEST(DeviceOnnx, NamesOfAnyBytesAreTextInJson) {
+  const onnx::Model model =
+      loaded(b::model(b::nodes({b::node("Neg", {"\xffx"}, {"y"})}) +
+                      b::input(b::port("\xffx", 1, {2})) + b::output(b::port("y", 1, {2}))));
+  EXPECT_NE(model.to_json().find("\"?x\""), std::string::npos) << model.to_json();
+}
+
 TEST(DeviceOnnx, NodesAtTheEdgesOfTheStandard) {
   // Backwards from before the first element: the first one.
   EXPECT_EQ(

@@ -124,18 +124,24 @@ def port(name: str, kind: int, dims: Sequence[int | str] | None) -> bytes:
     return text(1, name) + text(2, text(1, number(1, kind) + shape))
 
 
-def attribute(name: str, value: int | float | str | Sequence[int] | bytes) -> bytes:
-    """A field of a node. Bytes are a graph."""
+def attribute(name: str, value: int | float | str | Sequence[int] | Sequence[float] | Sequence[str] | bytes | np.ndarray) -> bytes:
+    """A field of a node. Bytes are a graph, an array is a tensor."""
     if isinstance(value, bytes):
         body = text(6, value) + number(20, 5)
+    elif isinstance(value, np.ndarray):
+        body = text(5, tensor("", value)) + number(20, 4)
     elif isinstance(value, float):
         body = digits(2 << 3 | 5) + struct.pack("<f", value) + number(20, 1)
     elif isinstance(value, int):
         body = number(3, value) + number(20, 2)
     elif isinstance(value, str):
         body = text(4, value) + number(20, 3)
+    elif value and isinstance(value[0], str):
+        body = b"".join(text(9, one) for one in value) + number(20, 8)  # type: ignore[arg-type]
+    elif value and isinstance(value[0], float):
+        body = b"".join(digits(7 << 3 | 5) + struct.pack("<f", one) for one in value) + number(20, 6)
     else:
-        body = b"".join(number(8, one) for one in value) + number(20, 7)
+        body = b"".join(number(8, one) for one in value) + number(20, 7)  # type: ignore[arg-type]
     return text(5, text(1, name) + body)
 
 

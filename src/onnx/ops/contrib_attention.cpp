@@ -21,11 +21,23 @@ namespace {
 
 using I = std::int64_t;
 using U = std::uint64_t;
-constexpr double infinity = std::numeric_limits<double>::infinity();
+/// What the scores of keys that are not seen get added. It is a number, so that a row without any
+/// key (those of padding) has shares that are numbers as well: infinities would become NaN there,
+/// and with the next layer's keys everywhere.
+double low_score(const Call& c) { return c.f("mask_filter_value", -10000); }
 
-/// 0 where a key is seen, a very low number elsewhere.
-Tensor seen_mask(const Tensor& seen) {
-  return where(seen, zeros_like(seen, DType::f32), full_like(seen, -infinity, DType::f32));
+/// 0 where a key is seen, a low number elsewhere.
+Tensor seen_mask(const Tensor& seen, double low) {
+  return where(seen, zeros_like(seen, DType::f32), full_like(seen, low, DType::f32));
+}
+
+/// The keys up to each query, those of the past included; others are further away than those that a
+/// mask leaves out.
+Tensor up_to_query(const Call& c, U queries, U keys, U past) {
+  const Tensor row = c.device().arange(queries, static_cast<double>(past), 1, DType::i32);
+  const Tensor column = c.device().arange(keys, 0, 1, DType::i32).reshape({1, keys});
+  constexpr double lowest = std::numeric_limits<float>::lowest();
+  return seen_mask(less_equal(column, row.reshape({queries, 1})), lowest);
 }
 
 /// Which keys lie before the lengths [batch] of their sequences.
@@ -38,17 +50,20 @@ Tensor before_ends(const Tensor& lengths, U keys) {
 /// and then starts, or [batch, queries, keys].
 Tensor key_mask(const Call& c, const Value& value, U batch, U keys) {
   const Tensor mask = as(value.on(c.device()), DType::i32);
-  if (mask.shape().size() == 1 && mask.size() == batch) return seen_mask(before_ends(mask, keys));
+  const double low = low_score(c);
+  if (mask.shape().size() == 1 && mask.size() == batch)
+    return seen_mask(before_ends(mask, keys), low);
   if (mask.shape().size() == 1 && mask.size() == 2 * batch) {
     const Tensor starts = mask.slice(0, static_cast<I>(batch), batch);
     return seen_mask(logical_and(before_ends(mask.slice(0, 0, batch), keys),
-                                 logical_not(before_ends(starts, keys))));
+                                 logical_not(before_ends(starts, keys))),
+                     low);
   }
   const Tensor seen = not_equal(mask, zeros_like(mask));
   if (mask.shape().size() == 2)
-    return seen_mask(seen.reshape({mask.shape().at(0), 1, 1, mask.shape().at(1)}));
-  if (mask.shape().size() == 3) return seen_mask(unsqueeze(seen, 1));
-  if (mask.shape().size() == 4) return seen_mask(seen);
+    return seen_mask(seen.reshape({mask.shape().at(0), 1, 1, mask.shape().at(1)}), low);
+  if (mask.shape().size() == 3) return seen_mask(unsqueeze(seen, 1), low);
+  if (mask.shape().size() == 4) return seen_mask(seen, low);
   c.refuse(formatted("A mask {} is not known.", describe(value)));
 }
 
@@ -98,8 +113,7 @@ Values self_attention(const Call& c, const Tensor& all, const Optional& at) {
   const auto add_bias = [&](const Tensor& more) { bias = bias ? bias + more : more; };
   if (c.has(at.mask)) add_bias(key_mask(c, c.in(at.mask), q.shape().at(0), keys));
   if (at.bias && c.has(*at.bias)) add_bias(as(c.t(*at.bias), DType::f32));
-  if (c.i("unidirectional", 0) != 0)
-    add_bias(causal_mask(c.device(), q.shape().at(2), keys, static_cast<I>(past)));
+  if (c.i("unidirectional", 0) != 0) add_bias(up_to_query(c, q.shape().at(2), keys, past));
   const Tensor y = attend(q, k, v, bias, scale_of(c, q), 0, -1).y;
   return {joined_heads(y), stack({k, v}, 0)};
 }
@@ -192,7 +206,7 @@ Values multi_head(Call& c) {
   if (c.has(4)) add_bias(key_mask(c, c.in(4), q.shape().at(0), k.shape().at(2)));
   if (c.has(5)) add_bias(as(c.t(5), DType::f32));
   if (c.i("unidirectional", 0) != 0)
-    add_bias(causal_mask(c.device(), q.shape().at(2), k.shape().at(2), static_cast<I>(past)));
+    add_bias(up_to_query(c, q.shape().at(2), k.shape().at(2), past));
   return {joined_heads(attend(q, k, v, bias, scale_of(c, q), 0, -1).y), k, v};
 }
 
@@ -219,70 +233,11 @@ Values packed_multi_head(Call& c) {
   const Tensor v = padded(x.v);
   const Tensor ends = as(c.t(5), DType::i32).reshape({places[0] + 1});
   Tensor bias =
-      seen_mask(before_ends(ends.slice(0, 1, places[0]) - ends.slice(0, 0, places[0]), places[1]));
+      seen_mask(before_ends(ends.slice(0, 1, places[0]) - ends.slice(0, 0, places[0]), places[1]),
+                low_score(c));
   if (c.has(6)) bias = bias + as(c.t(6), DType::f32);
   const Tensor y = joined_heads(attend(q, k, v, bias, scale_of(c, q), 0, -1).y);
   return {take(y.reshape({count_of(places), last_of(y.shape())}), at, 0)};
-}
-
-/// Attention of a decoder: heads share keys, positions turn, and a cache grows.
-Values group_query(Call& c) {
-  const I heads = c.i("num_heads", 0);
-  const I key_heads = c.i("kv_num_heads", 0);
-  constexpr I most_heads = 1 << 20;
-  if (heads <= 0 || key_heads <= 0 || heads > most_heads || key_heads > most_heads)
-    c.wrong(formatted("{} heads and {} of keys are none.", heads, key_heads));
-  Tensor q3 = c.t(0);
-  Tensor k3;
-  Tensor v3;
-  if (!c.has(1)) {  // packed
-    const U size = q3.shape().at(2) / static_cast<U>(heads + 2 * key_heads);
-    const auto part = [&](U from, U count) {
-      return c.t(0).slice(2, static_cast<I>(from * size), count * size);
-    };
-    k3 = part(static_cast<U>(heads), static_cast<U>(key_heads));
-    v3 = part(static_cast<U>(heads + key_heads), static_cast<U>(key_heads));
-    q3 = part(0, static_cast<U>(heads));
-  } else {
-    k3 = c.t(1);
-    v3 = c.t(2);
-  }
-  Tensor q = heads_of(c, q3, heads).t;
-  Tensor k = heads_of(c, k3, key_heads).t;
-  Tensor v = heads_of(c, v3, key_heads).t;
-  const U batch = q.shape().at(0);
-  const U length = q.shape().at(2);
-  const U past = c.has(3) ? c.shape(3).at(2) : 0;
-  const Tensor lengths =
-      as(c.t(5), DType::i32).reshape({batch, 1});  // keys of each batch, less one
-  const Tensor first =
-      lengths - (static_cast<double>(length) - 1);  // the position of its first query
-  const Tensor positions = first + c.device().arange(length, 0, 1, DType::i32).reshape({1, length});
-  if (c.i("do_rotary", 0) != 0) {
-    if (c.shape(7).empty()) c.wrong("The table of angles is one number.");
-    const auto turned = [&](const Tensor& x) {
-      const U half = last_of(c.shape(7));
-      const Tensor cosine =
-          unsqueeze(take(c.t(7), maximum(positions, zeros_like(positions)), 0), 1);
-      const Tensor sine = unsqueeze(take(c.t(8), maximum(positions, zeros_like(positions)), 0), 1);
-      return turned_pairs(x, as(cosine, DType::f32), as(sine, DType::f32), 2 * half,
-                          c.i("rotary_interleaved", 0) != 0);
-    };
-    q = turned(q);
-    k = turned(k);
-  }
-  if (past > 0) {
-    k = concat({c.t(3), k}, 2);
-    v = concat({c.t(4), v}, 2);
-  }
-  const U keys = k.shape().at(2);
-  const Tensor place = c.device().arange(keys, 0, 1, DType::i32).reshape({1, 1, 1, keys});
-  const Tensor query = positions.reshape({batch, 1, length, 1});
-  Tensor seen = less_equal(place, query);
-  if (const I window = c.i("local_window_size", -1); window >= 0)  // besides the query's own place
-    seen = logical_and(seen, greater_equal(place, query - static_cast<double>(window)));
-  const Tensor y = attend(q, k, v, seen_mask(seen), scale_of(c, q), c.f("softcap", 0), -1).y;
-  return {joined_heads(y), k, v};
 }
 
 }  // namespace
@@ -293,7 +248,6 @@ void add_contrib_attention(Table& table) {
   add("QAttention", quantized_attention);
   add("MultiHeadAttention", multi_head);
   add("PackedMultiHeadAttention", packed_multi_head);
-  add("GroupQueryAttention", group_query);
 }
 
 }  // namespace weft::onnx

@@ -80,6 +80,22 @@ Value stacked(const Call& c, const Values& values, int axis, const ValueInfo& in
   return stack(parts, axis);
 }
 
+/// What a body would give in its first step: only shapes and types of it are looked at, and nothing
+/// of it is computed. Empty where it cannot be told.
+Values results_without_steps(Call& c, const GraphProto& body, const Values& carried) {
+  Values inputs{number(0), truth(true)};
+  inputs.insert(inputs.end(), carried.begin(), carried.end());
+  const std::uint64_t drawn = c.context.drawn;
+  Values out;
+  try {
+    out = run_graph(c.context, body, &c.scope, inputs);
+  } catch (const Error&) {  // It may be for values only that a loop with steps has.
+    out.clear();
+  }
+  c.context.drawn = drawn;
+  return out;
+}
+
 Values loop(Call& c) {
   const GraphProto& body = c.graph("body");
   const bool bounded = c.has(0);
@@ -101,8 +117,24 @@ Values loop(Call& c) {
       scanned[k].push_back(results[1 + carried.size() + k]);
     go = c.host(results[0]).ints().at(0) != 0;
   }
+  const std::size_t first = 1 + carried.size();
+  const std::size_t steps = scanned.empty() ? 0 : scanned.front().size();
+  if (steps == 0 && !scanned.empty()) {
+    const Values like = results_without_steps(c, body, carried);
+    for (std::size_t k = 0; k < scanned.size(); ++k) {
+      const Value one = first + k < like.size() ? like[first + k] : Value();
+      if (!one.exists() || one.is_sequence() || !has_numbers(one.type())) continue;
+      Shape shape = one.shape();
+      shape.insert(shape.begin(), 0);
+      if (!too_large(shape)) scanned[k] = {array_of(one.type(), shape, std::vector<I>(0))};
+    }
+    for (std::size_t k = 0; k < scanned.size(); ++k)
+      carried.push_back(scanned[k].empty() ? stacked(c, {}, 0, body.outputs[first + k])
+                                           : scanned[k].front());
+    return carried;
+  }
   for (std::size_t k = 0; k < scanned.size(); ++k)
-    carried.push_back(stacked(c, scanned[k], 0, body.outputs[1 + (carried.size() - k) + k]));
+    carried.push_back(stacked(c, scanned[k], 0, body.outputs[first + k]));
   return carried;
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "onnx/host.hpp"
 #include "onnx/ops/common.hpp"
 #include "onnx/ops/families.hpp"
 #include "onnx/ops/windows.hpp"
@@ -191,9 +193,61 @@ Values max_unpool(Call& c) {
   return {y};
 }
 
+/// The largest element of each cell of regions [image, left, top, right, bottom]; 0 for cells
+/// without any. On the host: it is of before RoiAlign.
+Values max_roi_pool(Call& c) {
+  const Shape& s = c.shape(0);
+  const Shape& regions = c.shape(1);
+  const auto cells = c.is("pooled_shape");
+  constexpr std::int64_t most = 1 << 12;
+  if (s.size() != 4 || regions.size() != 2 || regions[1] != 5 || cells.size() != 2 ||
+      cells[0] < 1 || cells[1] < 1 || cells[0] > most || cells[1] > most)
+    c.wrong(formatted("{} and {} do not belong together.", describe(c.in(0)), describe(c.in(1))));
+  const Shape shape{regions[0], s[1], static_cast<U>(cells[0]), static_cast<U>(cells[1])};
+  if (too_large(shape)) c.refuse(formatted("{} is too large for the host.", text_of(shape)));
+  const auto at = c.host(1).doubles();
+  const auto x = c.host(0).doubles();
+  const double scale = c.f("spatial_scale", 1);
+  std::vector<double> out;
+  /// The rows or columns of cell i of `count` cells between two places.
+  const auto span_of = [&](double first, double last, U i, U count, U extent) {
+    const double begin = std::round(first * scale);
+    const double each =
+        std::max(std::round(last * scale) - begin + 1, 1.0) / static_cast<double>(count);
+    const auto edge = [&](double place) {
+      return static_cast<U>(std::clamp(begin + place, 0.0, static_cast<double>(extent)));
+    };
+    return std::pair(edge(std::floor(static_cast<double>(i) * each)),
+                     edge(std::ceil(static_cast<double>(i + 1) * each)));
+  };
+  for (U r = 0; r < regions[0]; ++r) {
+    const double* region = at.data() + r * 5;
+    if (!(region[0] >= 0 && region[0] < static_cast<double>(s[0])))
+      c.wrong(formatted("There is no image {}.", region[0]));
+    if (!(std::fabs(region[1]) + std::fabs(region[2]) + std::fabs(region[3]) +
+              std::fabs(region[4]) <
+          1e9))
+      c.wrong(formatted("Region {} has corners that are no places.", r));
+    for (U channel = 0; channel < s[1]; ++channel) {
+      const double* plane = x.data() + (static_cast<U>(region[0]) * s[1] + channel) * s[2] * s[3];
+      for (U cell = 0; cell < shape[2] * shape[3]; ++cell) {
+        const auto [top, bottom] = span_of(region[2], region[4], cell / shape[3], shape[2], s[2]);
+        const auto [left, right] = span_of(region[1], region[3], cell % shape[3], shape[3], s[3]);
+        double best = top < bottom && left < right ? plane[top * s[3] + left] : 0;
+        for (U row = top; row < bottom; ++row)
+          for (U column = left; column < right; ++column)
+            best = std::max(best, plane[row * s[3] + column]);
+        out.push_back(best);
+      }
+    }
+  }
+  return {array_of(c.in(0).type(), shape, out)};
+}
+
 }  // namespace
 
 void add_pool(Table& table) {
+  table["MaxRoiPool"] = max_roi_pool;
   table["MaxPool"] = max_pool_op;
   table["AveragePool"] = average_pool;
   table["LpPool"] = lp_pool;

@@ -201,8 +201,8 @@ bool is_usual(const Layer& layer, const Tensor& x, const std::vector<std::string
   if (!layer.plain || layer.steps == 0) return false;
   for (std::size_t i = 0; i < layer.functions.size(); ++i) {
     const std::string& name = layer.functions[i].name;
-    const bool relu = layer.gates == 1 && name == "Relu" && layer.functions.front().name == "Relu";
-    if (!relu && name != usual[i % usual.size()]) return false;
+    const bool relu = layer.gates == 1 && layer.functions.front().name == "Relu";
+    if (name != (relu ? "Relu" : usual[i % usual.size()])) return false;
   }
   for (std::size_t input = 1; input < layer.c.inputs.size(); ++input) {
     if (input != 4 && layer.c.has(input) && layer.c.t(input).dtype() != x.dtype()) return false;

@@ -32,7 +32,14 @@ Values over_axes(Call& c, double of_nothing, Function function) {
   const Tensor x = c.t(0);
   const std::size_t rank = x.shape().size();
   const auto named = c.ints_of(1, "axes");
-  if ((!named || named->empty()) && c.i("noop_with_empty_axes", 0) != 0) return {x};
+  if ((!named || named->empty()) && c.i("noop_with_empty_axes", 0) != 0) {
+    // Each element by itself: what is behind the sum (or before it) is done all the same.
+    Shape single = x.shape();
+    single.push_back(1);
+    if (x.size() == 0) return {x};
+    return {as(function(x.reshape(single), std::vector<int>{static_cast<int>(rank)}, false),
+               x.dtype())};
+  }
   std::vector<int> axes = named ? int_axes(c, *named, rank) : std::vector<int>();
   if (axes.empty()) {
     for (std::size_t d = 0; d < rank; ++d) axes.push_back(static_cast<int>(d));

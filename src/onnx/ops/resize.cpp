@@ -41,7 +41,9 @@ double place(const Stretch& s, const Axis& a, double x) {
   const auto in = static_cast<double>(a.in);
   const auto out = static_cast<double>(a.out);
   if (s.coordinates == "align_corners") {
-    const double length = in * a.scale;
+    // A length that is not whole counts as it is where the image shrinks, as in the tests of the
+    // standard, and as the whole one where it grows: PyTorch's models and ONNX Runtime mean that.
+    const double length = a.scale < 1 ? in * a.scale : out;
     return length == 1 || a.out == 1 ? 0 : x * (in - 1) / (length - 1);
   }
   if (s.coordinates == "asymmetric") return x / a.scale;

@@ -221,10 +221,33 @@ Values roi_align(Call& c) {
   const bool largest = c.s("mode", "avg") == "max";
   const auto last_y = static_cast<double>(x.shape().at(2)) - 1;
   const auto last_x = static_cast<double>(x.shape().at(3)) - 1;
+  const U channels = x.shape().at(1);
+  const U plane = x.shape().at(2) * x.shape().at(3);
+  if (x.shape().at(0) * plane > U{1} << 31)
+    c.refuse(formatted("{} is too large.", describe(c.in(0))));
   const Tensor flat =
-      as(x, DType::f32)
-          .reshape({x.shape().at(0), x.shape().at(1), x.shape().at(2) * x.shape().at(3)});
+      as(x, DType::f32).permute({1, 0, 2, 3}).reshape({channels, x.shape().at(0) * plane});
   std::vector<Tensor> results;
+  // As many regions at once as have as many samples and fit into some memory.
+  std::vector<std::vector<std::int32_t>> at(4);
+  std::vector<std::vector<float>> weight(4);
+  U together = 0;
+  U each = 0;  // samples of a cell
+  const auto flush = [&] {
+    if (together == 0) return;
+    Tensor samples;
+    for (std::size_t k = 0; k < 4; ++k) {
+      const Tensor part = take(flat, c.device().tensor({at[k].size()}, at[k]), 1) *
+                          c.device().tensor({1, weight[k].size()}, weight[k]);
+      samples = samples ? (largest ? maximum(samples, part) : samples + part) : part;
+      at[k].clear();
+      weight[k].clear();
+    }
+    const Tensor cells = samples.reshape({channels, together * height * width, each});
+    const Tensor one = largest ? max(cells, {2}) : mean(cells, {2});
+    results.push_back(one.reshape({channels, together, height, width}).permute({1, 0, 2, 3}));
+    together = 0;
+  };
   for (U r = 0; r < c.shape(1).at(0); ++r) {
     const double offset = half ? 0.5 : 0;
     const double x1 = regions[r * 4] * scale - offset;
@@ -243,8 +266,15 @@ Values roi_align(Call& c) {
         static_cast<U>(ratio > 0 ? ratio : std::max<I>(1, static_cast<I>(std::ceil(cell_w))));
     if (ny > U{1} << 24 || nx > U{1} << 24 || ny * nx > (U{1} << 24) / (height * width))
       c.wrong(formatted("Region {} is too large.", r));
-    std::vector<std::vector<std::int32_t>> at(4);
-    std::vector<std::vector<float>> weight(4);
+    if (batches.at(r) < 0 || static_cast<U>(batches[r]) >= x.shape().at(0))
+      c.wrong(formatted("There is no image {}.", batches[r]));
+    constexpr U most_at_once = U{1} << 24;
+    const U more = height * width * ny * nx;
+    if (together > 0 && (each != ny * nx || (at[0].size() + more) * channels > most_at_once))
+      flush();
+    each = ny * nx;
+    ++together;
+    const double image = static_cast<double>(batches[r]) * static_cast<double>(plane);
     for (U cell = 0; cell < height * width; ++cell) {
       for (U sample = 0; sample < ny * nx; ++sample) {
         double y = y1 + real(cell / width) * cell_h +
@@ -258,27 +288,16 @@ Values roi_align(Call& c) {
           const double ky = std::floor(y) + real(k / 2);
           const double kx = std::floor(z) + static_cast<double>(k % 2);
           const double w = (1 - std::fabs(y - ky)) * (1 - std::fabs(z - kx));
-          at[k].push_back(static_cast<std::int32_t>(std::min(ky, last_y) * (last_x + 1) +
+          at[k].push_back(static_cast<std::int32_t>(image + std::min(ky, last_y) * (last_x + 1) +
                                                     std::min(kx, last_x)));
           weight[k].push_back(outside ? 0 : static_cast<float>(w));
         }
       }
     }
-    if (batches.at(r) < 0 || static_cast<U>(batches[r]) >= x.shape().at(0))
-      c.wrong(formatted("There is no image {}.", batches[r]));
-    const Tensor image =
-        flat.slice(0, batches[r], 1).reshape({x.shape().at(1), flat.shape().at(2)});
-    Tensor samples;
-    for (std::size_t k = 0; k < 4; ++k) {
-      const Tensor part = take(image, c.device().tensor({at[k].size()}, at[k]), 1) *
-                          c.device().tensor({1, weight[k].size()}, weight[k]);
-      samples = samples ? (largest ? maximum(samples, part) : samples + part) : part;
-    }
-    const Tensor cells = samples.reshape({x.shape().at(1), height, width, ny * nx});
-    results.push_back(largest ? max(cells, {3}) : mean(cells, {3}));
   }
+  flush();
   if (results.empty()) return {zeros(c.device(), {0, x.shape().at(1), height, width}, x.dtype())};
-  return {as(stack(results, 0), x.dtype())};
+  return {as(results.size() == 1 ? results[0] : concat(results, 0), x.dtype())};
 }
 
 /// A convolution whose windows' elements are moved by offsets.
