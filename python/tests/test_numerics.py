@@ -71,6 +71,18 @@ def test_logarithms_of_determinants() -> None:
     near(wt.grad(lambda a: wt.linalg.slogdet(a).logabsdet)(y), np.linalg.inv(y.numpy().astype(np.float64)).T)
 
 
+def test_gradients_of_points_among_themselves() -> None:
+    x = np.array([[0.0], [3.0], [4.0]], np.float32)
+    made = wt.grad(lambda a: wt.knn(a, a, 2)[0].sum())(wt.array(x))
+    assert made.numpy().ravel().tolist() == [-1, -1, 2]
+
+
+def test_short_frames() -> None:
+    for n in (1, 2, 3):  # a quarter of which is less than a sample
+        x = normal(9)
+        near(wt.istft(wt.stft(wt.array(x), n), n, 9), x)
+
+
 def test_counts_and_runs() -> None:
     x = RNG.integers(0, 9, 1000).astype(np.int32)
     assert np.array_equal(wt.bincount(wt.array(x), count=9).numpy(), np.bincount(x, minlength=9))

@@ -1,5 +1,6 @@
 #include "weft/transforms.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string_view>
@@ -118,7 +119,8 @@ struct Frames {
 
 Frames frames_of(std::string_view function, std::uint64_t n, const StftOptions& options,
                  const Device& device, const Where& at) {
-  Frames frames{options.hop == 0 ? n / 4 : options.hop, options.center ? n / 2 : 0, options.window};
+  Frames frames{options.hop == 0 ? std::max<std::uint64_t>(n / 4, 1) : options.hop,
+                options.center ? n / 2 : 0, options.window};
   if (n == 0 || frames.hop == 0 || frames.hop > n ||
       (frames.window && (frames.window.shape() != Shape{n} || !is_float(frames.window.dtype())))) {
     refuse(function, at,

@@ -172,6 +172,14 @@ TEST(DeviceNeighbours, ExtremesSoFarAndWhereTheyAre) {
   EXPECT_EQ(ints(least.indices), (Ints{0, 1, 1, 3, 4}));
 }
 
+TEST(DeviceNeighbours, PointsThatAreTheirOwnNeighboursHaveSlopesOfOthers) {
+  // On a line at 0, 3 and 4: the nearest is each itself, and the second 3 or 1 away.
+  const Tensor x = variable(api_device().tensor({3, 1}, Floats{0, 3, 4}));
+  const Tensor y = sum(knn(x, x, 2).distances);
+  EXPECT_EQ(y.item(), 5.0F);
+  EXPECT_EQ(grad(y, {x})[0].to_vector(), (Floats{-1, -1, 2}));
+}
+
 TEST(DeviceNeighbours, QuantilesAndModes) {
   const Tensor x = row({5, 1, 4, 2, 3, 9, 9, 7}).reshape({2, 4});
   EXPECT_EQ(median(x).to_vector(), (Floats{3, 8}));

@@ -85,7 +85,12 @@ std::vector<Tensor> gradient_nearest(const GradientArgs& g) {
                             .reshape({shape[0], shape[1], size});
     if (metric == Metric::euclidean) {
       const Tensor apart = near - queries;
-      return {sqrt(sum(apart * apart, {2}))};
+      const Tensor squares = sum(apart * apart, {2});
+      // A point that is its own neighbour has no slope, and takes none.
+      const Tensor zero = full_like(squares, {}, DType::f32);
+      const Tensor there = not_equal(squares, zero);
+      const Tensor one = full_like(squares, {}, DType::f32, 1);
+      return {where(there, sqrt(where(there, squares, one)), zero)};
     }
     const Tensor products = sum(near * queries, {2});
     return {metric == Metric::cosine ? 1.0 - products : products};
