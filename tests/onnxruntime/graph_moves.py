@@ -302,8 +302,10 @@ def scattered(m: Maker) -> object:
 def reduced(m: Maker) -> object:
     op = m.one(["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
                 "ReduceSumSquare"])
-    kinds = [F32] if "Log" in str(op) else [F32, F32, F32, I64, I32, *(SMALL if op in ("ReduceMax", "ReduceMin") else [])]
+    kinds = [F32] if "Log" in op or op == "ReduceMean" else [F32, F32, F32, I64, I32, *(SMALL if op in ("ReduceMax", "ReduceMin") else [])]
     a = m.take(kinds, 0, 4, test=lambda v: 0 not in v.shape)
+    if 0 in a.shape:  # ONNX Runtime's smallest number of none is 0, the standard's the largest one that there is.
+        return None
     axes = m.axes(a.array.ndim, 1) if m.opset >= 11 else [n % a.array.ndim for n in m.axes(a.array.ndim, 1)]
     extra: dict[str, object] = {"keepdims": m.whole(0, 1)} if m.chance(0.6) else {}
     as_input = m.opset >= 18 or (op == "ReduceSum" and m.opset >= 13)
