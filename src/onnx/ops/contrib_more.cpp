@@ -101,9 +101,9 @@ Values split_gelu(Call& c) {
 /// A pool of an image whose channels come last.
 Values nhwc_max_pool(Call& c) {
   const Tensor x = movedim(c.t(0), -1, 1);
-  const Type type = c.in(0).type();
+  const DType dtype = c.t(0).dtype();
   const Tensor y = like(c, "MaxPool", {Value(x)}, 12).at(0).on(c.device());
-  return {as(movedim(y, 1, -1), *dtype_of(type))};
+  return {as(movedim(y, 1, -1), dtype)};
 }
 
 /// As QLinearConv, also of images whose channels come last; the weights lie as ONNX has them.
