@@ -21,7 +21,8 @@ RENAMED = {"dims": "axis", "keep_dims": "keepdims", "from": "source", "to": "des
 ENUMS = {e["name"]: [v["name"] if isinstance(v, dict) else v for v in e["values"]] for e in DOCUMENT.get("enums", [])}
 # In C several functions of one name have different ones; the sentences have that of C++.
 SHORT = {"tensordot_axes": "tensordot", "squeeze_axes": "squeeze", "expand_dims": "unsqueeze", "split_at": "split", "take_flat": "take",
-         "repeat_interleave_each": "repeat_interleave", "random_bernoulli_of": "bernoulli", "random_shuffle": "permutation", "pad_edge": "pad"}
+         "repeat_interleave_each": "repeat_interleave", "random_bernoulli_of": "bernoulli", "random_shuffle": "permutation", "pad_edge": "pad",
+         "roll_axes": "roll"}
 
 
 def tensor(rng: np.random.Generator) -> wt.Tensor:
