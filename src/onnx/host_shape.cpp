@@ -141,6 +141,7 @@ Values reduce(Call& c, double start, Step step, End end = same) {
   if (!is_integer(x.type) && !is_float(x.type)) return {};
   const auto named = c.ints_of(1, "axes");
   const bool by_itself = c.i("noop_with_empty_axes", 0) != 0;  // each element, without axes
+  if ((!named || named->empty()) && by_itself && c.node.op == "ReduceMean") return {c.in(0)};
   std::vector<bool> gone(x.shape.size(), (!named || named->empty()) && !by_itself);
   if (named) {
     for (const std::size_t axis : axes_of(c, *named, x.shape.size())) gone[axis] = true;

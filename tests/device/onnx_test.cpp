@@ -232,6 +232,16 @@ TEST(DeviceOnnx, LoopsWithoutStepsGiveWhatTheirStepsWould) {
   }
 }
 
+// Without axes nothing is reduced, so that no bit of a whole number may change.
+TEST(DeviceOnnx, MeansOfElementsByThemselvesAreExact) {
+  const std::vector<std::int64_t> large{(std::int64_t{1} << 53) + 1, -(std::int64_t{1} << 53) - 1};
+  const onnx::Model model = loaded(b::model(
+      b::nodes({b::node("ReduceMean", {"x"}, {"y"}, b::int_attribute("noop_with_empty_axes", 1))}) +
+      b::input(b::port("x", 7, {2})) + b::output(b::port("y", 7, {2}))));
+  const auto results = model.run({{"x", api_device().tensor({2}, large)}});
+  EXPECT_EQ(results.at("y").to_vector<std::int64_t>(), large);
+}
+
 TEST(DeviceOnnx, NamesOfAnyBytesAreTextInJson) {
   const onnx::Model model =
       loaded(b::model(b::nodes({b::node("Neg", {"\xffx"}, {"y"})}) +

@@ -183,6 +183,9 @@ std::vector<std::vector<float>> play(const Conversation& setup, ggml_backend_dev
   llama_model_params params = llama_model_default_params();
   params.devices = devices;
   params.n_gpu_layers = device == nullptr ? 0 : 999;
+  // What the CPU would lay out anew for its own matrix units (AMX) it multiplies wrongly: NaN with
+  // weights of q8_0, and a tenth of the value with q4_0.
+  params.use_extra_bufts = false;
   const std::unique_ptr<llama_model, decltype(&llama_model_free)> model(
       llama_model_load_from_file(path.c_str(), params), llama_model_free);
   std::filesystem::remove(path);
