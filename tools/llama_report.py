@@ -6,7 +6,7 @@ usage: llama_report.py BUNDLE_DIR MODEL_DIR [--peer NAME=LIBRARY:DEVICE…] [--j
 
 BUNDLE_DIR comes from `./weft bundle DIR --with-llama`. MODEL_DIR holds llama-8b-q4_0.gguf, llama-8b-f16.gguf and llama-1b-q4_0.gguf
 (random weights in the real shapes are enough: random_llama.py); a model that is not there is left out. Peers are backends of the same release of
-ggml: --peer cuda=/path/libggml-cuda.so:CUDA0 --peer vulkan=/path/libggml-vulkan.so:Vulkan0 (gpu_session builds the one and finds the other).
+ggml: --peer cuda=/path/libggml-cuda.so:CUDA0 --peer vulkan=/path/libggml-vulkan.so:Vulkan0 (gpu_measure builds the one and finds the other).
 --quick takes a sixteenth of all depths and tokens, to see that everything works. --resume goes on where a run that wrote OUT.json was ended.
 """
 import argparse
