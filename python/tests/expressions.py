@@ -59,3 +59,13 @@ def check(texts: Iterable[str]) -> None:
             compare(eval(text, {"xp": wt, **operands(wt)}), wanted)
         except Exception as error:
             raise AssertionError(f"{text}: {error}") from error
+
+
+def check_change(text: str) -> None:
+    """A statement that changes x, a copy of the operand f, with `xp` for both."""
+    results = []
+    for xp, space in ((np, operands(np)), (wt, operands(wt))):
+        x = space["f"].copy()
+        exec(text, {"xp": xp, "x": x})
+        results.append(x)
+    compare(results[1], results[0])
